@@ -116,9 +116,9 @@ guessed (words, readings, guesses) AS MATERIALIZED (
         differ
       FROM (SELECT *, max(length(word), length(typed)) - min(front + back, length(word), length(typed)) AS differ FROM alike)
     )
-    SELECT json_group_array(json_array(n, 1 + typos, '"' || term || '"', word)) FROM (
-      SELECT g.n, g.typos, g.word, s.term FROM (
-        SELECT n, word, typos, row_number() OVER (PARTITION BY n ORDER BY typos, CASE typos WHEN 2 THEN differ END, documents DESC, word) AS nth
+    SELECT json_group_array(json_array(n, 1 + typos, '"' || term || '"', word, documents)) FROM (
+      SELECT g.n, g.typos, g.word, g.documents, s.term FROM (
+        SELECT n, word, typos, documents, row_number() OVER (PARTITION BY n ORDER BY typos, CASE typos WHEN 2 THEN differ END, documents DESC, word) AS nth
         FROM judged WHERE typos = 1 OR length(word) > 7
       ) g CROSS JOIN search_words s ON s.word = g.word AND s.language = :language AND instr(s.term, ' ') = 0
       WHERE g.nth < 4
@@ -127,38 +127,43 @@ guessed (words, readings, guesses) AS MATERIALIZED (
 ),
 parts (words, parts) AS MATERIALIZED (
   SELECT words, (
-    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant)) FROM (
+    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant, 'documents', documents)) FROM (
       SELECT n, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant
+        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
         SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
-          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant FROM json_each(readings)
+          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents FROM json_each(readings)
           UNION ALL
-          SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(guesses)
+          SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(guesses)
         )
       ) GROUP BY n ORDER BY n
     )
   ) FROM guessed
 ),
--- The words from the left, one more in each line: the longest line of which anything has all is what is answered.
+-- Which words are kept: all; else as many as anything has, of the first ones, of all but one, or one alone; between as many
+-- those with the rarest word, and the first ones before others.
 lines (words, parts, lines) AS MATERIALIZED (
   SELECT words, parts, (
-    SELECT json_group_array(json_array(n, every, best, start, typos)) FROM (
-      SELECT n, group_concat(every, ' AND ') OVER w AS every, group_concat(best, ' AND ') OVER w AS best,
-        group_concat(start, ' OR ') OVER w AS start, sum(max(cost - 1, 0)) OVER w AS typos
-      FROM (SELECT value ->> 'n' AS n, value ->> 'every' AS every, value ->> 'best' AS best, value ->> 'start' AS start, value ->> 'cost' AS cost
-        FROM json_each(parts))
-      WINDOW w AS (ORDER BY n)
+    WITH part (n, every, best, start, cost, documents) AS MATERIALIZED (
+      SELECT value ->> 'n', value ->> 'every', value ->> 'best', value ->> 'start', value ->> 'cost', value ->> 'documents' FROM json_each(parts)
+    )
+    SELECT json_group_array(json_array(json(kept), every, best, start, typos)) FROM (
+      SELECT k.n, s.column1 AS way, json_group_array(p.n) AS kept, group_concat(p.every, ' AND ') AS every, group_concat(p.best, ' AND ') AS best,
+        group_concat(p.start, ' OR ') AS start, sum(max(p.cost - 1, 0)) AS typos, count(*) AS many, min(p.documents) AS rarest
+      FROM part k CROSS JOIN (VALUES (0), (1), (2)) s
+      CROSS JOIN part p ON CASE s.column1 WHEN 0 THEN p.n <= k.n WHEN 1 THEN p.n <> k.n ELSE p.n = k.n END
+      GROUP BY s.column1, k.n
+      ORDER BY many DESC, rarest, way, k.n
     )
   ) FROM parts
 ),
-answer (words, parts, n, every, best, start, typos) AS MATERIALIZED (
+answer (words, parts, kept, every, best, start, typos) AS MATERIALIZED (
   SELECT words, parts, l.value ->> 0, l.value ->> 1, l.value ->> 2, l.value ->> 3, l.value ->> 4
   FROM lines CROSS JOIN json_each(lines.lines) l
   WHERE EXISTS (
     SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language WHERE search_terms MATCH l.value ->> 1)
-  ORDER BY 3 DESC LIMIT 1
+  LIMIT 1
 ),
 asked_of (queries) AS MATERIALIZED (
   SELECT CASE WHEN best = every THEN json_array('(' || begins || ' AND ' || s0 || ')', '(' || s0 || ' NOT ' || begins || ')', '(' || s1 || ' NOT ' || s0 || ')', '(' || s2 || ' NOT ' || s1 || ')', '(' || s3 || ' NOT ' || s2 || ')', '((' || every || ') NOT ' || s3 || ')')
@@ -205,9 +210,9 @@ SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   h.field, h.typos, h.place,
   -- The same in every row: what was left out of what was typed, what was meant, and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w WHERE NOT w.value ->> 'generic'
-    AND w.value ->> 'n' NOT IN (SELECT x.value ->> 'n' FROM json_each(a.parts) x WHERE x.value ->> 'n' <= a.n)) AS dropped,
+    AND w.value ->> 'n' NOT IN (SELECT x.value FROM json_each(a.kept) x)) AS dropped,
   CASE WHEN a.typos > 0 THEN (SELECT group_concat(COALESCE((SELECT x.value ->> 'meant' FROM json_each(a.parts) x
-    WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' <= a.n AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
+    WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' IN (SELECT k.value FROM json_each(a.kept) k) AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
     FROM json_each(a.words) w) END AS meant,
   (SELECT count(*) FROM hit) AS total,
   (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_variant_type,

@@ -9,9 +9,11 @@ import { systemClock } from '../src/clock.ts';
 import { restartKeys } from '../src/config/difference.ts';
 import type { LoadedConfig, Secrets } from '../src/config/load.ts';
 import { createSecret } from '../src/config/secrets.ts';
+import { startDaemon } from '../src/daemon/daemon.ts';
 import { type ReloadingDaemon, startReloading } from '../src/daemon/reloading.ts';
 import { CataloguedError } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
+import { freePort } from './fakes/free-port.ts';
 import { needs } from './fakes/needs.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig } from './fakes/test-config.ts';
@@ -85,7 +87,7 @@ describe('a reload', () => {
     expect(world.daemon.current()).toBe(before);
   });
 
-  it('takes another key of the service, and sends it from then on', async () => {
+  it('takes another key of the service, and sends it from then on', needs('time'), async () => {
     const authorized = { profile: { authorization: { header: 'Authorization' } } };
     await using world = await stage({ service: authorized }, { api_key: createSecret('the-first') }, 'the-second');
     await world.daemon.current()?.tick();
@@ -112,6 +114,12 @@ describe('a reload', () => {
       refused: { exit_code: 78, details: ['line 3: cadence.product: unknown key'], hint: 'fix the problems' },
     });
     expect(world.daemon.current()).toBe(before);
+    expect(await world.client.call({ operation: 'GET /v1/doctor' })).toContainEqual({
+      name: 'last reload',
+      verdict: 'wrong',
+      found: 'the old configuration stays: catalogued.yaml has a problem: line 3: cadence.product: unknown key',
+      advice: 'fix the problems; then catalogued reload',
+    });
     expect(world.lines()).toContainEqual(
       expect.objectContaining({ level: 'error', msg: 'configuration not reloaded: the old one stays' }),
     );
@@ -146,7 +154,7 @@ describe('a reload', () => {
     expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
   });
 
-  it('opens a listener that is new, and closes one that is no longer named', async () => {
+  it('opens a listener that is new, and closes one that is no longer named', needs('time'), async () => {
     await using world = await stage();
     const secrets = { storefront_token: createSecret('a'.repeat(32)) };
     world.says({ storefront: { listen: '127.0.0.1:0' } }, secrets);
@@ -166,7 +174,7 @@ it('the keys that take a restart stand in docs/operating.md', () => {
 });
 
 describe('across reloads', () => {
-  it('every request is answered, by an old or a new daemon', async () => {
+  it('every request is answered, by an old or a new daemon', needs('time'), async () => {
     await using world = await stage();
     const answers: unknown[] = [];
     let going = true;
@@ -203,6 +211,33 @@ describe('across reloads', () => {
     await Promise.all(posters);
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(inbox()?.deliveries.counts().received).toBe(statuses.length);
+  });
+
+  it('a daemon that ends and starts again refuses some of them (control)', needs('time'), async () => {
+    using place = temporaryDirectory();
+    const receiver = { listen: `127.0.0.1:${await freePort()}`, public_url: 'http://127.0.0.1:1/hooks' };
+    const config = testConfig(
+      place.path,
+      'http://127.0.0.1:9',
+      { receiver },
+      { receiver_secret: createSecret('m'.repeat(32)) },
+    );
+    const start = () => startDaemon(config, testLog('silent').log);
+    let daemon = await start();
+    const { addresses } = daemon.wiring.inbox;
+    const token = addresses.token('all', addresses.current('all', systemClock.now()));
+    let going = true;
+    let refused = 0;
+    const poster = (async () => {
+      const url = `http://${receiver.listen}/hooks/${token}`;
+      while (going) await fetch(url, { method: 'POST', body: '{}' }).catch(() => (refused += 1));
+    })();
+    await daemon[Symbol.asyncDispose]();
+    daemon = await start();
+    going = false;
+    await poster;
+    await daemon[Symbol.asyncDispose]();
+    expect(refused).toBeGreaterThan(0);
   });
 
   it('no more calls are made than the ceiling allows for the time, and one burst', needs('time'), async () => {

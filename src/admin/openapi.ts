@@ -29,6 +29,18 @@ const others: readonly [string, Json][] = [
   ],
 ];
 
+/** The page's own form: programs use `POST /v1/resync`. */
+const resyncForms: Json = {
+  get: plain('Asks people what to read again, and shows them what that costs', 'text/html'),
+  post: {
+    summary: 'Starts the resync whose price was shown',
+    responses: {
+      303: { description: 'it is started' },
+      403: { description: 'the form token is missing, changed or too old' },
+    },
+  },
+};
+
 /** Returns the operations as an OpenAPI 3.1 document. */
 export function openApi(operations: Readonly<Record<string, Operation>>): Json {
   const paths: Record<string, Json> = {};
@@ -37,6 +49,7 @@ export function openApi(operations: Readonly<Record<string, Operation>>): Json {
     paths[path] = { ...paths[path], [method.toLowerCase()]: described(operation) };
   }
   for (const [path, get] of others) paths[path] = { get };
+  paths['/resync'] = resyncForms;
   return {
     openapi: '3.1.0',
     info: {

@@ -65,7 +65,7 @@ export function renderProduct({ explanation, days, images, changes }: ProductVie
     about: html`product ${product_id}`,
     now,
     main: html`${factsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
-    footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · ${productForm()}`,
+    footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · <a href="/resync?product=${product_id}">resync</a> · ${productForm()}`,
   });
 }
 

@@ -69,6 +69,7 @@ header a { text-decoration: none; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; margin: .75rem 0 0; }
 .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
 form { display: inline-flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
+form.choice { display: grid; gap: .4rem; justify-items: start; }
 input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .4rem; padding: .3rem .6rem; }
 input[type=checkbox] { accent-color: var(--bar); }
 button { background: var(--track); cursor: pointer; }

@@ -61,8 +61,8 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
 
 /** Leads to what the page does not show by itself. */
 function lookPart(): Html {
-  return html`<section class="wide"><h2>One product</h2>
-${productForm()}</section>
+  return html`<section class="wide"><h2>Look closer</h2>
+${productForm()} <a href="/resync">Resync …</a></section>
 `;
 }
 

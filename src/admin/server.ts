@@ -9,8 +9,9 @@ import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page.ts';
 import { type ProductPageOptions, productRoute } from './page-product.ts';
+import { type ResyncPageOptions, resyncRoutes } from './page-resync.ts';
 
-export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ApiOptions {
+export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ResyncPageOptions, ApiOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -47,6 +48,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   metricsRoute(app, options);
   pageRoute(app, options);
   productRoute(app, options);
+  resyncRoutes(app, options);
   apiRoutes(app, Object.keys(operations) as OperationName[], { ...options, log });
   refusals(app, log);
 }

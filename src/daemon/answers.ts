@@ -1,10 +1,12 @@
+import { formTokens } from '../admin/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
+import { systemEntropy } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
-import { secretChanges } from '../doctor/secrets.ts';
+import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -87,6 +89,7 @@ export function answersOf(
     recentStatus: () => status(recentMs),
     memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
     product: (product_id) => productView({ ports, feed, shown }, product_id),
+    resync: { price, start: resync, tokens: formTokens(systemEntropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {
       files.look();
@@ -152,6 +155,7 @@ export function answersOf(
         const checks = [
           ...openFileChecks(files.findings()),
           secretChanges(loaded),
+          ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];
         return [...checks, ...conditionChecks((await status(0)).conditions, checks)];

@@ -64,7 +64,7 @@ const credentials = {
 const asksTheService: readonly string[] = ['POST /v1/probe', 'GET /v1/doctor'];
 const atStorefront: readonly string[] = storefrontOperations;
 const operatorsAlone = (Object.keys(operations) as OperationName[]).filter((name) => !atStorefront.includes(name));
-const pages = ['GET /', 'GET /product', 'GET /metrics', 'GET /openapi.json'];
+const pages = ['GET /', 'GET /product', 'GET /resync', 'POST /resync', 'GET /metrics', 'GET /openapi.json'];
 const openPages = ['GET /healthz', 'GET /readyz'];
 const nothing = ['GET /v1', 'GET /v1/nothing', 'POST /v1/check/', 'DELETE /v1/orders', 'GET /v1/check', 'PUT /'];
 const routes = [...atStorefront, ...operatorsAlone, ...pages, ...openPages, ...nothing].map((route) =>

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { configKeys, knownNames } from '../../src/config/keys.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
@@ -9,6 +9,7 @@ import { warningsOf } from '../../src/config/warnings.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { wallClock } from '../../src/domain/time/wall-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { needs } from '../fakes/needs.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -18,62 +19,7 @@ import { type KeyReaders, recorded } from './recorded-config.ts';
 
 /* A daemon with everything switched on fills a mirror and runs each of its jobs; every key is read by somebody on the way. */
 
-const stack = new AsyncDisposableStack();
 const readers: KeyReaders = { read: new Map(), copied: new Map() };
-afterAll(() => stack.disposeAsync());
-
-beforeAll(async () => {
-  const { path } = stack.use(temporaryDirectory());
-  const secretFile = (name: string, text: string) => {
-    const file = join(path, name);
-    writeFileSync(file, text, { mode: 0o600 });
-    return file;
-  };
-  const sandbox = stack.use(
-    await startSandbox({ clock: systemClock, seed: 1, products: 6, key: 'the-key', signing_public_key: publicPem() }),
-  );
-  const port = await freePort();
-  const every = { every: '2h' };
-  const config = {
-    service: {
-      api_key_file: secretFile('api-key', 'the-key'),
-      profile: { authorization: { header: 'Authorization', scheme: 'Token' } },
-    },
-    signing: { key_file: secretFile('signing.pem', rsaPem('pkcs8')) },
-    receiver: {
-      listen: `127.0.0.1:${port}`,
-      public_url: `http://127.0.0.1:${port}/hooks`,
-      secret_file: secretFile('receiver-secret', 'r'.repeat(43)),
-    },
-    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
-    categories: [
-      {
-        name: 'top',
-        match: { top_sellers: 2 },
-        cadence: {
-          products: '1d',
-          product_detail: '1d',
-          checkout_information: '1d',
-          variants: '1d',
-          images: '1d',
-          availability: { near: every, middle: every, far: every },
-        },
-      },
-    ],
-    admin: { listen: '127.0.0.1:0', token_file: secretFile('admin-token', 'a'.repeat(64)) },
-    storefront: { listen: '127.0.0.1:0', token_file: secretFile('storefront-token', 's'.repeat(64)) },
-    images: { files: true, directory: join(path, 'images') },
-    snapshot: { every: '1h', path: join(path, 'mirror', 'snapshot.db') },
-    backup: { at: '0 3 * * *', directory: join(path, 'backup') },
-  };
-  const loaded = testConfig(path, sandbox.url, config);
-  const watched = recorded(loaded.config, readers);
-  const secrets = secretsOf(watched, {});
-  const daemon = stack.use(await startDaemon({ ...loaded, config: watched, secrets }, testLog('silent').log));
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
-  for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
-  await askedBy('ops.example.com', daemon.admin[0] ?? '');
-}, 60_000);
 
 /** Asks for something of another host than the address. */
 async function askedBy(host: string, address: string): Promise<void> {
@@ -98,18 +44,76 @@ function keys(): string[] {
 /** Keys that only what starts a daemon reads, with the text that does: the one in here has a log already. */
 const startersAlone = { 'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'] } as const;
 
-it('every configuration key is read by something that works with it', () => {
-  for (const [file, text] of Object.values(startersAlone))
-    expect(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).toContain(text);
-  const unread = keys().filter((key) => !readers.read.has(key) && !readers.copied.has(key));
-  expect(unread).toEqual(Object.keys(startersAlone));
-});
+describe('while a daemon runs with everything switched on', needs('time'), () => {
+  const stack = new AsyncDisposableStack();
+  afterAll(() => stack.disposeAsync());
 
-it('keys that are only copied with all beside them are the own cadences of categories, laid over the general ones', () => {
-  const copied = keys().filter((key) => !readers.read.has(key) && readers.copied.has(key));
-  const own = ['products', 'checkout_information', 'variants', 'product_detail', 'images'];
-  expect(copied).toEqual(own.map((name) => `categories.0.cadence.${name}`));
-  expect(copied.map((key) => readers.copied.get(key))).toEqual(own.map(() => 'daemon/policy.ts'));
+  beforeAll(async () => {
+    const { path } = stack.use(temporaryDirectory());
+    const secretFile = (name: string, text: string) => {
+      const file = join(path, name);
+      writeFileSync(file, text, { mode: 0o600 });
+      return file;
+    };
+    const sandbox = stack.use(
+      await startSandbox({ clock: systemClock, seed: 1, products: 6, key: 'the-key', signing_public_key: publicPem() }),
+    );
+    const port = await freePort();
+    const every = { every: '2h' };
+    const config = {
+      service: {
+        api_key_file: secretFile('api-key', 'the-key'),
+        profile: { authorization: { header: 'Authorization', scheme: 'Token' } },
+      },
+      signing: { key_file: secretFile('signing.pem', rsaPem('pkcs8')) },
+      receiver: {
+        listen: `127.0.0.1:${port}`,
+        public_url: `http://127.0.0.1:${port}/hooks`,
+        secret_file: secretFile('receiver-secret', 'r'.repeat(43)),
+      },
+      subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+      categories: [
+        {
+          name: 'top',
+          match: { top_sellers: 2 },
+          cadence: {
+            products: '1d',
+            product_detail: '1d',
+            checkout_information: '1d',
+            variants: '1d',
+            images: '1d',
+            availability: { near: every, middle: every, far: every },
+          },
+        },
+      ],
+      admin: { listen: '127.0.0.1:0', token_file: secretFile('admin-token', 'a'.repeat(64)) },
+      storefront: { listen: '127.0.0.1:0', token_file: secretFile('storefront-token', 's'.repeat(64)) },
+      images: { files: true, directory: join(path, 'images') },
+      snapshot: { every: '1h', path: join(path, 'mirror', 'snapshot.db') },
+      backup: { at: '0 3 * * *', directory: join(path, 'backup') },
+    };
+    const loaded = testConfig(path, sandbox.url, config);
+    const watched = recorded(loaded.config, readers);
+    const secrets = secretsOf(watched, {});
+    const daemon = stack.use(await startDaemon({ ...loaded, config: watched, secrets }, testLog('silent').log));
+    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+    for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
+    await askedBy('ops.example.com', daemon.admin[0] ?? '');
+  }, 60_000);
+
+  it('every configuration key is read by something that works with it', () => {
+    for (const [file, text] of Object.values(startersAlone))
+      expect(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).toContain(text);
+    const unread = keys().filter((key) => !readers.read.has(key) && !readers.copied.has(key));
+    expect(unread).toEqual(Object.keys(startersAlone));
+  });
+
+  it('keys that are only copied with all beside them are the own cadences of categories, laid over the general ones', () => {
+    const copied = keys().filter((key) => !readers.read.has(key) && readers.copied.has(key));
+    const own = ['products', 'checkout_information', 'variants', 'product_detail', 'images'];
+    expect(copied).toEqual(own.map((name) => `categories.0.cadence.${name}`));
+    expect(copied.map((key) => readers.copied.get(key))).toEqual(own.map(() => 'daemon/policy.ts'));
+  });
 });
 
 it('a key that nothing reads, one that is only checked and one that is only copied are told from a key that is read (control)', () => {

@@ -31,9 +31,9 @@ SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   h.field, h.typos, h.place,
   -- The same in every row: what was left out of what was typed, what was meant, and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w WHERE NOT w.value ->> 'generic'
-    AND w.value ->> 'n' NOT IN (SELECT x.value ->> 'n' FROM json_each(a.parts) x WHERE x.value ->> 'n' <= a.n)) AS dropped,
+    AND w.value ->> 'n' NOT IN (SELECT x.value FROM json_each(a.kept) x)) AS dropped,
   CASE WHEN a.typos > 0 THEN (SELECT group_concat(COALESCE((SELECT x.value ->> 'meant' FROM json_each(a.parts) x
-    WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' <= a.n AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
+    WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' IN (SELECT k.value FROM json_each(a.kept) k) AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
     FROM json_each(a.words) w) END AS meant,
   (SELECT count(*) FROM hit) AS total,
   (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency) AS price_variant_type,

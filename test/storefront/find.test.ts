@@ -36,6 +36,11 @@ describe('find', () => {
       });
       expect(reader.find({ text: 'heineken' })).toMatchObject({ matched: ['heineken'], dropped: [], meant: null });
       expect(reader.find({ text: 'flamenco oslo' })).toMatchObject({ matched: ['flamenco'], dropped: ['oslo'] });
+      // As few as possible are dropped, and the rarest kept, wherever it stands.
+      expect(reader.find({ text: 'wax museum london madame tussauds' })).toMatchObject({
+        matched: ['london', 'madame', 'tussauds'],
+        dropped: ['wax', 'museum'],
+      });
       expect(reader.find({ text: 'xyzzy' })).toMatchObject({ hits: [], total: 0, dropped: ['xyzzy'], meant: null });
     });
   });

@@ -34,6 +34,12 @@ describe('the declaration', () => {
         how_often: 'every 7 days; with dynamic pricing every day; at once when announced, and then every 28 days',
       }),
     );
+    expect(endpoints).toContainEqual(
+      expect.objectContaining({
+        endpoint: 'GET /v2/products/{product_id}',
+        how_often: 'every 28 days; with dynamic pricing every day',
+      }),
+    );
     expect(endpoints.filter(({ use }) => use === 'live')).toHaveLength(1);
     expect(endpoints.filter(({ use }) => use === 'received')).toMatchObject([
       { endpoint: 'POST https://hooks.example.com/c/…' },

@@ -20,6 +20,7 @@ export const plan = z.object({
       factor: z.number().nullable().meta({ description: 'how many times later than promised; null: never' }),
     }),
   ),
+  buys: z.array(z.object({ what: text, calls_per_day: z.number(), untrue: z.number() })),
   what_if: z.array(z.object({ change: text, calls_per_day: z.number() })),
 });
 

@@ -69,7 +69,7 @@ export interface Found {
 interface Understood {
   readonly words: string;
   readonly parts: string;
-  readonly n: number;
+  readonly kept: string;
   readonly every: string;
   readonly best: string;
   readonly start: string;
@@ -172,7 +172,8 @@ function wordsOf(meaning: Understood | null): Pick<Found, 'matched' | 'dropped' 
   if (meaning === null) return { matched: [], dropped: [], meant: null };
   const words = JSON.parse(meaning.words) as { n: number; word: string; generic: 0 | 1 }[];
   const parts = JSON.parse(meaning.parts) as { n: number; cost: number; meant: string }[];
-  const kept = new Map(parts.filter(({ n }) => n <= meaning.n).map((part) => [part.n, part]));
+  const numbers = new Set(JSON.parse(meaning.kept) as number[]);
+  const kept = new Map(parts.filter(({ n }) => numbers.has(n)).map((part) => [part.n, part]));
   const asked = words.filter(({ generic }) => generic === 0);
   const mended = words.map(({ n, word }) => ((kept.get(n)?.cost ?? 0) > 1 ? (kept.get(n)?.meant ?? word) : word));
   return {

@@ -6,7 +6,8 @@
  * - `every`, `best`: what `search_terms` is asked, by all readings of each word and by its likeliest one;
  * - `start`: the same words, each at the beginning of a column;
  * - `words`: what was typed, as JSON: `[{n, word, generic}]`; `parts`: what each word was read as: `[{n, cost, meant}]`,
- *   where `cost` is 0 as typed, 1 completed, 2 and 3 with one and two typos; `n`: the last word that was kept; `typos`: of all.
+ *   where `cost` is 0 as typed, 1 completed, 2 and 3 with one and two typos; `kept`: the numbers of the
+ *   words that were kept; `typos`: of them all.
  *
  * Each step is one row that hands JSON to the next: tables that are named twice would be planned twice, and those that
  * they name four times.
@@ -127,9 +128,9 @@ guessed (words, readings, guesses) AS MATERIALIZED (
         differ
       FROM (SELECT *, max(length(word), length(typed)) - min(front + back, length(word), length(typed)) AS differ FROM alike)
     )
-    SELECT json_group_array(json_array(n, 1 + typos, '"' || term || '"', word)) FROM (
-      SELECT g.n, g.typos, g.word, s.term FROM (
-        SELECT n, word, typos, row_number() OVER (PARTITION BY n ORDER BY typos, CASE typos WHEN 2 THEN differ END, documents DESC, word) AS nth
+    SELECT json_group_array(json_array(n, 1 + typos, '"' || term || '"', word, documents)) FROM (
+      SELECT g.n, g.typos, g.word, g.documents, s.term FROM (
+        SELECT n, word, typos, documents, row_number() OVER (PARTITION BY n ORDER BY typos, CASE typos WHEN 2 THEN differ END, documents DESC, word) AS nth
         FROM judged WHERE typos = 1 OR length(word) > 7
       ) g CROSS JOIN search_words s ON s.word = g.word AND s.language = @language AND instr(s.term, ' ') = 0
       WHERE g.nth < 4
@@ -138,40 +139,45 @@ guessed (words, readings, guesses) AS MATERIALIZED (
 ),
 parts (words, parts) AS MATERIALIZED (
   SELECT words, (
-    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant)) FROM (
+    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant, 'documents', documents)) FROM (
       SELECT n, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant
+        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
         SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
-          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant FROM json_each(readings)
+          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents FROM json_each(readings)
           UNION ALL
-          SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(guesses)
+          SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(guesses)
         )
       ) GROUP BY n ORDER BY n
     )
   ) FROM guessed
 ),
--- The words from the left, one more in each line: the longest line of which anything has all is what is answered.
+-- Which words are kept: all; else as many as anything has, of the first ones, of all but one, or one alone; between as many
+-- those with the rarest word, and the first ones before others.
 lines (words, parts, lines) AS MATERIALIZED (
   SELECT words, parts, (
-    SELECT json_group_array(json_array(n, every, best, start, typos)) FROM (
-      SELECT n, group_concat(every, ' AND ') OVER w AS every, group_concat(best, ' AND ') OVER w AS best,
-        group_concat(start, ' OR ') OVER w AS start, sum(max(cost - 1, 0)) OVER w AS typos
-      FROM (SELECT value ->> 'n' AS n, value ->> 'every' AS every, value ->> 'best' AS best, value ->> 'start' AS start, value ->> 'cost' AS cost
-        FROM json_each(parts))
-      WINDOW w AS (ORDER BY n)
+    WITH part (n, every, best, start, cost, documents) AS MATERIALIZED (
+      SELECT value ->> 'n', value ->> 'every', value ->> 'best', value ->> 'start', value ->> 'cost', value ->> 'documents' FROM json_each(parts)
+    )
+    SELECT json_group_array(json_array(json(kept), every, best, start, typos)) FROM (
+      SELECT k.n, s.column1 AS way, json_group_array(p.n) AS kept, group_concat(p.every, ' AND ') AS every, group_concat(p.best, ' AND ') AS best,
+        group_concat(p.start, ' OR ') AS start, sum(max(p.cost - 1, 0)) AS typos, count(*) AS many, min(p.documents) AS rarest
+      FROM part k CROSS JOIN (VALUES (0), (1), (2)) s
+      CROSS JOIN part p ON CASE s.column1 WHEN 0 THEN p.n <= k.n WHEN 1 THEN p.n <> k.n ELSE p.n = k.n END
+      GROUP BY s.column1, k.n
+      ORDER BY many DESC, rarest, way, k.n
     )
   ) FROM parts
 ),
-answer (words, parts, n, every, best, start, typos) AS MATERIALIZED (
+answer (words, parts, kept, every, best, start, typos) AS MATERIALIZED (
   SELECT words, parts, l.value ->> 0, l.value ->> 1, l.value ->> 2, l.value ->> 3, l.value ->> 4
   FROM lines CROSS JOIN json_each(lines.lines) l
   WHERE EXISTS (
     SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language WHERE search_terms MATCH l.value ->> 1)
-  ORDER BY 3 DESC LIMIT 1
+  LIMIT 1
 )`;
 
 /** What a search tells of its understanding. */
 export const understoodSql = `${understood}
-SELECT words, parts, n, every, best, start, typos FROM answer`;
+SELECT words, parts, kept, every, best, start, typos FROM answer`;

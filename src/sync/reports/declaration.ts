@@ -88,14 +88,32 @@ function cadenceOf(resource: Resource, cadence: DeclaredSettings['cadence'], ann
     ].join(', ');
   }
   const covered = announced ? cadence.covered[resource] : undefined;
-  const dynamic = cadence.dynamic_pricing[resource];
+  // The list is also walked as often as images have to be confirmed.
+  const usual = Math.min(
+    Number(cadence[resource]),
+    resource === 'products' ? Number(cadence.images) : Number.POSITIVE_INFINITY,
+  );
+  const dynamic = dynamicCadence(resource, cadence.dynamic_pricing);
   return [
-    `every ${span(Number(cadence[resource]))}`,
-    ...(dynamic === undefined || resources[resource].of === 'list'
-      ? []
-      : [`with dynamic pricing every ${span(dynamic)}`]),
+    `every ${span(usual)}`,
+    ...(dynamic === undefined ? [] : [`with dynamic pricing every ${span(Math.min(dynamic, usual))}`]),
     ...(covered === undefined ? [] : [`at once when announced, and then every ${span(covered)}`]),
   ].join('; ');
+}
+
+/** A product's own read keeps up with its prices, and so has the cadence of products with dynamic ones. */
+function dynamicCadence(
+  resource: Resource,
+  cadences: DeclaredSettings['cadence']['dynamic_pricing'],
+): number | undefined {
+  switch (resources[resource].dynamic) {
+    case 'own':
+      return cadences[resource];
+    case 'prices':
+      return cadences.products;
+    case 'usual':
+      return undefined;
+  }
 }
 
 /** Each line of a plan is of one resource: by its label, or one of those that a product's own read and its dates have. */

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
-import { type Check, ok, skipped } from './check.ts';
+import { type Check, ok, skipped, wrong } from './check.ts';
 
 const name = 'another secret';
 
@@ -15,4 +15,19 @@ export function secretChanges({ placesOf }: Pick<LoadedConfig, 'placesOf'>): Che
       .map((place) => `${place.name}: by ${place.changes_by === 'reload' ? 'catalogued reload' : 'a restart'}`)
       .join(', '),
   );
+}
+
+/** Why a reload left the old configuration in use. */
+interface RefusedReload {
+  readonly message: string;
+  readonly details: readonly string[];
+  readonly hint: string | null;
+}
+
+/** Tells whether the daemon runs with what its configuration said when it was last asked to read it. */
+export function lastReload(refused: RefusedReload | null): Check[] {
+  if (refused === null) return [];
+  const { message, details, hint } = refused;
+  const advice = `${hint ?? 'mend the configuration'}; then catalogued reload`;
+  return [wrong('last reload', `the old configuration stays: ${[message, ...details].join(' ')}`, advice)];
 }

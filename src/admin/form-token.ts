@@ -1,0 +1,35 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * Tokens of forms: each shows that our own page was seen a short while ago with the very request that it now makes, which
+ * no page of another origin can read.
+ */
+export interface FormTokens {
+  /** Returns a token for a request, written as text. */
+  issue(request: string): string;
+  /** Returns why a request is refused, in one line, or null. */
+  refusalOf(token: unknown, request: string): string | null;
+}
+
+export const formValidMs = 15 * 60_000;
+
+/** `key` lives as long as the daemon: after a restart every form is too old. */
+export function formTokens(key: Uint8Array, now: () => number): FormTokens {
+  const signed = (at: number, request: string) =>
+    createHmac('sha256', key).update(`${at} ${request}`).digest('base64url');
+  return {
+    issue: (request) => {
+      const at = now();
+      return `${at}.${signed(at, request)}`;
+    },
+    refusalOf: (token, request) => {
+      const [, at = '', given = ''] = /^(\d{1,15})\.([\w-]{43})$/.exec(typeof token === 'string' ? token : '') ?? [];
+      if (given === '') return 'the form token is missing: look at the price first';
+      const good = timingSafeEqual(Buffer.from(given), Buffer.from(signed(Number(at), request)));
+      const age = now() - Number(at);
+      return good && age >= 0 && age <= formValidMs
+        ? null
+        : 'this form is too old, or was changed: look at the price again';
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import { type ResyncResource, resyncHelp } from '../domain/schedule/resources.ts';
+import { duration, number } from '../format.ts';
+import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
+import { operations } from './api.ts';
+import type { FormTokens } from './form-token.ts';
+import { type Html, html } from './html.ts';
+import { framed, sendPage } from './page-frame.ts';
+import { tableOf } from './page-tables.ts';
+import { readRequest } from './request.ts';
+
+export interface ResyncPageOptions {
+  readonly resync: {
+    /** Returns what a resync would cost; changes nothing. */
+    price(wanted: ResyncRequest): ResyncPrice;
+    start(wanted: ResyncRequest): Promise<unknown>;
+    readonly tokens: FormTokens;
+  };
+  now(): number;
+}
+
+/** What a form sends: each name once, or several times. */
+type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Adds `GET /resync`, which asks what to read and shows what that costs, and `POST /resync`, which starts it: only with
+ * the token of the form that has shown the price.
+ */
+export function resyncRoutes(app: FastifyInstance, { resync, now }: ResyncPageOptions): void {
+  app.get<{ Querystring: Fields }>('/resync', async ({ query }, reply) => {
+    if (query.resources === undefined) return sendPage(reply, page('Resync', choicePart(query.product), now()));
+    const wanted = wantedBy(query);
+    const priced = pricePart(wanted, resync.price(wanted), resync.tokens.issue(textOf(wanted)));
+    return sendPage(reply, page('What this resync costs', priced, now()));
+  });
+  // In a scope of its own: no other route takes what a form of another page could send.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: 16 * 1024 },
+      async (_: unknown, body: string | Buffer) => fieldsOf(String(body)),
+    );
+    scope.post<{ Body: Fields | undefined }>('/resync', async ({ body: fields = {} }, reply) => {
+      const wanted = wantedBy(fields);
+      const refusal = resync.tokens.refusalOf(fields.token, textOf(wanted));
+      if (refusal !== null) return reply.code(403).send({ error: 'form-token', message: refusal });
+      await resync.start(wanted);
+      return reply.redirect('/', 303);
+    });
+  });
+}
+
+function fieldsOf(body: string): Fields {
+  const fields = new URLSearchParams(body);
+  const names = [...new Set(fields.keys())];
+  return Object.fromEntries(names.map((name) => [name, several(fields.getAll(name))]));
+}
+
+function several(values: readonly string[]): string | readonly string[] {
+  const [first = ''] = values;
+  return values.length === 1 ? first : values;
+}
+
+/** Reads a request as the API does; throws a 400 that names what is wrong. */
+function wantedBy({ resources, product }: Fields): ResyncRequest {
+  const named = typeof product === 'string' ? product.trim() : product;
+  const body = {
+    resources: [resources ?? []].flat(),
+    product_ids: named === undefined || named === '' ? [] : [named].flat(),
+  };
+  const given = { params: {}, query: {}, body };
+  const { dry_run: _, ...wanted } = readRequest<'POST /v1/resync'>(operations['POST /v1/resync'], given).body;
+  return wanted;
+}
+
+/** What the token of a form stands for. */
+function textOf(wanted: ResyncRequest): string {
+  return JSON.stringify(wanted);
+}
+
+function page(title: string, main: Html, now: number): string {
+  return framed({ title, about: html`resync`, now, main, footer: html`<a href="/">the mirror as a whole</a>` });
+}
+
+/** A form whose answer is the price. */
+function choicePart(product: Fields[string]): Html {
+  const box = (name: ResyncResource) =>
+    html`<label><input type="checkbox" name="resources" value="${name}"> ${name} <span class="soft">${resyncHelp[name]}</span></label>\n`;
+  return html`<section class="wide"><h1>Resync</h1>
+<p>Reads again now what is named, and leaves all other schedules unchanged. The price comes first.</p>
+<form class="choice" action="/resync" method="get">
+${resyncResources.map(box)}<label>Product <input name="product" inputmode="numeric" pattern="[0-9]*" size="12" value="${typeof product === 'string' ? product : ''}"> <span class="soft">empty: all of them</span></label>
+<button>Show the price</button></form></section>
+`;
+}
+
+function pricePart(wanted: ResyncRequest, price: ResyncPrice, token: string): Html {
+  const rows = Object.entries(price.records);
+  const hidden = (name: string, value: string | number) => html`<input type="hidden" name="${name}" value="${value}">`;
+  return html`<section class="wide"><h1>${number(price.calls)} calls, about ${duration(price.minutes * 60_000)}</h1>
+<p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
+${tableOf<[string, number]>(
+  'What would be read',
+  [
+    { heading: 'resource', cell: ([resource]) => resource },
+    { heading: 'records', kind: 'number', cell: ([, records]) => number(records) },
+  ],
+  rows,
+)}<form action="/resync" method="post">${wanted.resources.map((name) => hidden('resources', name))}${wanted.product_ids.map((id) => hidden('product', id))}${hidden('token', token)}<button>Start</button> <a href="/">leave it</a></form></section>
+`;
+}

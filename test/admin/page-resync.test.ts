@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formTokens, formValidMs } from '../../src/admin/form-token.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { canary } from '../fakes/canary.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const stack = new AsyncDisposableStack();
+let daemon: Daemon;
+let url = '';
+
+beforeAll(async () => {
+  const { path } = stack.use(temporaryDirectory());
+  const admin = { listen: '127.0.0.1:0' };
+  const config = testConfig(path, 'http://127.0.0.1:9', { admin }, { admin_token: createSecret(canary.admin) });
+  daemon = stack.use(await startDaemon(config, testLog('silent').log));
+  url = `${new URL(daemon.admin[0] ?? '').origin}/resync`;
+});
+afterAll(() => stack.disposeAsync());
+
+const authorization = `Bearer ${canary.admin}`;
+const unfinished = () => daemon.wiring.mirror.jobs.unfinished().length;
+
+async function look(query = ''): Promise<string> {
+  return await (await fetch(url + query, { headers: { authorization } })).text();
+}
+
+function tokenIn(page: string): string {
+  return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? '';
+}
+
+async function post(fields: Record<string, string>, headers: Record<string, string> = {}) {
+  const body = new URLSearchParams(fields);
+  const answer = await fetch(url, { method: 'POST', redirect: 'manual', headers: { authorization, ...headers }, body });
+  return { status: answer.status, location: answer.headers.get('location'), text: await answer.text() };
+}
+
+describe('a resync by the page', () => {
+  it('asks what to read, then shows what that costs, and changes nothing by either', async () => {
+    expect(await look('?product=7')).toMatch(
+      /name="resources" value="availability"[\s\S]*name="product"[^>]*value="7"/,
+    );
+    expect(await look('?resources=products')).toMatch(/<h1>\d+ calls, about [\s\S]*Nothing was made due[\s\S]*>Start</);
+    expect(unfinished()).toBe(0);
+  });
+
+  it('is not started without the token of the form, with that of another request, or by a page of another origin', async () => {
+    const token = tokenIn(await look('?resources=products'));
+    expect(token).not.toBe('');
+    const missing = {
+      status: 403,
+      text: expect.stringMatching(/^\{"error":"form-token","message":"the form token is missing[^\n]*"\}$/),
+    };
+    const changed = {
+      status: 403,
+      text: expect.stringMatching(/^\{"error":"form-token","message":"this form is too old[^\n]*"\}$/),
+    };
+    expect(await post({ resources: 'products' })).toMatchObject(missing);
+    expect(await post({ resources: 'products', token: 'x' })).toMatchObject(missing);
+    expect(await post({ resources: 'variants', token })).toMatchObject(changed);
+    expect(await post({ resources: 'products', token: `1${token}` })).toMatchObject(changed);
+    const elsewhere = { status: 403, text: expect.stringContaining('"other-origin"') };
+    expect(await post({ resources: 'products', token }, { origin: 'https://evil.example' })).toMatchObject(elsewhere);
+    expect(await post({ resources: 'products', token }, { 'sec-fetch-site': 'cross-site' })).toMatchObject(elsewhere);
+    expect(unfinished()).toBe(0);
+  });
+
+  it('takes only what a form sends, and no other route does', async () => {
+    const json = { authorization, 'content-type': 'application/json' };
+    expect((await fetch(url, { method: 'POST', headers: json, body: '{}' })).status).toBe(415);
+    const form = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
+    const api = url.replace('/resync', '/v1/resync');
+    expect((await fetch(api, { method: 'POST', headers: form, body: 'resources=products' })).status).toBe(415);
+    expect((await post({ token: 'x' })).status).toBe(400);
+    expect(unfinished()).toBe(0);
+  });
+
+  it('starts with the token of the form that has shown its price, and leads back', async () => {
+    const token = tokenIn(await look('?resources=products'));
+    expect(await post({ resources: 'products', token }, { origin: new URL(url).origin })).toMatchObject({
+      status: 303,
+      location: '/',
+    });
+    expect(unfinished()).toBe(1);
+  });
+});
+
+describe('the token of a form', () => {
+  it('holds for a quarter of an hour, for its own request, in its own daemon', () => {
+    let now = 1_000_000;
+    const tokens = formTokens(Buffer.alloc(32, 1), () => now);
+    const token = tokens.issue('a');
+    expect(tokens.refusalOf(token, 'a')).toBeNull();
+    expect(tokens.refusalOf(token, 'b')).toContain('changed');
+    expect(formTokens(Buffer.alloc(32, 2), () => now).refusalOf(token, 'a')).toContain('too old');
+    now += formValidMs;
+    expect(tokens.refusalOf(token, 'a')).toBeNull();
+    now += 1;
+    expect(tokens.refusalOf(token, 'a')).toContain('too old');
+    now -= formValidMs + 2;
+    expect(tokens.refusalOf(token, 'a')).toContain('too old');
+    expect(tokens.refusalOf([token], 'a')).toContain('missing');
+  });
+});
