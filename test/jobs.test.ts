@@ -83,8 +83,8 @@ const effects: readonly Effect[] = [
       return drive(Promise.all(checks));
     },
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'checks-flood'") > 0,
-    // Too few for two minutes; and the checks themselves take three quarters of one.
-    instead: { 'half as often': 'never', 'twice as often': '12:00:45' },
+    // Too few for two minutes; and the checks themselves take most of one.
+    instead: { 'half as often': 'never', 'twice as often': '12:00:59' },
   },
   {
     job: 'subscriptions',
