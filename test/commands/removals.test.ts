@@ -76,7 +76,9 @@ describe('catalogued removals', () => {
     const status = await harness.run('status');
     expect(status).toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/^Removals {2}8 products held .*catalogued removals list$/m),
+      stdout: expect.stringMatching(
+        /^Removals {2}8 products are missing from the list, and held .*catalogued removals list/m,
+      ),
     });
     const [one = 0] = harness.ids;
     expect(await harness.run('removals', 'approve', '--product', '1')).toMatchObject({

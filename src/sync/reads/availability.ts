@@ -9,7 +9,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
-import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+import { type NoAnswer, type Refreshed, type StoredRead, settleFailure, settleStored } from '../records/settle.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 import { datesOf, mayWait, nextWindow, planMovedDate } from './window.ts';
 
@@ -90,11 +90,8 @@ export async function readAvailability(
   let known = record.body_hash;
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = () => {
-    const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    const planned = { cadence: window.every, worth: product, sooner, unanswered_at };
-    settleStored(ports, record, { sent_at, ...found, body_hash, ...planned });
-    noteOthers(ports, record, { window, product, sent_at });
+    settleWindow(ports, record, { window, product }, { sent_at, ...found, body_hash, unanswered_at });
   };
 
   for (let request = requests.next(); request !== null; request = requests.next()) {
@@ -149,14 +146,19 @@ export async function readAvailability(
   return { kind: 'stored', changed: found.changed, sale: 'on', sent_at, unanswered: requests.unanswered };
 }
 
-/** Notes what a read means for others: the window before, and who waits for the product to be on sale. */
-function noteOthers(
+/** Plans the next read of a window, and of the one before, and tells who waits for the product to be on sale. */
+function settleWindow(
   ports: SyncPorts,
   record: RecordFacts,
-  { window, product, sent_at }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'> & { readonly sent_at: number },
+  { window, product }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'>,
+  read: Pick<StoredRead, 'sent_at' | 'changed' | 'noticed' | 'body_hash' | 'unanswered_at'>,
 ): void {
+  // Another read of the product may have been stored since this one was sent.
+  const before = ports.mirror.products.find(record.product_id) ?? product;
+  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  settleStored(ports, record, { ...read, cadence: window.every, worth: product, sooner });
   planMovedDate(ports, record, window, product.timezone);
-  release(ports, record, { sent_at, before: product });
+  release(ports, record, { sent_at: read.sent_at, before });
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */
