@@ -83,7 +83,7 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
   const everything = reader.db.prepare<[], Row>(rowsOf);
   const unlimited = reader.db
     .prepare<[], number>(
-      'SELECT min(p.images_verified_at) FROM main.image i JOIN main.product p USING (product_id) WHERE i.withdrawn_at IS NULL',
+      'SELECT min(p.images_verified_at) FROM main._image i JOIN main._product p USING (product_id) WHERE i.withdrawn_at IS NULL',
     )
     .pluck();
   let line = newLine();

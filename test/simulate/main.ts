@@ -76,7 +76,7 @@ function badMonth(days: number): Pick<MonthOptions, 'quiet_from' | 'sandbox' | '
   return {
     quiet_from,
     sandbox: { fault_share: 0.2, throttle: { per_second: 5 } },
-    config: { budget: { requests_per_second: 10, concurrency: 4 } },
+    config: { budget: { requests_per_second: 10, concurrency: 4, share: 0.25 } },
     hourly: async ({ sandbox }, hour) => {
       const day = hour / 24;
       if (day >= quiet_from) sandbox.setFaultShare(0);

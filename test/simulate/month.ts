@@ -70,7 +70,11 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         ...options.sandbox,
       },
       // Eight connections, as fast as they go: the sandbox is in the same process.
-      { scheduling: options.scheduling, budget: { requests_per_second: 100_000, concurrency: 8 }, ...options.config },
+      {
+        scheduling: options.scheduling,
+        budget: { requests_per_second: 100_000, concurrency: 8, share: 0.25 },
+        ...options.config,
+      },
     ),
   );
   const { wiring, clock, sandbox } = harness;

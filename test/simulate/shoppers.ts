@@ -60,7 +60,7 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
   const harness = stack.use(
     await virtualHarness(
       { seed, products: options.products, counts: 'none', changes: { median_hours: 2, sigma: 1.5 } },
-      { scheduling: options.scheduling, budget: { requests_per_second: 100_000, concurrency: 8 } },
+      { scheduling: options.scheduling, budget: { requests_per_second: 100_000, concurrency: 8, share: 0.25 } },
     ),
   );
   const { wiring, clock, sandbox } = harness;

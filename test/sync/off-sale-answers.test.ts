@@ -112,7 +112,7 @@ it('a service that answers from its caches for six seconds is true again within 
 
 describe('dates that are answered as not on sale while the product is on sale', () => {
   it('are asked for after a minute, then growing to their cadence, and never as often as they are doubted', async () => {
-    await using harness = await virtualHarness({ products: 3 }, { budget: { share: 0 } });
+    await using harness = await virtualHarness({ products: 3 });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
