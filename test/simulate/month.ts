@@ -81,7 +81,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
   await harness.runUntil(() => wiring.mirror.filledAt() !== null);
   const fill = sandbox.calls.counts().calls;
   const start = clock.now();
-  const plan = planOf(catalogueOf(wiring.ports));
+  let predicted = 0;
   const reader = openMirrorWithClock(wiring.mirror.path);
   stack.defer(() => void reader.db.close());
   const promisesKept = reader.db.prepare<[], { resource: string; tier: string | null; kept: number }>(
@@ -96,6 +96,8 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
     await options.hourly?.(harness, passed);
     await harness.liveUntil(start + passed * hour);
+    // A plan knows what calls are worth when the first day has taught something.
+    if (passed === 24) predicted = callsPerDay(planOf(catalogueOf(wiring.ports))) * options.days;
     if (passed % askEvery === 0)
       for (const { resource, tier } of brokenPromises()) {
         const name = tier === null ? resource : `${resource}, ${tier}`;
@@ -111,7 +113,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
   return {
     ages: ages.report(clock.now()),
     calls: sandbox.calls.counts().calls - fill,
-    predicted: callsPerDay(plan) * options.days,
+    predicted,
     fill,
     broken,
     feed: told.most(),

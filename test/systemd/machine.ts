@@ -21,8 +21,11 @@ export interface Machine extends AsyncDisposable {
   run(line: string, options?: { readonly cwd?: string }): Promise<Ended>;
 }
 
-/** Boots a machine; a sentence where this one cannot. */
-export async function bootMachine(): Promise<Machine | string> {
+/** Where a machine has its own copy of the sources: `/tmp`, where they may lie, is empty in it. */
+export const sources = '/root/catalogued';
+
+/** Boots a machine with a copy of the sources in `tree`; a sentence where this one cannot. */
+export async function bootMachine(tree: string): Promise<Machine | string> {
   if (process.getuid?.() !== 0) return 'only root can boot one';
   if (spawnSync('systemd-nspawn', ['--version']).error !== undefined)
     return 'systemd-nspawn is missing: apt-get install --no-install-recommends systemd-container dbus';
@@ -39,6 +42,8 @@ export async function bootMachine(): Promise<Machine | string> {
     unmount();
     return 'an overlay over / cannot be mounted here';
   }
+  const copied = `tar -C ${tree} --exclude=./node_modules --exclude=./.git --exclude=./dist -cf - . | tar -C ${root}${sources} -xf -`;
+  if (!sh(`mkdir -p ${root}${sources} && ${copied}`)) throw new Error('the sources cannot be copied into the machine');
   const words = ['--directory', root, '--boot', '--register=no', '--keep-unit', '--quiet', '--hostname=newcomer'];
   const child = spawn('systemd-nspawn', [...words, '--console=pipe', 'systemd.unit=basic.target'], { stdio: 'ignore' });
   const leader = await leaderOf(child);
@@ -78,11 +83,16 @@ async function isUp(machine: Machine): Promise<boolean> {
 
 function machineOf(leader: number, child: ChildProcess, unmount: () => void): Machine {
   const ended = new Promise((resolve) => child.once('exit', resolve));
+  const registry = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim();
   return {
     run: async (line, { cwd = '/' } = {}) => {
       const inside = ['-t', String(leader), '-m', '-u', '-i', '-p', '-C', '--', 'sh', '-c', `cd ${cwd} && ${line}`];
-      // What a root's login has, and nothing of who runs the test.
-      const env = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' };
+      // What a root's login has, and nothing of who runs the test but where packages come from.
+      const env = {
+        PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        HOME: '/root',
+        npm_config_registry: registry,
+      };
       const command = spawn('nsenter', inside, { env, stdio: ['ignore', 'pipe', 'pipe'] });
       let said = '';
       for (const stream of [command.stdout, command.stderr])

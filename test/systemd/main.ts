@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { bootMachine, type Ended, type Machine } from './machine.ts';
+import { bootMachine, type Ended, type Machine, sources } from './machine.ts';
 
 /*
  * README's installation, word for word, in a booted systemd, and what the unit promises: `npm run test:systemd`. Needs root,
@@ -42,13 +42,13 @@ async function until(title: string, question: () => Promise<Ended>, answer: RegE
 
 async function installed(machine: Machine, url: string): Promise<void> {
   // What a newcomer has: a key, an address, and sudo.
-  await machine.run(`printf '%s\\n' ${key} > ${root}/key`);
+  await machine.run(`printf '%s\\n' ${key} > ${sources}/key`);
   await machine.run(`printf '#!/bin/sh\\nexec "$@"\\n' > /usr/local/sbin/sudo && chmod +x /usr/local/sbin/sudo`);
   await machine.run('mkdir -p /var/lib/catalogued && mount -t tmpfs -o size=64m tmpfs /var/lib/catalogued');
   const commands = commandsOfReadme();
   claim(commands.length >= 5, 'README says how to install it');
   for (const command of commands) {
-    const ended = await machine.run(command.replace('https://api.example.com', url), { cwd: root });
+    const ended = await machine.run(command.replace('https://api.example.com', url), { cwd: sources });
     // Just started, the mirror is not filled yet.
     const right = command.includes('status') ? [0, 1] : [0];
     claim(right.includes(ended.code ?? -1), `$ ${command}`, ended);
@@ -151,7 +151,7 @@ const hangs = `
 
 async function severalBrands(machine: Machine, url: string): Promise<void> {
   const install = await machine.run(
-    `catalogued service install --instance norland --base-url ${url} --brand norland --key-file ${root}/key && systemctl enable --now catalogued@norland`,
+    `catalogued service install --instance norland --base-url ${url} --brand norland --key-file ${sources}/key && systemctl enable --now catalogued@norland`,
   );
   claim(install.code === 0, 'a second brand is installed beside it', install);
   const status = () => machine.run('catalogued --config /etc/catalogued/norland.yaml status');
@@ -168,7 +168,7 @@ async function stopped(machine: Machine): Promise<void> {
   );
 }
 
-const booted = await bootMachine();
+const booted = await bootMachine(root);
 if (typeof booted === 'string') say(`SKIPPED: no systemd can be booted here (${booted})`);
 else {
   await using machine = booted;
