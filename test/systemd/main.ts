@@ -129,7 +129,7 @@ async function watched(machine: Machine): Promise<void> {
   await machine.run('rm /var/lib/catalogued/filler');
 
   const turning = await machine.run(
-    `kill -USR1 $(systemctl show --value -p MainPID catalogued) && sleep 1 && ${process.execPath} -e '${hangs}'`,
+    `kill -USR1 $(systemctl show --value -p MainPID catalogued) && sleep 1 && /usr/local/bin/node -e '${hangs}'`,
   );
   claim(turning.code === 0, 'its loop hangs, for the test', turning);
   await until('a hung loop is restarted by the watchdog', restarts, /^1$/m, 40);
