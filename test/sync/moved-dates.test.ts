@@ -28,3 +28,15 @@ it('a date that midnight moves into another window is not forgotten where the re
   }
   expect(found).toEqual([]);
 });
+
+it('a fill during which midnight comes leaves out no date: what was read before it is read again', async () => {
+  // Midnight in Pago Pago at 11:00, at which the near dates of its products have been read and the far ones have not.
+  await using harness = await virtualHarness(
+    { products: 60, counts: 'none' },
+    { scheduling: 'fixed', budget: { requests_per_second: 1, concurrency: 4 } },
+    { start: Date.parse('2026-11-21T10:58:00Z') },
+  );
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.liveUntil(harness.clock.now() + 5 * minute);
+  expect((await harness.compare()).first).toEqual([]);
+});
