@@ -58,10 +58,11 @@ function render(plan: Plan, width: number): string {
     number(Math.round(line.calls_per_day)),
   ]);
   const sweeps = plan.sweeps.map(({ what, calls, minutes }) => [what, number(calls), duration(minutes * 60_000)]);
+  const needed = lines.filter(({ records }) => records > 0).reduce((sum, line) => sum + line.calls_per_day, 0);
   const changes = plan.what_if.map(({ change, calls_per_day: more }) => [
     change,
     `${more < 0 ? '-' : '+'}${number(Math.round(Math.abs(more)))}`,
-    `${(100 * (share_of_ceiling * (1 + more / calls_per_day))).toFixed(1)} %`,
+    `${((100 * (needed + more)) / (ceiling * 86_400)).toFixed(1)} %`,
   ]);
   const buys = plan.buys.map(({ what, calls_per_day: calls, untrue }) => [
     what,
@@ -76,7 +77,7 @@ function render(plan: Plan, width: number): string {
     table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps, width),
     '',
     ...(buys.length === 0 ? [] : [table(['this buys', 'calls a day', "untrue of shoppers' time"], buys, width), '']),
-    table(['this change', 'calls a day', 'of the ceiling'], changes, width),
+    table(['this change, for the promises', 'calls a day', 'of the ceiling'], changes, width),
     '',
     ...promises(plan),
   ].join('\n')}\n`;

@@ -38,7 +38,7 @@ export interface Plan {
    * taught so far. Empty before the first survey, six hours after the fill at the latest.
    */
   readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly untrue: number }[];
-  /** The additional calls a day that a change would cost. */
+  /** The additional calls a day that the promises would need after a change. */
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }
 
@@ -48,6 +48,7 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
   const calls_per_day = callsPerDay(lines);
+  const needed = callsPerDay(planOf({ ...catalogue, extra: null }));
   const learned = mirror.budget.learned();
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
   const lanes = shareOut(lines, shares, policy.ceiling);
@@ -63,20 +64,18 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
     broken: lanes
       .filter(({ wanted, got }) => wanted > got * 1.0001)
       .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
-    buys: buysOf(facts, catalogue),
-    what_if: whatIf(facts, catalogue).map(([change, other]) => ({
+    buys: buysOf(facts, needed, calls_per_day - needed),
+    what_if: whatIf(facts, { ...catalogue, extra: null }).map(([change, other]) => ({
       change,
-      calls_per_day: callsPerDay(planOf(other)) - calls_per_day,
+      calls_per_day: callsPerDay(planOf(other)) - needed,
     })),
   };
 }
 
 /** Returns what the cadences alone, half, all and twice the extra calls buy. */
-function buysOf({ mirror }: CatalogueFacts, catalogue: Catalogue): Plan['buys'] {
+function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan['buys'] {
   const surveyed = mirror.budget.demand();
   if (surveyed === null) return [];
-  const needed = callsPerDay(planOf({ ...catalogue, extra: null }));
-  const extra = callsPerDay(planOf(catalogue)) - needed;
   return (
     [
       ['the promises alone', 0],
