@@ -125,7 +125,7 @@ const doors: Record<string, RegExp> = {
   'image-size': /^upstream\/image-header\.ts$/,
   croner: /^domain\/time\/wall-clock\.ts$/,
   pino: /^log\.ts$/,
-  fastify: /^(admin\/[a-z-]+|inbox\/listener|kept-listener)\.ts$/,
+  fastify: /^(admin\/(page\/)?[a-z-]+|inbox\/listener|kept-listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
   // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.

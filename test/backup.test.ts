@@ -195,7 +195,7 @@ describe('a backup', () => {
       (backup) => amend(backup, () => ({ format: 2 })),
       /is no manifest that this version can read/,
     ],
-  ])('%s is found on trial, and not restored', (_, harm, says) => {
+  ])('%s is found on trial', (_, harm, says) => {
     using test = place();
     const { backup } = makeBackup(test.order(0));
     chmodSync(mirrorCopy(backup), 0o600);

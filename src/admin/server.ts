@@ -7,9 +7,9 @@ import { type GuardRules, refusalOf } from './guard.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { openApi } from './openapi.ts';
-import { type PageOptions, pageRoute } from './page.ts';
-import { type ProductPageOptions, productRoute } from './page-product.ts';
-import { type ResyncPageOptions, resyncRoutes } from './page-resync.ts';
+import { type PageOptions, pageRoute } from './page/page.ts';
+import { type ProductPageOptions, productRoute } from './page/product.ts';
+import { type ResyncPageOptions, resyncRoutes } from './page/resync.ts';
 
 export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ResyncPageOptions, ApiOptions {
   readonly listen: string;

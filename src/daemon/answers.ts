@@ -1,4 +1,4 @@
-import { formTokens } from '../admin/form-token.ts';
+import { formTokens } from '../admin/page/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
 import { systemEntropy } from '../clock.ts';

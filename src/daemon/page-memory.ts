@@ -1,4 +1,4 @@
-import { listedAtMost, memoryMs, type PageMemory } from '../admin/page-memory.ts';
+import { listedAtMost, memoryMs, type PageMemory } from '../admin/page/memory.ts';
 import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
 import type { Wiring } from './wiring.ts';
 

@@ -1,5 +1,5 @@
-import { listedAtMost } from '../admin/page-memory.ts';
-import type { ProductView } from '../admin/page-product.ts';
+import { listedAtMost } from '../admin/page/memory.ts';
+import type { ProductView } from '../admin/page/product.ts';
 import type { ShownReads } from '../mirror/catalogue/shown.ts';
 import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
 import { explainProduct } from '../sync/reports/explain.ts';

@@ -1,5 +1,5 @@
-import type { PageMemory } from '../../src/admin/page-memory.ts';
-import type { ProductView } from '../../src/admin/page-product.ts';
+import type { PageMemory } from '../../src/admin/page/memory.ts';
+import type { ProductView } from '../../src/admin/page/product.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
 export const now = Date.parse('2026-11-21T11:20:03Z');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { renderPage } from '../../src/admin/page.ts';
-import type { ConditionMemory, PageMemory } from '../../src/admin/page-memory.ts';
+import type { ConditionMemory, PageMemory } from '../../src/admin/page/memory.ts';
+import { renderPage } from '../../src/admin/page/page.ts';
 import { shownWithin } from '../../src/domain/conditions/history.ts';
 import { withConditions } from '../../src/status/verdict.ts';
 import { hour, known, now, remembered } from './known-status.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ProductView, renderProduct } from '../../src/admin/page-product.ts';
+import { type ProductView, renderProduct } from '../../src/admin/page/product.ts';
 import { now, view } from './known-status.ts';
 
 function textOf(shown: ProductView): string {

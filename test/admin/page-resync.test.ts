@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formTokens, formValidMs } from '../../src/admin/form-token.ts';
+import { formTokens, formValidMs } from '../../src/admin/page/form-token.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { canary } from '../fakes/canary.ts';

@@ -1,5 +1,5 @@
 import { metricFamilies } from '../../src/admin/metric-families.ts';
-import { renderPage } from '../../src/admin/page.ts';
+import { renderPage } from '../../src/admin/page/page.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { createStorage } from '../../src/files/storage.ts';

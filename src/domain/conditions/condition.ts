@@ -35,6 +35,16 @@ export type ConditionKinds = Readonly<Record<string, ConditionKind>>;
 
 export const minute = 60_000;
 
+/** Codes of what stops all reads: promises, fills and copies suffer from it. */
+export const stopsReads = [
+  'key-refused',
+  'service-unreachable',
+  'mirror-lost',
+  'mirror-damaged',
+  'disk-full',
+  'file-locked',
+] as const;
+
 /** Returns the `found` of a condition that a part of the daemon notes when it meets it. */
 export function noted(code: string, says: (products: number) => string): ConditionKind['found'] {
   return ({ alarms }) => {

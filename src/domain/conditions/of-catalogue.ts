@@ -1,18 +1,9 @@
 import { duration, number, resourceLabel } from '../../format.ts';
-import { type ConditionKinds, noted } from './condition.ts';
+import { type ConditionKinds, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
-/** What stops all reads: promises, fills and copies suffer from it. */
-const stopsReads = [
-  'key-refused',
-  'service-unreachable',
-  'mirror-lost',
-  'mirror-damaged',
-  'disk-full',
-  'file-locked',
-  'daemon-silent',
-  'no-progress',
-];
+/** Nor is anything read where the daemon hangs. */
+const keepsOld = [...stopsReads, 'daemon-silent'];
 
 /** Fewer checks and orders than these tell nothing. */
 const fewestChecks = 20;
@@ -25,7 +16,7 @@ export const ofCatalogue = {
     severity: 'error',
     means: 'records are older than promised, or past their limit and hidden',
     todo: '`catalogued status` shows which, `catalogued plan` whether the call budget can keep the promise, `catalogued explain PRODUCT` why one is late',
-    depends_on: stopsReads,
+    depends_on: keepsOld,
     found: promiseBroken,
   },
   'dates-contradicted': {
@@ -72,7 +63,7 @@ export const ofCatalogue = {
     means:
       'the reads of some records have failed for two days or more. They keep their last good data and are tried once a day',
     todo: '`catalogued status` says why they fail, `catalogued explain PRODUCT` of one; tell the service what it answers',
-    depends_on: [...stopsReads, 'no-progress', 'fill-endless'],
+    depends_on: [...keepsOld, 'no-progress', 'fill-endless'],
     found: ({ records: { failing_long } }) =>
       failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records have failed for days` },
   },
@@ -93,7 +84,7 @@ export const ofCatalogue = {
     severity: 'error',
     means: 'the images of some products were not confirmed for 12 days; they are hidden after 14',
     todo: 'Find out why the list and their own reads fail: `catalogued status`, `catalogued explain PRODUCT`',
-    depends_on: [...stopsReads, 'images-vanished'],
+    depends_on: [...keepsOld, 'images-vanished'],
     found: noted(
       'images-unverified',
       (products) =>
@@ -149,7 +140,7 @@ export const ofCatalogue = {
     severity: 'warning',
     means: 'more than 5 % of checks and orders (20 at least) found the mirror wrong',
     todo: '`catalogued status` names the products; give their category a shorter cadence, or see whether their changes are announced',
-    depends_on: ['promise-broken', ...stopsReads],
+    depends_on: ['promise-broken', ...keepsOld],
     found: ({ error_rate: { checks, wrong, orders, orders_wrong, rate } }) =>
       rate === null || rate <= oftenWrong || checks + orders < fewestChecks
         ? null

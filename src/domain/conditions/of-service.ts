@@ -1,6 +1,6 @@
 import { duration, number, printable } from '../../format.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
-import { type ConditionKinds, minute, noted } from './condition.ts';
+import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
 /** How long an outage must last to be shown: a connection is lost now and then. */
 const unreachableShownMs = 45_000;
@@ -79,15 +79,7 @@ export const ofService = {
     severity: 'error',
     means: 'calls are made, and for half an hour no record was read by them',
     todo: 'See `catalogued status` for why reads fail and `catalogued probe` for what the service answers; then restart the daemon, and report it',
-    depends_on: [
-      'key-refused',
-      'service-unreachable',
-      'mirror-lost',
-      'mirror-damaged',
-      'disk-full',
-      'file-locked',
-      'clock-doubted',
-    ],
+    depends_on: [...stopsReads, 'clock-doubted'],
     visible_after_ms: 30 * minute,
     found: ({ daemon, watched, records: { all, failing } }) => {
       const fruitless = daemon === null || watched === null ? 0 : daemon.calls - watched.reads.calls;
@@ -102,17 +94,7 @@ export const ofService = {
     severity: 'error',
     means: 'the mirror was never filled, and for an hour no further record was read for the first time',
     todo: '`catalogued status` says what fails: a record that the service never answers is named there, and `catalogued explain PRODUCT` says why',
-    depends_on: [
-      'no-progress',
-      'key-refused',
-      'service-unreachable',
-      'mirror-lost',
-      'mirror-damaged',
-      'disk-full',
-      'disk-low',
-      'file-locked',
-      'clock-doubted',
-    ],
+    depends_on: ['no-progress', ...stopsReads, 'disk-low', 'clock-doubted'],
     visible_after_ms: 60 * minute,
     found: ({ filled_at, records, watched }) =>
       filled_at !== null || watched === null

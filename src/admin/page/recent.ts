@@ -1,8 +1,8 @@
-import { ago, number, short } from '../format.ts';
-import type { ListedDelivery } from '../inbox/delivery.ts';
-import type { FeedChange } from '../mirror/changes/change-feed.ts';
+import { ago, number, short } from '../../format.ts';
+import type { ListedDelivery } from '../../inbox/delivery.ts';
+import type { FeedChange } from '../../mirror/changes/change-feed.ts';
 import { type Html, html } from './html.ts';
-import { tableOf } from './page-tables.ts';
+import { tableOf } from './tables.ts';
 
 /** Lists the newest changes of the feed. */
 export function changesPart(changes: readonly FeedChange[], now: number): Html {

@@ -1,8 +1,8 @@
-import type { ConditionPeriod } from '../inbox/conditions.ts';
-import type { ListedDelivery } from '../inbox/delivery.ts';
-import type { FeedChange } from '../mirror/changes/change-feed.ts';
-import type { JobState } from '../mirror/schedule/jobs.ts';
-import type { RecordSelection } from '../mirror/schedule/record-rows.ts';
+import type { ConditionPeriod } from '../../inbox/conditions.ts';
+import type { ListedDelivery } from '../../inbox/delivery.ts';
+import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import type { JobState } from '../../mirror/schedule/jobs.ts';
+import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 
 /** What the page shows beside the status: what was, and what goes on. */
 export interface PageMemory {

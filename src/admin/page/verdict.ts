@@ -1,6 +1,6 @@
-import { number } from '../format.ts';
-import type { MirrorStatus } from '../mirror/status/status.ts';
-import type { StatusVerdict } from '../status/verdict.ts';
+import { number } from '../../format.ts';
+import type { MirrorStatus } from '../../mirror/status/status.ts';
+import type { StatusVerdict } from '../../status/verdict.ts';
 import { type Html, html } from './html.ts';
 
 const headlines: Readonly<Record<StatusVerdict['state'], string>> = {

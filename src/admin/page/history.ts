@@ -1,10 +1,10 @@
-import type { Severity } from '../domain/conditions/condition.ts';
-import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../domain/conditions/history.ts';
-import { type ConditionCode, conditionCodes, conditionTable } from '../domain/conditions/table.ts';
-import { ago, duration, number, short } from '../format.ts';
+import type { Severity } from '../../domain/conditions/condition.ts';
+import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../../domain/conditions/history.ts';
+import { type ConditionCode, conditionCodes, conditionTable } from '../../domain/conditions/table.ts';
+import { ago, duration, number, short } from '../../format.ts';
 import { type Html, html } from './html.ts';
-import { type ConditionMemory, memoryMs } from './page-memory.ts';
-import { tableOf } from './page-tables.ts';
+import { type ConditionMemory, memoryMs } from './memory.ts';
+import { tableOf } from './tables.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,9 +1,9 @@
-import type { JobRuns } from '../domain/schedule/job-runs.ts';
-import { ago } from '../format.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
-import { jobDuration, jobNext, jobPeriod } from '../status/job-messages.ts';
+import type { JobRuns } from '../../domain/schedule/job-runs.ts';
+import { ago } from '../../format.ts';
+import type { DaemonStatus } from '../../status/daemon-status.ts';
+import { jobDuration, jobNext, jobPeriod } from '../../status/job-messages.ts';
 import { type Html, html } from './html.ts';
-import { tableOf } from './page-tables.ts';
+import { tableOf } from './tables.ts';
 
 export function jobsPart({ jobs }: DaemonStatus, now: number): Html {
   const none = (text: string | null) => text ?? html`<span class="none">none yet</span>`;

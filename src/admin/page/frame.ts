@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { type Html, html } from './html.ts';
-import { pageStyle } from './page-style.ts';
+import { pageStyle } from './style.ts';
 
 /**
  * The content security policy: nothing is loaded or run, nobody may frame a page, its forms lead here, and its one inline

@@ -1,4 +1,4 @@
-import { printableLines } from '../format.ts';
+import { printableLines } from '../../format.ts';
 
 /** Markup that is safe to send; only `html` creates it. */
 export interface Html {

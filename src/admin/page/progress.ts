@@ -1,8 +1,8 @@
-import { duration, number, resourceLabel } from '../format.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
+import { duration, number, resourceLabel } from '../../format.ts';
+import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
-import type { PageMemory } from './page-memory.ts';
-import { tableOf } from './page-tables.ts';
+import type { PageMemory } from './memory.ts';
+import { tableOf } from './tables.ts';
 
 interface Row {
   readonly what: string;

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { imageLimitMs } from '../domain/catalogue/image.ts';
-import { ago, duration, number, short } from '../format.ts';
-import type { ShownDay, ShownImage } from '../mirror/catalogue/shown.ts';
-import type { FeedChange } from '../mirror/changes/change-feed.ts';
-import type { ExplainedRecord, Explanation } from '../sync/reports/explain.ts';
+import { imageLimitMs } from '../../domain/catalogue/image.ts';
+import { ago, duration, number, short } from '../../format.ts';
+import type { ShownDay, ShownImage } from '../../mirror/catalogue/shown.ts';
+import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import type { ExplainedRecord, Explanation } from '../../sync/reports/explain.ts';
 import {
   closureCells,
   closureHeadings,
@@ -13,11 +13,11 @@ import {
   recordHeadings,
   titleOf,
   unansweredDates,
-} from '../sync/reports/explain-text.ts';
+} from '../../sync/reports/explain-text.ts';
+import { framed, sendPage } from './frame.ts';
 import { type Html, html } from './html.ts';
-import { framed, sendPage } from './page-frame.ts';
-import { changesOfProduct } from './page-recent.ts';
-import { type TableColumn, tableOf } from './page-tables.ts';
+import { changesOfProduct } from './recent.ts';
+import { type TableColumn, tableOf } from './tables.ts';
 
 /** What people may know of a product: what `explain` says, and what storefronts are shown. */
 export interface ProductView {

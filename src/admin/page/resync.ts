@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { type ResyncResource, resyncHelp } from '../domain/schedule/resources.ts';
-import { duration, number } from '../format.ts';
-import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
-import { operations } from './api.ts';
+import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
+import { duration, number } from '../../format.ts';
+import { type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import { operations } from '../api.ts';
+import { readRequest } from '../request.ts';
 import type { FormTokens } from './form-token.ts';
+import { framed, sendPage } from './frame.ts';
 import { type Html, html } from './html.ts';
-import { framed, sendPage } from './page-frame.ts';
-import { tableOf } from './page-tables.ts';
-import { readRequest } from './request.ts';
+import { tableOf } from './tables.ts';
 
 export interface ResyncPageOptions {
   readonly resync: {

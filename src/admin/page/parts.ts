@@ -1,13 +1,13 @@
-import { imageLimitMs } from '../domain/catalogue/image.ts';
-import { jobTrouble } from '../domain/schedule/job-runs.ts';
-import { nameOf } from '../domain/schedule/offer.ts';
-import { ago, duration, megabytes, number, resourceLabel } from '../format.ts';
-import type { ErrorRate } from '../mirror/status/error-rate.ts';
-import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
+import { imageLimitMs } from '../../domain/catalogue/image.ts';
+import { jobTrouble } from '../../domain/schedule/job-runs.ts';
+import { nameOf } from '../../domain/schedule/offer.ts';
+import { ago, duration, megabytes, number, resourceLabel } from '../../format.ts';
+import type { ErrorRate } from '../../mirror/status/error-rate.ts';
+import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
+import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
-import { productLink } from './page-recent.ts';
-import { tableOf } from './page-tables.ts';
+import { productLink } from './recent.ts';
+import { tableOf } from './tables.ts';
 
 export function figuresPart(status: DaemonStatus, now: number): Html {
   const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;

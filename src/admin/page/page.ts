@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { duration } from '../format.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
-import { type StatusVerdict, verdictOf } from '../status/verdict.ts';
+import { duration } from '../../format.ts';
+import type { DaemonStatus } from '../../status/daemon-status.ts';
+import { type StatusVerdict, verdictOf } from '../../status/verdict.ts';
+import { framed, sendPage } from './frame.ts';
+import { historyPart } from './history.ts';
 import { type Html, html } from './html.ts';
-import { framed, sendPage } from './page-frame.ts';
-import { historyPart } from './page-history.ts';
-import { jobsPart } from './page-jobs.ts';
-import type { PageMemory } from './page-memory.ts';
+import { jobsPart } from './jobs.ts';
+import type { PageMemory } from './memory.ts';
 import {
   backupPart,
   callsPart,
@@ -17,11 +17,11 @@ import {
   promisesPart,
   remarksPart,
   snapshotPart,
-} from './page-parts.ts';
-import { productForm } from './page-product.ts';
-import { progressPart } from './page-progress.ts';
-import { changesPart, deliveriesPart } from './page-recent.ts';
-import { headline, verdictPart } from './page-verdict.ts';
+} from './parts.ts';
+import { productForm } from './product.ts';
+import { progressPart } from './progress.ts';
+import { changesPart, deliveriesPart } from './recent.ts';
+import { headline, verdictPart } from './verdict.ts';
 
 export interface PageOptions {
   /** Returns a status that is at most a few seconds old. */
