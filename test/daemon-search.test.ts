@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { searchThread } from '../src/daemon/search-thread.ts';
+import { searchThread } from '../src/daemon/search/thread.ts';
 import { type FindQuestion, openReader } from '../src/storefront/reader.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
 import { type TestMirror, testMirror } from './fakes/test-mirror.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { outageWatch } from '../src/daemon/conditions/outage-watch.ts';
 import { keyPause } from '../src/daemon/key-pause.ts';
-import { outageWatch } from '../src/daemon/outage-watch.ts';
 import { outageLines } from '../src/domain/schedule/outage.ts';
 import { testLog } from './fakes/test-log.ts';
 

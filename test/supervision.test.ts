@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Supervised, superviseAs } from '../src/daemon/supervision.ts';
+import { type Supervised, superviseAs } from '../src/daemon/process/supervision.ts';
 import { hangingJobs, type WatchedJob, waitsFor } from '../src/domain/schedule/hang.ts';
 import { notifyProgram } from './fakes/notify-program.ts';
 import { testLog } from './fakes/test-log.ts';

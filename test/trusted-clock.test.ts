@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Anchor, trustedClock } from '../src/daemon/trusted-clock.ts';
+import { type Anchor, trustedClock } from '../src/daemon/clock/trusted-clock.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { machineClock } from './fakes/machine-clock.ts';
 

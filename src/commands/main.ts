@@ -18,19 +18,19 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   },
   demo: {
     summary: 'see it work with a simulated service; needs no account and no network',
-    load: async (io) => (await import('./demo.ts')).demoCommand(io),
+    load: async (io) => (await import('./sandbox/demo.ts')).demoCommand(io),
   },
   sandbox: {
     summary: 'run only the simulated service, to develop and test against',
-    load: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
+    load: async (io) => (await import('./sandbox/sandbox.ts')).sandboxCommand(io),
   },
   resync: {
     summary: 'read the named records again now',
-    load: async (io) => (await import('./resync.ts')).resyncCommand(io),
+    load: async (io) => (await import('./resync/resync.ts')).resyncCommand(io),
   },
   status: {
     summary: 'show what is mirrored, how old it is, and which promises are kept',
-    load: async (io) => (await import('./status.ts')).statusCommand(io),
+    load: async (io) => (await import('./status/status.ts')).statusCommand(io),
   },
   explain: {
     summary: 'show when and why a product was read, and when it will be read next',
@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   },
   images: {
     summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',
-    load: async (io) => (await import('./images.ts')).imagesCommand(io),
+    load: async (io) => (await import('./images/images.ts')).imagesCommand(io),
   },
   changes: {
     summary: 'print the change feed, and follow it',
@@ -102,7 +102,7 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   },
   service: {
     summary: 'install the daemon as a service of systemd: user, unit, first configuration',
-    load: async (io) => (await import('./service.ts')).serviceCommand(io),
+    load: async (io) => (await import('./service/service.ts')).serviceCommand(io),
   },
   config: {
     summary: 'check, show or describe the configuration',

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
+import { superviseAs } from '../daemon/process/supervision.ts';
 import { type ReloadingDaemon, startReloading } from '../daemon/reloading.ts';
-import { superviseAs } from '../daemon/supervision.ts';
 import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';

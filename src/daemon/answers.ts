@@ -32,7 +32,7 @@ import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
 import type { Reload } from './reload.ts';
 import type { Schedule } from './schedule.ts';
-import { searchThread } from './search-thread.ts';
+import { searchThread } from './search/thread.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** The answers of the admin interface, wherever it listens. */

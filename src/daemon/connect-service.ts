@@ -1,7 +1,7 @@
 import { type Chance, DeadlineExceeded } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
+import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
-import type { Budget } from '../domain/schedule/budget.ts';
 import type { Logger } from '../log.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';

@@ -10,11 +10,11 @@ import { answersOf } from './answers.ts';
 import type { ImageHostOverrides } from './images.ts';
 import { jobsOf } from './jobs.ts';
 import { partsOf } from './parts.ts';
+import type { Supervised } from './process/supervision.ts';
 import { startReceiving } from './receiving.ts';
 import { noReload, type Reload } from './reload.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
 import { mirrorStatusOf, statusSource } from './status-source.ts';
-import type { Supervised } from './supervision.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */

@@ -16,7 +16,7 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { version } from '../version.ts';
-import { type TrustedClock, trustedClock } from './trusted-clock.ts';
+import { type TrustedClock, trustedClock } from './clock/trusted-clock.ts';
 
 /** Both files, open and held by this process alone, and the clock that they make believable. */
 export interface OpenFiles {

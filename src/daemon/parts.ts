@@ -4,11 +4,11 @@ import { keepSnapshots, type Snapshots } from '../snapshot/snapshot.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type CheckPorts, checkPorts } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
-import { type ConditionWatch, watchConditions } from './condition-watch.ts';
+import { type OutageWatch, outageWatch } from './conditions/outage-watch.ts';
+import { type ConditionWatch, watchConditions } from './conditions/watch.ts';
 import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
 import { type KeyPause, keyPause } from './key-pause.ts';
-import { type OutageWatch, outageWatch } from './outage-watch.ts';
 import type { Receiving } from './receiving.ts';
 import type { Wiring } from './wiring.ts';
 

@@ -1,5 +1,5 @@
 import { backupStatus } from '../backup/keep.ts';
-import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import { quarantineAfter } from '../domain/budget/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { statusReader } from '../mirror/status/reader.ts';

@@ -1,4 +1,4 @@
-import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import { quarantineAfter } from '../domain/budget/backoff.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 import type { RecordFacts } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';

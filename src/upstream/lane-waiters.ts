@@ -1,4 +1,4 @@
-import type { afterAnswer } from '../domain/schedule/budget-outcomes.ts';
+import type { afterAnswer } from '../domain/budget/outcomes.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 
 /** Whether a call had to wait for its turn. */

@@ -1,6 +1,6 @@
 import type { Chance, Clock } from '../clock.ts';
-import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/schedule/budget.ts';
-import { afterAnswer, afterMiss, afterThrottle } from '../domain/schedule/budget-outcomes.ts';
+import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/budget/budget.ts';
+import { afterAnswer, afterMiss, afterThrottle } from '../domain/budget/outcomes.ts';
 import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand } from './lane-waiters.ts';

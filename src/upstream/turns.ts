@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { type Budget, pauseLeft } from '../domain/schedule/budget.ts';
+import { type Budget, pauseLeft } from '../domain/budget/budget.ts';
 import { dueAfter, triggeredDueAfter, triggeredTurnIn, turnIn } from '../domain/schedule/call-spacing.ts';
 import {
   afterTurn,

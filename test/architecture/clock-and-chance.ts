@@ -14,7 +14,7 @@ const inSql = [
 const allowed: Readonly<Record<string, readonly RegExp[]>> = {
   'clock.ts': [...inPrograms, ...inSql],
   // A query that it prints for a person.
-  'commands/demo.ts': inSql,
+  'commands/sandbox/demo.ts': inSql,
 };
 
 /** Files that read a clock or draw chance, in their own words or by SQLite's, and are not allowed to. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { ImageAudit } from '../../src/commands/image-audit.ts';
+import type { ImageAudit } from '../../src/commands/images/audit.ts';
 import { main } from '../../src/commands/main.ts';
 import { todoOf } from '../../src/domain/conditions/table.ts';
 import type { SandboxImage } from '../../src/sandbox/world/catalogue.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Installation, installedFiles, isHidden, placesOf } from '../../src/commands/service-files.ts';
+import { type Installation, installedFiles, isHidden, placesOf } from '../../src/commands/service/files.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { runHere } from '../fakes/run-here.ts';
 

@@ -42,7 +42,9 @@ function keys(): string[] {
 }
 
 /** Keys that only what starts a daemon reads, with the text that does: the one in here has a log already. */
-const startersAlone = { 'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'] } as const;
+const startersAlone = {
+  'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'],
+} as const;
 
 describe('while a daemon runs with everything switched on', needs('time'), () => {
   const stack = new AsyncDisposableStack();

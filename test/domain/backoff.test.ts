@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quarantineAfter, retryAt, soonRetryAt } from '../../src/domain/schedule/backoff.ts';
+import { quarantineAfter, retryAt, soonRetryAt } from '../../src/domain/budget/backoff.ts';
 
 const now = Date.UTC(2026, 10, 21);
 const minute = 60_000;

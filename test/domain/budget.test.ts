@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Budget, pauseLeft, resumeBudget, startBudget, storedBudget } from '../../src/domain/schedule/budget.ts';
-import { afterAnswer, afterMiss, afterThrottle } from '../../src/domain/schedule/budget-outcomes.ts';
+import { type Budget, pauseLeft, resumeBudget, startBudget, storedBudget } from '../../src/domain/budget/budget.ts';
+import { afterAnswer, afterMiss, afterThrottle } from '../../src/domain/budget/outcomes.ts';
 import { burst, dueAfter, turnIn } from '../../src/domain/schedule/call-spacing.ts';
 
 const now = Date.UTC(2026, 10, 21);

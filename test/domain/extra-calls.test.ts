@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Budget, startBudget } from '../../src/domain/schedule/budget.ts';
-import { afterAnswer, afterThrottle } from '../../src/domain/schedule/budget-outcomes.ts';
-import { extraCalls, limitsAfterPressure } from '../../src/domain/schedule/extra-calls.ts';
+import { type Budget, startBudget } from '../../src/domain/budget/budget.ts';
+import { extraCalls, limitsAfterPressure } from '../../src/domain/budget/extra-calls.ts';
+import { afterAnswer, afterThrottle } from '../../src/domain/budget/outcomes.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-10-10T12:00:00Z');

@@ -6,7 +6,7 @@ import { startReceiving } from '../../src/daemon/receiving.ts';
 import { createSchedule, type Job, type Schedule } from '../../src/daemon/schedule.ts';
 import { statusSource } from '../../src/daemon/status-source.ts';
 import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
-import { quarantineAfter } from '../../src/domain/schedule/backoff.ts';
+import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import type { Logger } from '../../src/log.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';

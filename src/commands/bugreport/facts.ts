@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { secretSources } from '../../config/secrets.ts';
 import { policyOf } from '../../daemon/policy.ts';
 import { credentialChecks, localChecks, withheldCredentials } from '../../doctor/doctor.ts';
-import { quarantineAfter } from '../../domain/schedule/backoff.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorFacts } from '../../mirror/reading.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { readStatus } from '../../mirror/status/status.ts';

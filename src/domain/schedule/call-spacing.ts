@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget/budget.ts';
 import { triggeredShare } from './lanes.ts';
 
 /** How many triggered calls may start at once after a rest: those of one product. */

@@ -1,6 +1,6 @@
+import { type ExtraLimits, extraCalls } from '../budget/extra-calls.ts';
 import type { Window } from '../catalogue/availability.ts';
 import { readsPerPeriod } from './cadence.ts';
-import { type ExtraLimits, extraCalls } from './extra-calls.ts';
 import { type Lane, type LaneShares, lanes } from './lanes.ts';
 import type { Offered } from './record-kinds.ts';
 import {

@@ -1,4 +1,4 @@
-import { type Budget, storedBudget } from '../../domain/schedule/budget.ts';
+import { type Budget, storedBudget } from '../../domain/budget/budget.ts';
 import type { Demand } from '../../domain/schedule/price.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';

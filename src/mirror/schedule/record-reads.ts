@@ -1,4 +1,4 @@
-import { quarantineAfter } from '../../domain/schedule/backoff.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
 import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { quarantineAfter } from '../../domain/schedule/backoff.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorForReading } from '../sql/files.ts';
 import { type MirrorStatus, readStatus } from './status.ts';
 

@@ -1,5 +1,5 @@
+import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
-import { checkRetryMs } from '../../domain/schedule/backoff.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';

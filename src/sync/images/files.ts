@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { retryAt } from '../../domain/budget/backoff.ts';
 import {
   endsWell,
   filePath,
@@ -7,7 +8,6 @@ import {
   refusedAgainAt,
   typeOf,
 } from '../../domain/catalogue/image-file.ts';
-import { retryAt } from '../../domain/schedule/backoff.ts';
 import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-file/image-file.ts';
 import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';

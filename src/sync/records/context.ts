@@ -1,11 +1,11 @@
 import type { Chance, Clock, Entropy } from '../../clock.ts';
+import type { Budget } from '../../domain/budget/budget.ts';
+import type { ExtraLimits } from '../../domain/budget/extra-calls.ts';
+import type { RetryBudget } from '../../domain/budget/retry-budget.ts';
 import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { RemovalLimits } from '../../domain/sale/absence.ts';
-import type { Budget } from '../../domain/schedule/budget.ts';
-import type { ExtraLimits } from '../../domain/schedule/extra-calls.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
-import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/stale.ts';

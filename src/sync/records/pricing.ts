@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
 import { dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
-import { extraCalls, limitsAfterPressure } from '../../domain/schedule/extra-calls.ts';
 import {
   addDemand,
   clearingPrice,

@@ -1,4 +1,4 @@
-import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/schedule/backoff.ts';
+import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
+import { retryAt } from '../../domain/budget/backoff.ts';
 import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
-import { retryAt } from '../../domain/schedule/backoff.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 import { callbackUrl } from './callback.ts';

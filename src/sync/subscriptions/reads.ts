@@ -1,3 +1,4 @@
+import { retryAt } from '../../domain/budget/backoff.ts';
 import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { standingOf } from '../../domain/push/callback-epoch.ts';
 import {
@@ -6,7 +7,6 @@ import {
   isWorking,
   type WantedSubscription,
 } from '../../domain/push/subscription.ts';
-import { retryAt } from '../../domain/schedule/backoff.ts';
 import { judgeSubscriptionRead, mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
 import type { SubscriptionFacts } from '../../mirror/push/learning.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/subscriptions.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
-import { outageLines } from '../domain/schedule/outage.ts';
-import type { Logger } from '../log.ts';
-import type { Pause } from '../upstream/limiter.ts';
+import type { Clock } from '../../clock.ts';
+import { outageLines } from '../../domain/schedule/outage.ts';
+import type { Logger } from '../../log.ts';
+import type { Pause } from '../../upstream/limiter.ts';
 
 /** Logs an outage of the service: its beginning, now and then while it lasts, and its end; never once per call. */
 export interface OutageWatch {

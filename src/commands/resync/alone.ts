@@ -1,19 +1,19 @@
-import type { LoadedConfig } from '../config/load.ts';
-import { type Overrides, type Wiring, wire } from '../daemon/wiring.ts';
-import { storageSays } from '../domain/conditions/of-files.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { writeRefusalOf } from '../files/write-refusal.ts';
-import { megabytes, number } from '../format.ts';
-import { createLog } from '../log.ts';
-import type { JobState } from '../mirror/schedule/jobs.ts';
-import type { LiveStatus } from '../status/daemon-status.ts';
-import { keyRefused, liveStatus, throttledTooLong } from '../status/daemon-status.ts';
-import { pass } from '../sync/engine.ts';
-import { findProducts } from '../sync/reads/find-products.ts';
-import { type ResyncRequest, requestResync } from '../sync/records/resync.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { type Overrides, type Wiring, wire } from '../../daemon/wiring.ts';
+import { storageSays } from '../../domain/conditions/of-files.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { writeRefusalOf } from '../../files/write-refusal.ts';
+import { megabytes, number } from '../../format.ts';
+import { createLog } from '../../log.ts';
+import type { JobState } from '../../mirror/schedule/jobs.ts';
+import type { LiveStatus } from '../../status/daemon-status.ts';
+import { keyRefused, liveStatus, throttledTooLong } from '../../status/daemon-status.ts';
+import { pass } from '../../sync/engine.ts';
+import { findProducts } from '../../sync/reads/find-products.ts';
+import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
+import type { Io } from '../terminal/io.ts';
+import { progressPrinter } from '../terminal/progress.ts';
 import { concludeJob } from './conclude-job.ts';
-import type { Io } from './terminal/io.ts';
-import { progressPrinter } from './terminal/progress.ts';
 
 /** A one-shot command gives up after the service has been unreachable for this long. */
 const giveUpAfterMs = 2 * 60 * 1000;

@@ -1,21 +1,21 @@
 import { Command } from 'commander';
-import type { Answer } from '../admin/api.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import type { LoadedConfig } from '../config/load.ts';
-import { wire } from '../daemon/wiring.ts';
-import { type ResyncResource, resyncHelp } from '../domain/schedule/resources.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { duration, number } from '../format.ts';
-import { createLog } from '../log.ts';
-import { keyRefused, throttledTooLong } from '../status/daemon-status.ts';
-import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
+import type { Answer } from '../../admin/api.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { wire } from '../../daemon/wiring.ts';
+import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { duration, number } from '../../format.ts';
+import { createLog } from '../../log.ts';
+import { keyRefused, throttledTooLong } from '../../status/daemon-status.ts';
+import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import { calendarDate, productIds } from '../options.ts';
+import { askDaemon, configurationFor } from '../setup.ts';
+import type { Io } from '../terminal/io.ts';
+import { progressPrinter } from '../terminal/progress.ts';
+import { table } from '../terminal/table.ts';
+import { resyncAlone } from './alone.ts';
 import { concludeJob } from './conclude-job.ts';
-import { calendarDate, productIds } from './options.ts';
-import { resyncAlone } from './resync-alone.ts';
-import { askDaemon, configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
-import { progressPrinter } from './terminal/progress.ts';
-import { table } from './terminal/table.ts';
 
 interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;

@@ -13,17 +13,10 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { parseConfig } from '../config/load.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import {
-  commandPath,
-  type Installation,
-  type InstalledFile,
-  installedFiles,
-  isHidden,
-  placesOf,
-} from './service-files.ts';
-import type { Io } from './terminal/io.ts';
+import { parseConfig } from '../../config/load.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../../errors.ts';
+import type { Io } from '../terminal/io.ts';
+import { commandPath, type Installation, type InstalledFile, installedFiles, isHidden, placesOf } from './files.ts';
 
 interface Options {
   readonly user?: string;
@@ -69,7 +62,7 @@ export function serviceCommand(io: Io): Command {
   return command;
 }
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 
 function packaged(path: string): string {
   return readFileSync(new URL(path, root), 'utf8');

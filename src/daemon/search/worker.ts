@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { CataloguedError, type FindQuestion, type Found, openReader } from '../storefront/reader.ts';
+import { CataloguedError, type FindQuestion, type Found, openReader } from '../../storefront/reader.ts';
 
 /** What a question is answered with. */
 export type SearchAnswer =

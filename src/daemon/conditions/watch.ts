@@ -1,10 +1,10 @@
-import { conditionsOf, type HeldCondition, type Memory, metSince, noMemory } from '../domain/conditions/decide.ts';
-import type { ConditionFacts, Watched } from '../domain/conditions/facts.ts';
-import { type ConditionCode, conditionTable } from '../domain/conditions/table.ts';
-import { watchedNow } from '../domain/conditions/watched.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
-import { conditionTries } from './condition-tries.ts';
-import type { Wiring } from './wiring.ts';
+import { conditionsOf, type HeldCondition, type Memory, metSince, noMemory } from '../../domain/conditions/decide.ts';
+import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
+import { type ConditionCode, conditionTable } from '../../domain/conditions/table.ts';
+import { watchedNow } from '../../domain/conditions/watched.ts';
+import type { DaemonStatus } from '../../status/daemon-status.ts';
+import type { Wiring } from '../wiring.ts';
+import { conditionTries } from './tries.ts';
 
 /** Remembers from one look to the next since when conditions have held, and notes when they begin and end. */
 export interface ConditionWatch {

@@ -1,7 +1,7 @@
-import { duration, number } from '../format.ts';
-import type { ImageAudit } from './image-audit.ts';
-import { csv } from './terminal/csv.ts';
-import { table } from './terminal/table.ts';
+import { duration, number } from '../../format.ts';
+import { csv } from '../terminal/csv.ts';
+import { table } from '../terminal/table.ts';
+import type { ImageAudit } from './audit.ts';
 
 /** Returns the audit as a report for a rights holder: the summary first, then every image. Times are UTC. */
 export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything'): string {

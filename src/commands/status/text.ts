@@ -1,17 +1,17 @@
 import { dirname } from 'node:path';
-import type { BackupStatus } from '../backup/keep.ts';
-import { unshared } from '../doctor/files.ts';
-import type { HeldCondition } from '../domain/conditions/decide.ts';
-import type { ConditionCode } from '../domain/conditions/table.ts';
-import { type JobRuns, jobTrouble } from '../domain/schedule/job-runs.ts';
-import { nameOf } from '../domain/schedule/offer.ts';
-import type { StorageStatus } from '../files/storage-status.ts';
-import { ago, duration, megabytes, number, printable } from '../format.ts';
-import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
-import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
-import { conditionSays } from '../status/verdict.ts';
-import { table } from './terminal/table.ts';
+import type { BackupStatus } from '../../backup/keep.ts';
+import { unshared } from '../../doctor/files.ts';
+import type { HeldCondition } from '../../domain/conditions/decide.ts';
+import type { ConditionCode } from '../../domain/conditions/table.ts';
+import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
+import { nameOf } from '../../domain/schedule/offer.ts';
+import type { StorageStatus } from '../../files/storage-status.ts';
+import { ago, duration, megabytes, number, printable } from '../../format.ts';
+import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
+import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
+import type { InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import { conditionSays } from '../../status/verdict.ts';
+import { table } from '../terminal/table.ts';
 
 /** What the command shows: the mirror as its file says, and what only a running daemon knows. */
 export type ShownStatus = MirrorStatus & {

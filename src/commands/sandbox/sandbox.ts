@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../clock.ts';
-import { parseDuration } from '../config/units.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { number } from '../format.ts';
-import { startImageHost } from '../sandbox/images/image-host.ts';
-import { readRecording } from '../sandbox/reads/recording-file.ts';
-import { habitValues } from '../sandbox/rough/habits.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
-import { readCatalogue } from '../sandbox/world/catalogue-file.ts';
-import { editableFields } from '../sandbox/world/edits.ts';
-import { readHabits } from './sandbox-habits.ts';
-import { aborted } from './terminal/aborted.ts';
-import type { Io } from './terminal/io.ts';
+import { systemClock } from '../../clock.ts';
+import { parseDuration } from '../../config/units.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { number } from '../../format.ts';
+import { startImageHost } from '../../sandbox/images/image-host.ts';
+import { readRecording } from '../../sandbox/reads/recording-file.ts';
+import { habitValues } from '../../sandbox/rough/habits.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import { readCatalogue } from '../../sandbox/world/catalogue-file.ts';
+import { editableFields } from '../../sandbox/world/edits.ts';
+import { aborted } from '../terminal/aborted.ts';
+import type { Io } from '../terminal/io.ts';
+import { readHabits } from './habits.ts';
 
 interface Options {
   readonly products: number;

@@ -1,5 +1,5 @@
 import { type Budget, longestWaitMs, lowest, nothing, pauseLeft, type Tally } from './budget.ts';
-import { drift, grown, isBack, realShare, strayShare } from './budget-growth.ts';
+import { drift, grown, isBack, realShare, strayShare } from './growth.ts';
 
 /** What the rate is cut to: of the limit after a single throttle, of what was delivered after many together, and then once in five seconds. */
 const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };

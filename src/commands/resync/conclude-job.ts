@@ -1,7 +1,7 @@
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { number } from '../format.ts';
-import type { JobState } from '../mirror/schedule/jobs.ts';
-import type { Io } from './terminal/io.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { number } from '../../format.ts';
+import type { JobState } from '../../mirror/schedule/jobs.ts';
+import type { Io } from '../terminal/io.ts';
 
 /** Prints that every record of a job was refreshed; throws where some failed (69). */
 export function concludeJob({ stdout }: Io, job: JobState): void {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { readDocument } from '../config/document.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { all, type Habits, refuseHabits } from '../sandbox/rough/habits.ts';
+import { readDocument } from '../../config/document.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { all, type Habits, refuseHabits } from '../../sandbox/rough/habits.ts';
 
 /**
  * Returns the habits that `--habits` names: all of them, or those in a YAML or JSON file. Throws (78) for a file that

@@ -1,19 +1,19 @@
 import { Command } from 'commander';
-import type { Answer } from '../admin/api.ts';
-import { AdminRefusal } from '../admin/client.ts';
-import { backupStatus } from '../backup/keep.ts';
-import { systemClock } from '../clock.ts';
-import type { Config, LoadedConfig } from '../config/load.ts';
-import { quarantineAfter } from '../domain/schedule/backoff.ts';
-import { startRefusal } from '../files/pair.ts';
-import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
-import { snapshotStatus } from '../snapshot/snapshot.ts';
-import { verdictOf, withConditions } from '../status/verdict.ts';
-import { configurationFor, daemonClient } from './setup.ts';
-import { type ShownStatus, statusText } from './status-text.ts';
-import type { Io } from './terminal/io.ts';
-import { widthOf } from './terminal/table.ts';
+import type { Answer } from '../../admin/api.ts';
+import { AdminRefusal } from '../../admin/client.ts';
+import { backupStatus } from '../../backup/keep.ts';
+import { systemClock } from '../../clock.ts';
+import type { Config, LoadedConfig } from '../../config/load.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { startRefusal } from '../../files/pair.ts';
+import { openMirrorForReading } from '../../mirror/sql/files.ts';
+import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
+import { snapshotStatus } from '../../snapshot/snapshot.ts';
+import { verdictOf, withConditions } from '../../status/verdict.ts';
+import { configurationFor, daemonClient } from '../setup.ts';
+import type { Io } from '../terminal/io.ts';
+import { widthOf } from '../terminal/table.ts';
+import { type ShownStatus, statusText } from './text.ts';
 
 export function statusCommand(io: Io): Command {
   return new Command('status')

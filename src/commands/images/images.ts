@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
-import { auditImages } from './image-audit.ts';
-import { imageReport, reportCsv } from './image-report.ts';
-import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { configurationFor } from '../setup.ts';
+import type { Io } from '../terminal/io.ts';
+import { auditImages } from './audit.ts';
+import { imageReport, reportCsv } from './report.ts';
 
 export function imagesCommand(io: Io): Command {
   const command = new Command('images').description(

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import { hangingJobs, type WatchedJob } from '../domain/schedule/hang.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../../clock.ts';
+import { hangingJobs, type WatchedJob } from '../../domain/schedule/hang.ts';
+import type { Logger } from '../../log.ts';
 import { type Message, type SystemdNotify, systemdNotify } from './systemd-notify.ts';
 
 /** A daemon as its supervisor sees it. */

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import type { FindQuestion, Found } from '../storefront/reader.ts';
-import type { SearchAnswer } from './search-worker.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { FindQuestion, Found } from '../../storefront/reader.ts';
+import type { SearchAnswer } from './worker.ts';
 
 /**
  * Searches the mirror in a thread of its own, by the same code as the reader: nothing else waits for a broad question. The
@@ -13,7 +13,7 @@ export interface SearchThread extends AsyncDisposable {
 }
 
 /** The source or the compiled file, like this one. */
-const script = new URL(`./search-worker${import.meta.url.slice(-3)}`, import.meta.url);
+const script = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url);
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
 const mostWaiting = 200;
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
-import type { ShownProduct } from '../mirror/catalogue/product/reads.ts';
-import type { Mirror } from '../mirror/mirror.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Clock } from '../../clock.ts';
+import type { ShownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 /** The ports of the play: the service that it changes, and the mirror that it watches. */
 export interface Stage {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { systemClock } from '../clock.ts';
-import type { Config } from '../config/load.ts';
-import { imageLimitMs } from '../domain/catalogue/image.ts';
+import { systemClock } from '../../clock.ts';
+import type { Config } from '../../config/load.ts';
+import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import {
   type Breach,
   breachesOf,
@@ -12,9 +12,9 @@ import {
   shownAfterChange,
   type Takedown,
   takedownsForMs,
-} from '../domain/catalogue/image-audit.ts';
-import { type ImageFacts, readImageFacts } from '../mirror/catalogue/image-audit.ts';
-import { openMirrorForReading } from '../mirror/sql/files.ts';
+} from '../../domain/catalogue/image-audit.ts';
+import { type ImageFacts, readImageFacts } from '../../mirror/catalogue/image-audit.ts';
+import { openMirrorForReading } from '../../mirror/sql/files.ts';
 
 /**
  * A dated statement of which images are published, and by which rule. The fields are a contract; instants are epoch

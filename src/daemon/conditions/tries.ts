@@ -1,7 +1,7 @@
-import type { Tried } from '../domain/conditions/facts.ts';
-import { isMute } from '../domain/push/mute.ts';
-import { isReachable } from '../upstream/reach.ts';
-import type { Wiring } from './wiring.ts';
+import type { Tried } from '../../domain/conditions/facts.ts';
+import { isMute } from '../../domain/push/mute.ts';
+import { isReachable } from '../../upstream/reach.ts';
+import type { Wiring } from '../wiring.ts';
 
 /** Tries for itself what no call would show: whether the service can be reached while nothing is due, and we from outside. */
 export interface ConditionTries {

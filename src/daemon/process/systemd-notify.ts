@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../../log.ts';
 
 /** What systemd is told, as sd_notify(3) names it. */
 export type Message = Readonly<Partial<Record<'READY' | 'RELOADING' | 'STOPPING' | 'WATCHDOG' | 'STATUS', string>>>;

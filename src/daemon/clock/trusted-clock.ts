@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../domain/schedule/clock-doubt.ts';
+import type { Clock } from '../../clock.ts';
+import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../../domain/schedule/clock-doubt.ts';
 
 /** The instant from which the time since boot counts; later processes of the same boot use it. */
 export interface Anchor {
