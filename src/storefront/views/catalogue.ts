@@ -153,6 +153,7 @@ export const catalogueViews = {
     valid_with: { ...orNull(text()), since: 5 },
     visitors_details: { ...orNull(text()), since: 5 },
     group_ids: { ...orNull(text()), since: 5 },
+    group_names: { ...orNull(text()), since: 5 },
     document: text(),
     checked_at: integer,
     stale: bit,
