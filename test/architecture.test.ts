@@ -59,6 +59,16 @@ const allowed: Record<string, readonly string[]> = {
   ],
   // What a daemon says of itself: made of what the parts say, by nobody who could change it.
   status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
+  // A copy of another daemon's mirror: it knows the file, and never the service.
+  follow: [
+    'mirror/rows/capture.ts',
+    'mirror/rows/pages.ts',
+    'mirror/sql/files.ts',
+    'sqlite',
+    'clock.ts',
+    'errors.ts',
+    'log.ts',
+  ],
   // Looks at everything, and runs where no daemon does: it knows none.
   doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
   // Shows and passes on; the daemon gives it what it shows.

@@ -258,7 +258,8 @@ FROM (VALUES
   ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency'));
 
 CREATE VIEW mirror_info AS
-SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id
+SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id,
+  CAST((SELECT f.published_at FROM _followed f) AS INTEGER) AS published_at
 FROM _mirror;
 
 CREATE VIEW freshness AS

@@ -8,11 +8,13 @@ import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './cha
 import { checkRoute, orderRoute } from './checks.ts';
 import { probeRoute } from './probe.ts';
 import { badRequest, readRequest } from './request.ts';
+import { type RowCopy, rowCopyRoute } from './rows.ts';
 
 export interface ApiOptions {
   readonly log: Logger;
   readonly answers: Answers;
   readonly changes: ChangeStreamOptions;
+  readonly copyRows: () => Promise<RowCopy>;
 }
 
 /**
@@ -23,6 +25,7 @@ const never = new AbortController().signal;
 /** Operations with a route of their own: a stream, an answer in one write, one call at a time. */
 const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, options: ApiOptions) => void>>> = {
   'GET /v1/changes': changeRoute,
+  'GET /v1/rows/copy': (app, { copyRows }) => rowCopyRoute(app, copyRows),
   'POST /v1/check': checkRoute,
   'POST /v1/orders': orderRoute,
   'POST /v1/probe': (app, { answers }) => probeRoute(app, answers['POST /v1/probe']),
@@ -93,8 +96,10 @@ export function refusals(app: FastifyInstance, log: Logger): void {
   });
 }
 
+const laterCodes = new Set(['too-many-followers', 'too-many-searches', 'copy-under-way']);
+
 function statusOf({ code }: CataloguedError): number {
-  if (code === 'cursor-too-old' || code === 'feed-changed') return 410;
-  if (code === 'unknown-job' || code === 'unknown-condition') return 404;
-  return isWriteRefusal(code) || code === 'too-many-followers' || code === 'too-many-searches' ? 503 : 400;
+  if (code === 'cursor-too-old' || code === 'feed-changed' || code === 'rows-begun-anew') return 410;
+  if (code === 'unknown-job' || code === 'unknown-condition' || code === 'rows-not-published') return 404;
+  return isWriteRefusal(code) || laterCodes.has(code) ? 503 : 400;
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
 import { reload } from './api/reload.ts';
@@ -15,6 +15,7 @@ import {
   removals,
 } from './api/reports.ts';
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
+import { rows, rowsAsked } from './api/rows.ts';
 import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
 import { searchFound, searchQuestion } from './api/search.ts';
 import { status } from './api/status.ts';
@@ -83,6 +84,19 @@ export const operations = {
     query: changesAsked,
     answer: changes,
     refusals: { 410: 'the cursor is too old, or belongs to another feed', 503: 'too many clients follow the feed' },
+  },
+  'GET /v1/rows': {
+    summary: 'Returns the rows that have changed, for a copy on another host (catalogued follow)',
+    storefront: true,
+    query: rowsAsked,
+    answer: rows,
+    refusals: { 404: 'rows.publish is not set', 410: 'the copy has missed too much: begin with a new one' },
+  },
+  'GET /v1/rows/copy': {
+    summary: 'Returns the file that such a copy begins with; its instant is in X-Published-At',
+    storefront: true,
+    answer: z.file(),
+    refusals: { 404: 'rows.publish is not set', 503: 'a copy is being made for another follower' },
   },
   'POST /v1/check': {
     summary: 'Checks live, before an order, whether what was shown still holds',
@@ -229,8 +243,11 @@ export type Answering<Name extends OperationName> = (
   signal: AbortSignal,
 ) => Found<Name> | Promise<Found<Name>>;
 
-/** The daemon's function for each operation; the change feed has a stream of its own. */
-export type Answers = { readonly [Name in Exclude<OperationName, 'GET /v1/changes'>]: Answering<Name> };
+/** Operations whose answer is a stream, with a source of its own. */
+type Streamed = 'GET /v1/changes' | 'GET /v1/rows/copy';
+
+/** The daemon's function for each other operation. */
+export type Answers = { readonly [Name in Exclude<OperationName, Streamed>]: Answering<Name> };
 
 type Found<Name extends OperationName> =
   | Answer<Name>

@@ -72,6 +72,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'print the change feed, and follow it',
     load: async (io) => (await import('./changes.ts')).changesCommand(io),
   },
+  follow: {
+    summary: "keep a file equal to the mirror of another host's daemon, for the storefronts here",
+    load: async (io) => (await import('./follow.ts')).followCommand(io),
+  },
   jobs: {
     summary: "the daemon's jobs: last run, next run, what failed; run one now",
     load: async (io) => (await import('./jobs.ts')).jobsCommand(io),

@@ -149,6 +149,9 @@ export const configSchema = z
             });
         }, always)
         .describe('A copy for readers on other hosts.'),
+      rows: section({
+        publish: flag(false).describe('Whether copies on other hosts may follow this mirror row by row.'),
+      }).describe('Copies on other hosts (catalogued follow).'),
       log: section({
         level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
       }).describe('The log on standard output.'),

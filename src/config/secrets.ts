@@ -211,7 +211,8 @@ export function secretPlaces(name: SecretName, config: Config, env: Env): Secret
 const others = { owner: 0o077, systemd: 0o007 } as const;
 const largest = 64 * 1024;
 
-function readSecretFile(path: string, what: string, readers: keyof typeof others): string {
+/** Reads a file that holds one secret. One that others can read is refused (77), one that is missing or no file too. */
+export function readSecretFile(path: string, what: string, readers: keyof typeof others): string {
   const stats = statOf(path, what);
   if (stats === null)
     // Somebody who puts the secret itself where its file belongs must not find it in a log.

@@ -14,6 +14,7 @@ import { short } from '../format.ts';
 import { shownReads } from '../mirror/catalogue/shown.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
+import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
@@ -31,6 +32,7 @@ import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
 import type { Reload } from './reload.ts';
+import { rowCopies } from './row-copy.ts';
 import type { Schedule } from './schedule.ts';
 import { searchThread } from './search/thread.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -62,6 +64,7 @@ export function answersOf(
   const reads = readsOf(reader);
   const shown = shownReads(reads);
   const feed = changeFeed(reads);
+  const pages = rowPages(reader);
   const searches = stack.use(searchThread(mirror.path));
   const figures = stack.use(processFigures(ports.clock.now));
   // From as far back as the change feed reaches to the end of what is mirrored.
@@ -96,6 +99,13 @@ export function answersOf(
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
+    copyRows: rowCopies({
+      refuse: pages.refuseUnpublished,
+      mirror_path: mirror.path,
+      directory: config.mirror.state_dir,
+      clock: ports.clock,
+      signal: stopping,
+    }),
     answers: {
       'GET /v1/status': () => status(0),
       'GET /v1/conditions': async ({ query: { from } }) => ({
@@ -112,6 +122,11 @@ export function answersOf(
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) =>
         date === undefined ? explainProduct(ports, id) : explainDate(facts, id, withinReach(date)),
+      'GET /v1/rows': ({ query }) => {
+        // Before it is read: the copy is as the mirror was then, or newer.
+        const published_at = ports.clock.now();
+        return { ...pages.after(query), published_at };
+      },
       'POST /v1/check': async ({ body }, signal) => {
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);

@@ -95,7 +95,11 @@ function lockFiles(
   });
 }
 
-function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox, entropy: Entropy): MirrorOptions {
+function mirrorOptions(
+  { mirror, service, images, backup, rows }: Config,
+  inbox: Inbox,
+  entropy: Entropy,
+): MirrorOptions {
   const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
   return {
     path: mirror.path,
@@ -105,6 +109,7 @@ function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox
     currency: service.currencies[0],
     image_size: images.files ? (images.sizes[0] ?? null) : null,
     backups: backupsIn(backup.directory),
+    publish_rows: rows.publish,
     newFeedId: () => newId(entropy),
     feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
   };

@@ -24,6 +24,7 @@ export function prune({
     pruneCounts(mirror, before);
     mirror.images.prune(before);
     mirror.closures.prune(before);
+    mirror.rows.prune(now);
   });
   inbox.deliveries.prune(now - config.retention.deliveries);
   inbox.orders.prune(now - orderMemoryMs);

@@ -31,6 +31,7 @@ import { type MirrorItself, mirrorItself } from './itself.ts';
 import { type ClosureTable, closureTable } from './push/closures.ts';
 import { type SubscriptionTable, subscriptionTable } from './push/subscriptions.ts';
 import { type TrustTable, trustTable } from './push/trust.ts';
+import { type RowRetention, rowRetention } from './rows/retention.ts';
 import { type BudgetTable, budgetTable } from './schedule/budget.ts';
 import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
@@ -68,6 +69,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly checks: CheckTables;
   readonly offers: OfferTable;
   readonly removals: RemovalTable;
+  readonly rows: RowRetention;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
   readonly languages: LanguageTable;
@@ -148,6 +150,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checks: checkTables(writes),
     offers: offerTable(writes),
     removals: removalTable(writes, { changes, search, images }),
+    rows: rowRetention(writes),
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
     languages: languageTable(writes, search),

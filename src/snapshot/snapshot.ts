@@ -50,7 +50,7 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
     try {
       const left = removeTemporaries(target);
       if (left > 0) log.warn({ files: left }, 'removed what an interrupted snapshot had left behind');
-      const { bytes } = await inChild(mirror.path, target, signal);
+      const { bytes } = await copyInChild(mirror.path, target, signal);
       failed = fine;
       log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');
     } catch (error) {
@@ -114,8 +114,8 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
   }
 }
 
-/** Runs the child, which is killed when the daemon ends: what it leaves has a temporary name. */
-async function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
+/** Copies the mirror in a process of its own, which is killed when the daemon ends: what it leaves has a temporary name. */
+export async function copyInChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
   const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
   const { out, failure } = await runOwnProcess(program, [source, target], signal);
   if (failure !== null) throw new Error(failure);

@@ -407,6 +407,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     feed_floor_seq: 'integer: a change-feed cursor below it has to start again',
     filled_at: `${instant}, when every record had been read once; null: not yet`,
     feed_id: 'text: the feed that cursors belong to, new with every first fill, restore and repair',
+    published_at: `${instant}, of a copy that follows a daemon (catalogued follow): it is as the mirror was then; null: the mirror itself, or a snapshot`,
   },
 };
 

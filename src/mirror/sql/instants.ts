@@ -37,6 +37,8 @@ function copyOf(cadence: UntieredResource) {
  */
 export const mirrorInstants: MirrorInstants = {
   _mirror: { filled_at: 'now' },
+  _row_mark: { at: { leave: 'rows noted by a wrong clock are kept a little longer' } },
+  _followed: { published_at: { leave: 'by the clock of the daemon that is followed' } },
   _zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
   // Only an authenticated read verifies an image, and nobody knows when that one was.
   _product: {

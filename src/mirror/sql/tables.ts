@@ -341,6 +341,10 @@ export interface Tables {
     rejected: Bit;
   };
   _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
+  _row: { number: number; source: string; key: string };
+  _row_feed: { row_feed_id: 1; origin: string; floor: number };
+  _row_mark: { at: number; number: number };
+  _followed: { followed_id: 1; origin: string; number: number; published_at: number };
   _offer: {
     path: OptionalPath;
     answered_at: number | null;

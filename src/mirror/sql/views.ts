@@ -16,6 +16,7 @@ export interface Views {
     feed_floor_seq: number;
     filled_at: number | null;
     feed_id: string;
+    published_at: number | null;
   };
   images: {
     product_id: number;

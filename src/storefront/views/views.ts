@@ -18,6 +18,7 @@ export const views = {
     feed_floor_seq: integer,
     filled_at: orNull(integer),
     feed_id: { ...text(), since: 4 },
+    published_at: { ...orNull(integer), since: 5 },
   },
   currencies: { currency: text(), is_primary: bit, exponent: { ...integer, since: 5 } },
   availability_days: {

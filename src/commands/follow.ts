@@ -1,0 +1,47 @@
+import { dirname, resolve } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../clock.ts';
+import { readSecretFile } from '../config/secrets.ts';
+import { follow } from '../follow/follower.ts';
+import { daemonSource } from '../follow/source.ts';
+import { createLog } from '../log.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
+import type { Io } from './terminal/io.ts';
+
+interface Options {
+  readonly from: string;
+  readonly tokenFile?: string;
+  readonly every: number;
+}
+
+export function followCommand(io: Io): Command {
+  return new Command('follow')
+    .description(
+      'Keeps FILE equal to the mirror of a daemon on another host, until stopped: storefronts here read it as they would read the mirror. Needs no configuration; makes the file, and its folder. The daemon needs rows.publish: true and storefront.listen.',
+    )
+    .argument('<file>', 'the copy that storefronts read')
+    .requiredOption(
+      '--from <url>',
+      "the daemon's storefront address: https://host:port, http://host:port or unix:/path",
+    )
+    .option('--token-file <file>', 'the token of the storefront interface, over TCP')
+    .option('--every <ms>', 'how often to ask for what has changed', milliseconds, 250)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued follow --from https://catalogue.example.com --token-file token /var/lib/shop/mirror.db\n  catalogued follow --from unix:/run/catalogued/storefront.sock ./copy.db\n\nHow old the copy is: mirror_info.published_at. Exit 77: the token is refused; 78: the file is no such copy, or no rows are published.',
+    )
+    .action(async (file: string, { from, tokenFile, every }: Options) => {
+      const token = tokenFile === undefined ? null : readSecretFile(tokenFile, '--token-file', 'owner').trim();
+      const source = daemonSource(from, token === null ? null : { reveal: () => token });
+      const log = createLog('info', io.stdout);
+      const path = resolve(file);
+      prepareDirectory(dirname(path), 0o3770);
+      await follow({ source, path, every, clock: systemClock, log, own: process.pid }, io.signal);
+    });
+}
+
+function milliseconds(value: string): number {
+  const ms = Number(value);
+  if (!/^\d{1,7}$/.test(value) || ms < 10) throw new InvalidArgumentError('expected milliseconds, from 10 on.');
+  return ms;
+}

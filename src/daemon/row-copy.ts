@@ -1,0 +1,46 @@
+import { rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RowCopy } from '../admin/rows.ts';
+import type { Clock } from '../clock.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { copyInChild } from '../snapshot/snapshot.ts';
+
+export interface RowCopyPorts {
+  /** Throws where no rows are published. */
+  readonly refuse: () => void;
+  readonly mirror_path: string;
+  /** Where it lies until it is sent. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes copies that followers begin with, in a process of its own, one at a time: another one is refused (503) meanwhile.
+ * A copy has no name any more when it is sent, so that nothing of it is left whatever becomes of the daemon.
+ */
+export function rowCopies({ refuse, mirror_path, directory, clock, signal }: RowCopyPorts): () => Promise<RowCopy> {
+  let under_way = false;
+  return async () => {
+    refuse();
+    if (under_way) throw busy();
+    under_way = true;
+    const path = join(directory, 'follow.db');
+    try {
+      const published_at = clock.now();
+      const { bytes } = await copyInChild(mirror_path, path, signal);
+      return { file: await open(path, 'r'), bytes, published_at };
+    } finally {
+      rmSync(path, { force: true });
+      under_way = false;
+    }
+  };
+}
+
+function busy(): CataloguedError {
+  return new CataloguedError('copy-under-way', 'a copy is being made for another follower', {
+    exitCode: exitCodes.retryLater,
+    hint: 'ask again in a few seconds',
+  });
+}

@@ -1,0 +1,102 @@
+import { existsSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { openToGroup, replaceContents } from '../sqlite/copied-file.ts';
+import { removeTemporaries, temporaryName } from '../sqlite/published-copy.ts';
+import { sync } from '../sqlite/sync.ts';
+import { beginFollowing, type FollowedFile, openFollowed } from './followed-file.ts';
+import { type RowSource, SourceAway } from './source.ts';
+
+export interface FollowOptions {
+  readonly source: RowSource;
+  readonly path: string;
+  /** How often the daemon is asked, in milliseconds. */
+  readonly every: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Tells two processes apart that begin the same file. */
+  readonly own: number;
+}
+
+/** Rows asked for at a time: a page is put together within a few milliseconds of the daemon's loop. */
+const pageRows = 1000;
+/** While nothing changes, the copy's age is noted this often: each time is a write. */
+const noteMs = 5000;
+/** The longest wait before a daemon that is away is asked again. */
+const longestMs = 15_000;
+
+/**
+ * Keeps a file equal to a daemon's mirror until the signal is aborted; readers see whole states only. A daemon that is away
+ * is asked again: the file stays, and says how old it is. Anything but a followed copy at the path is refused (78).
+ */
+export async function follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
+  const { path, every, clock, log } = options;
+  let file = existsSync(path) ? openFollowed(path) : null;
+  let away = 0;
+  try {
+    while (!signal.aborted) {
+      try {
+        if (file === null || !(await caughtUp(file, options.source, signal))) {
+          file?.[Symbol.dispose]();
+          file = null;
+          await begin(options, signal);
+          file = openFollowed(path);
+        }
+        if (away > 0) log.info({ tries: away }, 'the daemon is back');
+        away = 0;
+        await clock.sleep(every, signal);
+      } catch (error) {
+        file?.giveUp();
+        if (signal.aborted) return;
+        if (!(error instanceof SourceAway)) throw error;
+        if (away === 0) log.warn({ reason: error.message }, 'the daemon is away: the copy stays as it is');
+        away += 1;
+        await clock.sleep(Math.min(every * 2 ** Math.min(away, 10), longestMs), signal).catch(() => undefined);
+      }
+    }
+  } finally {
+    file?.[Symbol.dispose]();
+  }
+}
+
+/** Makes the copy, or puts a new one in its place, under the eyes of whoever reads it. */
+async function begin({ source, path, clock, log, own }: FollowOptions, signal: AbortSignal): Promise<void> {
+  removeTemporaries(path);
+  const temporary = temporaryName(path, own);
+  const began = clock.monotonic();
+  const first = !existsSync(path);
+  try {
+    beginFollowing(temporary, await source.copy(temporary, signal));
+    if (first) publish(temporary, path);
+    else await replaceContents(path, temporary);
+  } finally {
+    removeTemporaries(path);
+  }
+  const ms = Math.round(clock.monotonic() - began);
+  log.info({ path, ms }, first ? 'a first copy stands' : 'a new copy took the place of one that had missed too much');
+}
+
+/** The file gets its name when it is whole and durable. */
+function publish(temporary: string, path: string): void {
+  openToGroup(temporary);
+  sync(temporary);
+  renameSync(temporary, path);
+  sync(dirname(path));
+}
+
+/** Reads page after page until a state is whole; false: the copy has to begin anew. */
+async function caughtUp(file: FollowedFile, source: RowSource, signal: AbortSignal): Promise<boolean> {
+  const { origin, number, published_at, schema_version } = file.standing();
+  for (let after = number; ; ) {
+    const page = await source.after({ origin, after, limit: pageRows }, signal);
+    if (page === 'begun-anew' || page.schema_version !== schema_version) {
+      file.giveUp();
+      return false;
+    }
+    if (page.whole && page.number === number && page.published_at < published_at + noteMs) return true;
+    if (!file.put(page)) return false;
+    if (page.whole) return true;
+    after = page.number;
+  }
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { RowPage, RowQuestion } from '../mirror/rows/pages.ts';
+
+const { request: httpRequest } = process.getBuiltinModule('node:http');
+const { request: httpsRequest } = process.getBuiltinModule('node:https');
+
+/** Rows with the instant, by the daemon's clock, at which they were read. */
+export interface PublishedPage extends RowPage {
+  readonly published_at: number;
+}
+
+/** A daemon whose rows are followed. Its methods throw `SourceAway` where it does not answer. */
+export interface RowSource {
+  /** What has changed after a number; `begun-anew`: a new copy is needed. */
+  after(question: RowQuestion, signal: AbortSignal): Promise<PublishedPage | 'begun-anew'>;
+  /** Fetches a copy of the mirror into a new file; returns the instant of which it is. */
+  copy(path: string, signal: AbortSignal): Promise<number>;
+}
+
+/** It cannot be reached, is busy, or broke off: what one has stays, and it is asked again. */
+export class SourceAway extends Error {
+  override readonly name = 'SourceAway';
+}
+
+const patienceMs = 30_000;
+
+/** `from` is `https://host[:port]`, `http://…`, or `unix:/path`; with a token over TCP. Another form is refused (64). */
+export function daemonSource(from: string, token: { reveal(): string } | null): RowSource {
+  const address = addressOf(from);
+  const ask = async (path: string, signal: AbortSignal): Promise<IncomingMessage> => {
+    const headers = token === null ? {} : { authorization: `Bearer ${token.reveal()}` };
+    const { request, ...target } = address;
+    const call = request({ ...target, path: `${target.prefix}${path}`, headers, signal, timeout: patienceMs });
+    call.on('timeout', () => call.destroy(new Error(`no answer within ${patienceMs / 1000} s`)));
+    call.end();
+    const [response] = (await once(call, 'response').catch((error: Error) => {
+      signal.throwIfAborted();
+      throw new SourceAway(`${from} does not answer: ${error.message}`);
+    })) as [IncomingMessage];
+    return response;
+  };
+  return {
+    after: async ({ origin, after, limit }, signal) => {
+      const response = await ask(`/v1/rows?origin=${encodeURIComponent(origin)}&after=${after}&limit=${limit}`, signal);
+      const body = await text(response).catch((error: Error) => {
+        signal.throwIfAborted();
+        throw new SourceAway(`${from} broke off: ${error.message}`);
+      });
+      if (response.statusCode === 410) return 'begun-anew';
+      if (response.statusCode !== 200) throw refusal(from, response.statusCode, body);
+      return JSON.parse(body) as PublishedPage;
+    },
+    copy: async (path, signal) => {
+      const response = await ask('/v1/rows/copy', signal);
+      if (response.statusCode !== 200) throw refusal(from, response.statusCode, await text(response).catch(() => ''));
+      // Its length is known: what breaks off is an error.
+      await pipeline(response, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal }).catch(
+        (error: Error) => {
+          signal.throwIfAborted();
+          throw new SourceAway(`${from} broke off: ${error.message}`);
+        },
+      );
+      return Number(response.headers['x-published-at']);
+    },
+  };
+}
+
+function addressOf(from: string) {
+  if (from.startsWith('unix:')) return { request: httpRequest, socketPath: from.slice('unix:'.length), prefix: '' };
+  const url = URL.canParse(from) ? new URL(from) : null;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new CataloguedError('usage', `cannot follow ${from}`, {
+      exitCode: exitCodes.usage,
+      hint: 'write https://host:port, http://host:port or unix:/path/to/storefront.sock',
+    });
+  return {
+    request: url.protocol === 'https:' ? httpsRequest : httpRequest,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port,
+    prefix: url.pathname.replace(/\/$/, ''),
+  };
+}
+
+/** What the daemon said, to be asked again later (`SourceAway`) or for a person to mend. */
+function refusal(from: string, status: number | undefined, body: string): Error {
+  let said: { message?: string; hint?: string } = {};
+  try {
+    said = JSON.parse(body) as typeof said;
+  } catch {
+    // A proxy's page, or nothing.
+  }
+  const message = `${from} answers ${status}${said.message === undefined ? '' : `: ${said.message}`}`;
+  const mend = (exitCode: 77 | 78, hint: string) => new CataloguedError('follow-refused', message, { exitCode, hint });
+  if (status === 401 || status === 403)
+    return mend(exitCodes.permission, 'name the storefront token with --token-file');
+  if (status === 400) return mend(exitCodes.configuration, said.hint ?? 'use the same version on both hosts');
+  if (status === 404)
+    return mend(
+      exitCodes.configuration,
+      said.hint ?? "name the storefront's address (storefront.listen) of a daemon of this version",
+    );
+  return new SourceAway(message);
+}

@@ -1,0 +1,121 @@
+import type { Database } from '../../sqlite/database-file.ts';
+
+/*
+ * Which rows change, noted by triggers in the transaction that changes them. Without `rows.publish` there is no trigger,
+ * and nothing is written.
+ */
+
+/** What the views are made of, and the words that are searched: all that a followed copy holds. */
+export const publishedTables = [
+  '_availability_span',
+  '_bookable',
+  '_change',
+  '_check_count',
+  '_checkout_information_read',
+  '_day',
+  '_day_document',
+  '_experience',
+  '_image',
+  '_image_file',
+  '_mirror',
+  '_mirror_language',
+  '_printed_price',
+  '_product',
+  '_product_experience',
+  '_product_list_place',
+  '_product_price',
+  '_product_tag',
+  '_product_text',
+  '_promise',
+  '_record',
+  '_search_delete',
+  '_search_entry',
+  '_search_generic_word',
+  '_search_letter',
+  '_search_text',
+  '_search_word',
+  '_subscription',
+  '_subscription_product',
+  '_variant',
+  '_variant_group',
+  '_zone_offset',
+] as const;
+
+/** A virtual table has no triggers: a product's row is noted with the product. */
+export const placeTable = 'product_places';
+
+export type PublishedTable = (typeof publishedTables)[number] | typeof placeTable;
+
+export interface TableColumns {
+  readonly all: readonly string[];
+  /** Those of the primary key, in its order. */
+  readonly key: readonly string[];
+}
+
+export function columnsOf(db: Database, table: PublishedTable): TableColumns {
+  const columns = db.pragma(`table_info(${table})`) as { name: string; pk: number }[];
+  const all = columns.map(({ name }) => name);
+  if (table === placeTable) return { all, key: all.slice(0, 1) };
+  const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+  return { all, key: key.map(({ name }) => name) };
+}
+
+export interface CaptureOptions {
+  readonly publish: boolean;
+  /** The file is another one than the last time, such as one restored: the same numbers may mean other rows. */
+  readonly another: boolean;
+  readonly newOrigin: () => string;
+}
+
+/**
+ * Has the triggers stand where rows are published, and nowhere else. Where one was missing, rows may have changed unseen:
+ * the numbers then get another origin, and followers begin anew.
+ */
+export function captureRows(db: Database, { publish, another, newOrigin }: CaptureOptions): void {
+  const wanted = new Map(publish ? publishedTables.flatMap((table) => triggersOf(table, columnsOf(db, table))) : []);
+  const standing = new Map(
+    db.prepare<[], [string, string]>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").raw().all(),
+  );
+  const ours = [...standing.keys()].filter((name) => name.startsWith(prefix));
+  const whole = ours.length === wanted.size && [...wanted].every(([name, sql]) => standing.get(name) === sql);
+  const known = db.prepare('SELECT 1 FROM _row_feed').get() !== undefined;
+  if (whole && known === publish && !(publish && another)) return;
+  const replace = db.transaction(() => {
+    for (const name of ours) db.exec(`DROP TRIGGER ${name}`);
+    for (const sql of wanted.values()) db.exec(sql);
+    db.exec('DELETE FROM _row; DELETE FROM _row_mark; DELETE FROM _row_feed');
+    if (publish) db.prepare(`INSERT INTO _row_feed VALUES (1, ?, ${newestNumber})`).run(newOrigin());
+  });
+  replace.immediate();
+}
+
+/** The last number given out, also after all are forgotten. */
+export const newestNumber = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_row'), 0)";
+
+const prefix = 'row_of_';
+
+/** The triggers of a table, by name. */
+function triggersOf(table: (typeof publishedTables)[number], { key }: TableColumns): [string, string][] {
+  const sources = table === '_product' ? [table, placeTable] : [table];
+  const note = (row: 'old' | 'new') => {
+    const values = `json_array(${key.map((column) => `${row}.${column}`).join(', ')})`;
+    // Two statements instead of OR REPLACE: the conflict clause of what fires a trigger overrides the trigger's own.
+    return sources
+      .map(
+        (source) =>
+          `DELETE FROM _row WHERE source = '${source}' AND key = ${values}; INSERT INTO _row (source, key) VALUES ('${source}', ${values});`,
+      )
+      .join(' ');
+  };
+  const moved = key.map((column) => `old.${column} IS NOT new.${column}`).join(' OR ');
+  const events = {
+    added: ['INSERT', note('new')],
+    changed: ['UPDATE', note('new')],
+    moved: [`UPDATE OF ${key.join(', ')}`, note('old'), `WHEN ${moved} `],
+    dropped: ['DELETE', note('old')],
+  } as const;
+  return Object.entries(events).map(([name, [event, body, when = '']]) => {
+    const trigger = `${prefix}${table.slice(1)}_${name}`;
+    return [trigger, `CREATE TRIGGER ${trigger} AFTER ${event} ON ${table} ${when}BEGIN ${body} END`];
+  });
+}

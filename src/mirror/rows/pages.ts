@@ -1,0 +1,113 @@
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { Database } from '../../sqlite/database-file.ts';
+import { columnsOf, newestNumber, type PublishedTable } from './capture.ts';
+
+/** Rows of one table that have changed: values in the order of the columns. */
+export interface TableRows {
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** The columns of the primary key: what the values of `gone` are. */
+  readonly key: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** Keys of rows that are no more. */
+  readonly gone: readonly (readonly unknown[])[];
+}
+
+/** What has changed after a number, each row as it is now. */
+export interface RowPage {
+  /** What the numbers belong to. */
+  readonly origin: string;
+  /** The number to ask after next. */
+  readonly number: number;
+  /**
+   * Whether nothing is left above `number`: all pages since the last whole one together are a state of the mirror. One
+   * without the others may be none.
+   */
+  readonly whole: boolean;
+  readonly schema_version: number;
+  readonly tables: readonly TableRows[];
+}
+
+export interface RowQuestion {
+  readonly origin: string;
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface RowPages {
+  /**
+   * Throws `rows-not-published`, and `rows-begun-anew` where the numbers are of another origin, are forgotten, or were
+   * never given out: a follower starts with a new copy.
+   */
+  after(question: RowQuestion): RowPage;
+  /** Throws `rows-not-published` where none are. */
+  refuseUnpublished(): void;
+}
+
+/** Reads what `captureRows` has noted, from a connection of a reader: all of a page is of one state of the file. */
+export function rowPages(db: Database): RowPages {
+  const feed = db.prepare<[], { origin: string; floor: number; newest: number; schema_version: number }>(
+    `SELECT f.origin, f.floor, ${newestNumber} AS newest, m.schema_version FROM _row_feed f, _mirror m`,
+  );
+  const keys = db.prepare<[number, number], { number: number; source: PublishedTable; key: string }>(
+    'SELECT number, source, key FROM _row WHERE number > ? ORDER BY number LIMIT ?',
+  );
+  const page = db.transaction(({ origin, after, limit }: RowQuestion): RowPage => {
+    const found = feed.get();
+    if (found === undefined) throw notPublished();
+    if (origin !== found.origin || after < found.floor || after > found.newest) throw begunAnew();
+    const noted = keys.all(after, limit);
+    const bySource = Map.groupBy(noted, ({ source }) => source);
+    const whole = noted.length < limit;
+    return {
+      origin,
+      number: whole ? found.newest : (noted.at(-1)?.number ?? after),
+      whole,
+      schema_version: found.schema_version,
+      tables: [...bySource].map(([source, of]) =>
+        rowsOf(
+          db,
+          source,
+          of.map(({ key }) => JSON.parse(key) as unknown[]),
+        ),
+      ),
+    };
+  });
+  return {
+    after: (question) => page(question),
+    refuseUnpublished: () => {
+      if (feed.get() === undefined) throw notPublished();
+    },
+  };
+}
+
+function rowsOf(db: Database, table: PublishedTable, keys: readonly unknown[][]): TableRows {
+  const { all, key } = columnsOf(db, table);
+  const one = db
+    .prepare<unknown[], unknown[]>(
+      `SELECT ${all.join(', ')} FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')}`,
+    )
+    .raw();
+  const found = keys.map((values) => ({ values, row: one.get(...values) }));
+  return {
+    table,
+    columns: all,
+    key,
+    rows: found.flatMap(({ row }) => (row === undefined ? [] : [row])),
+    gone: found.flatMap(({ values, row }) => (row === undefined ? [values] : [])),
+  };
+}
+
+function notPublished(): CataloguedError {
+  return new CataloguedError('rows-not-published', 'this daemon publishes no rows', {
+    exitCode: exitCodes.configuration,
+    hint: 'set rows.publish: true in its configuration, and reload it',
+  });
+}
+
+function begunAnew(): CataloguedError {
+  return new CataloguedError('rows-begun-anew', 'these rows are forgotten, or of another file', {
+    exitCode: exitCodes.data,
+    hint: 'begin with a new copy: GET /v1/rows/copy',
+  });
+}

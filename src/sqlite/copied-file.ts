@@ -1,0 +1,33 @@
+import { chmodSync } from 'node:fs';
+import Database from 'better-sqlite3';
+
+/**
+ * Opens a copy of a file of ours for writing, as it is: its schema is that of whoever made it, and stays so. Triggers that
+ * other programs' schemas bring along may do nothing but write.
+ */
+export function openCopied(path: string): Database.Database {
+  const db = new Database(path, { fileMustExist: true, timeout: 5000 });
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  // Rows come in the order in which they changed last: a child may come before its parent.
+  db.pragma('foreign_keys = OFF');
+  db.pragma('trusted_schema = OFF');
+  db.pragma('journal_size_limit = 67108864');
+  return db;
+}
+
+/** Puts the contents of one file in the place of another's, in one transaction: whoever has it open sees the one, then the other. */
+export async function replaceContents(path: string, by: string): Promise<void> {
+  const from = new Database(by, { readonly: true, fileMustExist: true });
+  try {
+    // All pages in one step: there is nobody else to let through.
+    await from.backup(path, { progress: () => 2 ** 31 - 1 });
+  } finally {
+    from.close();
+  }
+}
+
+/** Gives a new file the mode of a mirror, whatever the umask says. */
+export function openToGroup(path: string): void {
+  chmodSync(path, 0o660);
+}

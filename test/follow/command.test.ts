@@ -1,0 +1,91 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { main } from '../../src/commands/main.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { canary } from '../fakes/canary.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+/** A daemon with a door of its own for storefronts, and a person on another host. */
+async function stage(rows: { publish: boolean }) {
+  await using stack = new AsyncDisposableStack();
+  const directory = stack.use(temporaryDirectory()).path;
+  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 3, lean: true, key: null }));
+  const listen = `127.0.0.1:${await freePort()}`;
+  const secrets = { storefront_token: createSecret(canary.storefront) };
+  const config = testConfig(directory, sandbox.url, { rows, storefront: { listen } }, secrets);
+  stack.use(await startDaemon(config, testLog('silent').log));
+  const tokenFile = join(directory, 'token');
+  writeFileSync(tokenFile, `${canary.storefront}\n`, { mode: 0o600 });
+  const ending = new AbortController();
+  const closing = stack.move();
+  return {
+    mirror: config.config.mirror.path,
+    copy: join(directory, 'elsewhere', 'copy.db'),
+    from: `http://${listen}`,
+    tokenFile,
+    /** Follows until `stop`. */
+    run: async (...args: string[]) => {
+      const io = { ...capturedIo(), signal: ending.signal };
+      const code = await main(['follow', ...args], io);
+      return { code, stdout: io.out(), stderr: io.err() };
+    },
+    stop: () => ending.abort(),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+const patient = { timeout: 50_000, interval: 50 };
+
+function titlesIn(path: string): string[] {
+  using reader = openReader(path);
+  return reader.products({ limit: 100 }).map(({ title }) => title ?? '');
+}
+
+test('a copy of a daemon behind a token stands in its folder, whole, and goes on with what the daemon reads', async () => {
+  await using at = await stage({ publish: true });
+  const running = at.run('--from', at.from, '--token-file', at.tokenFile, '--every', '20', at.copy);
+  await expect.poll(() => existsSync(at.copy) && titlesIn(at.copy).length, patient).toBe(3);
+  using reader = openReader(at.copy);
+  await expect.poll(() => reader.info().filled_at, patient).not.toBeNull();
+  expect(titlesIn(at.copy)).toEqual(titlesIn(at.mirror));
+  at.stop();
+  expect(await running).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('whoever may not follow is told why, and what to do', async () => {
+  await using at = await stage({ publish: true });
+  expect(await at.run('--from', at.from, at.copy)).toMatchObject({
+    code: 77,
+    stderr: expect.stringMatching(
+      /^Error: http:\/\/127\.0\.0\.1:\d+ answers 401: .*\nTry: name the storefront token with --token-file\n$/,
+    ),
+  });
+  expect(await at.run('--from', 'ftp://example.com', at.copy)).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('Try: write https://host:port'),
+  });
+  writeFileSync(`${at.tokenFile}.open`, 'x', { mode: 0o644 });
+  expect(await at.run('--from', at.from, '--token-file', `${at.tokenFile}.open`, at.copy)).toMatchObject({
+    code: 77,
+    stderr: expect.stringContaining('others have access'),
+  });
+  expect(existsSync(at.copy)).toBe(false);
+});
+
+test('a daemon that publishes no rows says which key to set', async () => {
+  await using at = await stage({ publish: false });
+  expect(await at.run('--from', at.from, '--token-file', at.tokenFile, at.copy)).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('Try: set rows.publish: true'),
+  });
+  expect(existsSync(at.copy)).toBe(false);
+});
