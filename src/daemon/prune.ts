@@ -1,5 +1,6 @@
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
+import { interestMemoryMs } from '../sync/records/weights.ts';
 import type { Wiring } from './wiring.ts';
 
 /** How long it is remembered when conditions held. */
@@ -22,6 +23,7 @@ export function prune({
     const before = now - config.retention.changes;
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
+    mirror.interest.prune(now - interestMemoryMs);
     mirror.images.prune(before);
     mirror.closures.prune(before);
   });
