@@ -276,6 +276,8 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     visitors_details:
       'text, JSON: an array of what each visitor has to give (full_name, passport_id …), which no order of it goes without; null: not sent',
     group_ids: 'text, JSON: an array of the numbers of its groups, variants of one group being alike; null: not sent',
+    group_names:
+      'text, JSON: an array of the names of its groups in the primary language, in the order of group_ids, null for one that has none: Default is how the service names no grouping; null: no name is known',
     document: `${document}: the variants read over what availability adds`,
     checked_at: instant,
     stale,
@@ -425,6 +427,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'what_if'],
   'plan --declaration': ['endpoints'],
+  'report --week': [
+    'at', 'week', 'mirror', 'written_by', 'filled_at', 'known_since', 'currency', 'products', 'prices', 'images',
+    'sold_without_subscription', 'checkout', 'fruitless_searches',
+  ],
   check: ['verdict', 'reasons', 'now', 'mirror', 'alternatives'],
   'check: verdict': ['holds', 'changed', 'gone', 'unknown'],
   'check: reasons': checkReasons,
