@@ -19,6 +19,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
+import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -54,7 +55,7 @@ export function answersOf(
   parts: Parts,
   { loaded, schedule, reload }: AnswerParts,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, key, checks, receiving, conditions, status, signal: stopping } = parts;
+  const { wiring, log, key, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
   const { mirror, inbox, files, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
@@ -131,9 +132,14 @@ export function answersOf(
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);
       },
-      'POST /v1/search': ({ body }) => searches.find(body),
+      'POST /v1/search': async ({ body }) => {
+        const found = await searches.find(body);
+        fruitless.note(body, found);
+        return found;
+      },
       'POST /v1/orders': ({ body }) =>
         storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
+      'POST /v1/seen': ({ body }) => countSeen(checks, body),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),

@@ -10,6 +10,7 @@ import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
 import { type KeyPause, keyPause } from './key-pause.ts';
 import type { Receiving } from './receiving.ts';
+import { type FruitlessSearches, fruitlessSearches } from './search/fruitless.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The parts that the daemon's jobs and its admin interface share, beside the wiring. */
@@ -25,6 +26,7 @@ export interface Parts {
   /** Disposed of by whoever asked for the parts, like the image files. */
   readonly checks: CheckPorts;
   readonly images: ImageFiles;
+  readonly fruitless: FruitlessSearches;
   /** Raises or clears the alarm about a flood of checks. */
   floods(): void;
   readonly conditions: ConditionWatch;
@@ -53,6 +55,7 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     backups: keepBackups({ ...ports, inbox: wiring.inbox }, config.backup),
     checks: checkPorts(wiring),
     images: keepImageFiles(wiring, imageHost),
+    fruitless: fruitlessSearches(wiring.inbox, ports.clock),
     floods: watchChecks(ports, limiter.state),
     conditions: watchConditions(wiring),
   };

@@ -1,9 +1,11 @@
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
+import { interestMemoryMs } from '../sync/records/weights.ts';
 import type { Wiring } from './wiring.ts';
 
-/** How long it is remembered when conditions held. */
-const conditionMemoryMs = 90 * 86_400_000;
+const dayMs = 86_400_000;
+/** How long it is remembered when conditions held, and what was searched for in vain. */
+const memoryMs = 90 * dayMs;
 
 /**
  * Deletes what is older than its retention; run once an hour. Deletes nothing while the machine's clock is in doubt, nor
@@ -22,12 +24,14 @@ export function prune({
     const before = now - config.retention.changes;
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
+    mirror.interest.prune(now - interestMemoryMs);
     mirror.images.prune(before);
     mirror.closures.prune(before);
     mirror.rows.prune(now);
   });
   inbox.deliveries.prune(now - config.retention.deliveries);
   inbox.orders.prune(now - orderMemoryMs);
-  inbox.conditions.prune(now - conditionMemoryMs);
+  inbox.conditions.prune(now - memoryMs);
+  inbox.searches.prune(Math.floor((now - memoryMs) / dayMs));
   return 'done';
 }
