@@ -258,6 +258,7 @@ class MirrorInfo(models.Model):
     feed_floor_seq = models.BigIntegerField()
     filled_at = models.BigIntegerField(null=True)
     feed_id = models.TextField(primary_key=True)
+    published_at = models.BigIntegerField(null=True)
 
     class Meta:
         managed = False

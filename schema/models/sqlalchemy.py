@@ -209,6 +209,7 @@ class MirrorInfo(Base):
     feed_floor_seq = Column(Integer, nullable=False)
     filled_at = Column(Integer, nullable=True)
     feed_id = Column(Text, primary_key=True)
+    published_at = Column(Integer, nullable=True)
 
 
 class PlaceRows(Base):

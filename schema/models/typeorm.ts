@@ -205,6 +205,7 @@ export class MirrorInfo {
   @ViewColumn() feed_floor_seq!: number;
   @ViewColumn() filled_at!: number | null;
   @ViewColumn() feed_id!: string;
+  @ViewColumn() published_at!: number | null;
 }
 
 @ViewEntity({ name: 'place_rows', synchronize: false })
