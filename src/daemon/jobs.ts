@@ -82,6 +82,7 @@ function listOf(parts: Parts): Job[] {
           if (watch.mayPrune()) await reassignCategories(ports, signal);
         }),
     },
+    auditJob(parts),
     {
       name: 'pass',
       every: second,
@@ -135,6 +136,20 @@ function listOf(parts: Parts): Job[] {
       run: (signal) => parts.conditions.look(() => parts.status(0), signal),
     },
   ];
+}
+
+/** Before the pass: it measures what is shown until then. */
+function auditJob({ wiring: { ports }, guard, key, audits }: Parts): Job {
+  return {
+    name: 'audit',
+    every: second,
+    asks_service: true,
+    workAt: audits.nextAt,
+    run: (signal) =>
+      guard.whenTimeKnown(async () => {
+        if (key.mayTry(ports.clock.now())) await audits.run(signal);
+      }),
+  };
 }
 
 function backupJob({ madeAt, make, failure }: Parts['backups'], at: string, zone: string): Job {

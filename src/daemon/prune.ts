@@ -1,3 +1,4 @@
+import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import type { Wiring } from './wiring.ts';
@@ -22,6 +23,7 @@ export function prune({
     const before = now - config.retention.changes;
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
+    mirror.audits.prune(now - auditMemoryMs);
     mirror.images.prune(before);
     mirror.closures.prune(before);
   });

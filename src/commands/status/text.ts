@@ -10,6 +10,7 @@ import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
 import { table } from '../terminal/table.ts';
 
@@ -70,6 +71,8 @@ function facts(status: ShownStatus, now: number): string[] {
     `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log`,
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
+    truth(status, now),
+    ...errors(status),
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
@@ -85,7 +88,6 @@ function facts(status: ShownStatus, now: number): string[] {
       `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
     ),
     ...notifications(status, now),
-    ...errors(status),
     ...status.not_offered.map(
       ({ path, since, set }) =>
         `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week unless you set ${set}`,
@@ -183,6 +185,16 @@ function notifications({ closures, gaps, inbox }: ShownStatus, now: number): str
 function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string {
   const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies deleted early`;
   return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
+}
+
+/** Returns the line about how much of what shoppers see is untrue. */
+function truth({ truth: measured }: ShownStatus, now: number): string {
+  const { audited, from_at, to_at, by_tier } = measured;
+  const text = untrueText(measured);
+  if (text === null || from_at === null || to_at === null) return `Truth     ${cannotTell(measured)}`;
+  const tiers = by_tier.map((row) => `${row.tier} ${untrueText(row) ?? 'not known yet'}`);
+  const until = to_at < now ? `, until ${ago(to_at, now)}` : '';
+  return `Truth     ${text} of what shoppers see is untrue, by ${number(audited)} random reads in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
 }
 
 /** Returns the lines about how often checks and orders found the mirror wrong; none before the first. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
+import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
 import { dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
@@ -72,9 +72,11 @@ export function dueAfterRead(
   { fetched_at, cadence, product }: { fetched_at: number; cadence: number; product: KnownProduct },
   volatility: Volatility,
 ): Due {
-  const { policy, clock } = ports;
-  const weight = weightOf(policy.of(product.category).weight, soldBy(clock.now(), product.sold, product.sold_at));
-  return dueByWorth(record, fetched_at, cadence, { volatility, weight, ...marketOf(ports) });
+  return dueByWorth(record, fetched_at, cadence, {
+    volatility,
+    weight: shownShare(ports, product),
+    ...marketOf(ports),
+  });
 }
 
 /** The price of a call now, and the shortest interval between two reads; before the first survey none is worth one. */
@@ -84,7 +86,8 @@ function marketOf({ mirror, clock, policy, budget }: PricingPorts): { readonly p
   const { demand, promised, floor } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
-  return { price: clearingPrice(demand, extraCalls(limits, promised, learned.rate / 1000)), floor };
+  const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
+  return { price: clearingPrice(demand, extra), floor };
 }
 
 function lastPrice(ports: PricingPorts): number | null {
@@ -92,12 +95,20 @@ function lastPrice(ports: PricingPorts): number | null {
   return price === noExtraCalls ? null : price;
 }
 
+/** Returns how much of what shoppers see a record is, where 1 is usual. */
+export function shownShare(
+  { policy, clock }: Pick<Ports, 'policy' | 'clock'>,
+  { category, sold, sold_at }: Pick<AdaptiveRecord, 'category' | 'sold' | 'sold_at'>,
+): number {
+  return weightOf(policy.of(category).weight, soldBy(clock.now(), sold, sold_at));
+}
+
 /** Returns a record as the demand counts it. */
-function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord, floor: number): Priced {
-  const own = policy.of(record.category);
+function pricedOf(ports: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord, floor: number): Priced {
+  const own = ports.policy.of(record.category);
   return {
     volatility: believed(record),
-    weight: weightOf(own.weight, soldBy(clock.now(), record.sold, record.sold_at)),
+    weight: shownShare(ports, record),
     cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, null)),
     floor,
   };

@@ -10,7 +10,7 @@ import {
   shareOut,
 } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
-import { type CatalogueFacts, catalogueOf } from '../records/counted.ts';
+import { type CatalogueFacts, catalogueOf, promisesOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
@@ -48,7 +48,7 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
   const calls_per_day = callsPerDay(lines);
-  const needed = callsPerDay(planOf({ ...catalogue, extra: null }));
+  const needed = callsPerDay(planOf(promisesOf(catalogue)));
   const learned = mirror.budget.learned();
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
   const lanes = shareOut(lines, shares, policy.ceiling);
@@ -62,10 +62,10 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
     sweeps: sweepsOf(catalogue, policy.ceiling),
     lanes,
     broken: lanes
-      .filter(({ wanted, got }) => wanted > got * 1.0001)
+      .filter(({ lane, wanted, got }) => lane !== 'audit' && wanted > got * 1.0001)
       .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
     buys: buysOf(facts, needed, calls_per_day - needed),
-    what_if: whatIf(facts, { ...catalogue, extra: null }).map(([change, other]) => ({
+    what_if: whatIf(facts, promisesOf(catalogue)).map(([change, other]) => ({
       change,
       calls_per_day: callsPerDay(planOf(other)) - needed,
     })),
