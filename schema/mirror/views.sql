@@ -172,6 +172,9 @@ SELECT product_id, language, language_shown, variant_id, label, variant_type, so
     THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.requires_visitors_details') e WHERE e.type = 'text') END AS TEXT) AS visitors_details,
   CAST(CASE json_type(document, '$.group_ids') WHEN 'array'
     THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.group_ids') e WHERE e.type = 'integer') END AS TEXT) AS group_ids,
+  CAST(CASE json_type(document, '$.group_ids') WHEN 'array'
+    THEN (SELECT CASE WHEN count(g.name) > 0 THEN json_group_array(g.name) END FROM json_each(document, '$.group_ids') e
+      LEFT JOIN _variant_group g ON g.product_id = w.product_id AND g.group_id = e.value WHERE e.type = 'integer') END AS TEXT) AS group_names,
   document, checked_at,
   CAST(stale AS INTEGER) AS stale, CAST(expired_at AS INTEGER) AS expired_at, freshness
 FROM (
@@ -211,7 +214,7 @@ FROM (
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   GROUP BY v.product_id, l.language, v.variant_id
-);
+) w;
 
 CREATE VIEW policies AS
 SELECT CAST(column1 AS TEXT) AS resource, CAST(column2 AS TEXT) AS state, CAST(column3 AS TEXT) AS action,

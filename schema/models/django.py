@@ -505,6 +505,7 @@ class Variants(models.Model):
     valid_with = models.TextField(null=True)
     visitors_details = models.TextField(null=True)
     group_ids = models.TextField(null=True)
+    group_names = models.TextField(null=True)
     document = models.TextField()
     checked_at = models.BigIntegerField()
     stale = models.BigIntegerField()

@@ -401,6 +401,7 @@ class Variants(Base):
     valid_with = Column(Text, nullable=True)
     visitors_details = Column(Text, nullable=True)
     group_ids = Column(Text, nullable=True)
+    group_names = Column(Text, nullable=True)
     document = Column(Text, nullable=False)
     checked_at = Column(Integer, nullable=False)
     stale = Column(Integer, nullable=False)

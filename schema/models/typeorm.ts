@@ -397,6 +397,7 @@ export class Variants {
   @ViewColumn() valid_with!: string | null;
   @ViewColumn() visitors_details!: string | null;
   @ViewColumn() group_ids!: string | null;
+  @ViewColumn() group_names!: string | null;
   @ViewColumn() document!: string;
   @ViewColumn() checked_at!: number;
   @ViewColumn() stale!: number;

@@ -9,12 +9,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { CataloguedError } from '../errors.ts';
 import { inboxCopy, mirrorCopy } from '../files/backups.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { isWithoutRoom } from '../sqlite/fault.ts';
 import { lookBeside } from '../sqlite/look.ts';
-import { factsOf, removeUnfinished } from './make.ts';
+import { factsOf, refuseWithoutSpace, removeUnfinished } from './make.ts';
 import { type Manifest, notABackup, readManifest, verifyCopy } from './manifest.ts';
 
 /** The last time that a backup was restored to see whether it can be. */
@@ -27,7 +29,8 @@ export interface Drill {
 
 /**
  * Restores a backup beside itself as `restore` would, opens both files as a start would, compares what is in them with the
- * manifest, and discards them. The result stands in the directory of the backups.
+ * manifest, and discards them. The result stands in the directory of the backups. Throws where there is no room to try it: that
+ * says nothing about the backup.
  */
 export function tryBackup({ backup, now }: { readonly backup: string; readonly now: number }): Drill {
   const drill = { backup, at: now, failure: failureOf(() => restoreAside(backup)) };
@@ -40,12 +43,15 @@ function failureOf(work: () => void): string | null {
     work();
     return null;
   } catch (error) {
+    if (isWithoutRoom(error) || (error instanceof CataloguedError && error.code === 'backup-space')) throw error;
     return (error as Error).message;
   }
 }
 
 function restoreAside(backup: string): void {
   const manifest = verifyBackup(backup);
+  const needed = manifest.mirror.bytes + (manifest.inbox?.bytes ?? 0);
+  refuseWithoutSpace(dirname(backup), 'restoring a backup on trial', needed);
   removeUnfinished(dirname(backup));
   const aside = join(dirname(backup), `.drill.${process.pid}.tmp`);
   mkdirSync(aside, { mode: 0o700 });

@@ -42,6 +42,7 @@ export interface Backups {
   /** When the newest was made; null: there is none. */
   madeAt(): number | null;
   failure(): string | null;
+  /** Why the last drill failed, or the next one cannot be made. */
   drillFailure(): string | null;
   /** Returns an alarm while the last attempt failed, or the last drill did. */
   alarms(): LiveAlarm[];
@@ -61,6 +62,7 @@ export function keepBackups(
   { directory, keep }: Config['backup'],
 ): Backups {
   let failed: { readonly since: number; readonly reason: string } | null = null;
+  let untried: string | null = null;
 
   async function make(signal: AbortSignal): Promise<void> {
     if (mirror.filledAt() === null || signal.aborted) return;
@@ -95,10 +97,13 @@ export function keepBackups(
     if (backup === undefined || signal.aborted) return;
     try {
       const { failure } = (await inChild({ drill: { backup, now } }, signal)) as Drill;
+      untried = null;
       if (failure === null) log.info({ backup }, 'backup restored on trial: it can be');
       else log.error({ backup, failure }, 'backup cannot be restored');
     } catch (error) {
-      if (!signal.aborted) log.error({ backup, reason: (error as Error).message }, 'backup could not be tried');
+      if (signal.aborted) return;
+      untried = (error as Error).message;
+      log.error({ backup, reason: untried }, 'backup could not be tried');
     }
   }
 
@@ -107,7 +112,7 @@ export function keepBackups(
     drillDue,
     madeAt: () => newestOf(directory, clock.now())?.manifest.made_at ?? null,
     failure: () => failed?.reason ?? null,
-    drillFailure: () => lastDrill(directory)?.failure ?? null,
+    drillFailure: () => lastDrill(directory)?.failure ?? untried,
     alarms: () => {
       const tried = lastDrill(directory);
       return [

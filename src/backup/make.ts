@@ -6,6 +6,7 @@ import { megabytes } from '../format.ts';
 import { removeAppliedBodies } from '../inbox/without-bodies.ts';
 import { readOwnRow } from '../mirror/own-row.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { isWithoutRoom } from '../sqlite/fault.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { publishCopy } from '../sqlite/published-copy.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
@@ -40,7 +41,7 @@ const unfinished = /^\.(?:backup|drill)\.(\d+)\.tmp$/;
 export function makeBackup({ mirror, inbox, directory, why, made_by, now }: BackupOrder): MadeBackup {
   prepareDirectory(directory, 0o700);
   removeUnfinished(directory);
-  refuseWithoutSpace(directory, [mirror, inbox]);
+  refuseWithoutSpace(directory, 'a backup', spaceFor({ mirror, inbox }));
   const temporary = join(directory, `.backup.${process.pid}.tmp`);
   try {
     mkdirSync(temporary, { mode: 0o700 });
@@ -57,8 +58,10 @@ export function makeBackup({ mirror, inbox, directory, why, made_by, now }: Back
   }
 }
 
-/** Returns the error for a directory that cannot be written to (77); any other as it is. */
+/** Returns the error for a disk that has filled up meanwhile (74) and a directory that cannot be written to (77); any other as it is. */
 function refused(directory: string, error: unknown): unknown {
+  if (isWithoutRoom(error))
+    return withoutSpace(directory, `the disk of ${directory} filled up while a backup was made`, error);
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') return error;
   const reason = code === 'EROFS' ? 'its file system is read-only' : 'permission denied';
@@ -157,18 +160,35 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Returns how many bytes a backup of both files takes at most while it is made. */
+function spaceFor({ mirror, inbox }: Pick<BackupOrder, 'mirror' | 'inbox'>): number {
+  // The inbox's copy is made again without its bodies.
+  return bytesOf(mirror) + 2 * bytesOf(inbox);
+}
+
+function bytesOf(path: string): number {
+  return (noteOf(path)?.size ?? 0) + (noteOf(`${path}-wal`)?.size ?? 0);
+}
+
 /** Refuses at once what could not end: a disk that fills up on the way holds up the daemon too (74). */
-function refuseWithoutSpace(directory: string, files: readonly string[]): void {
-  const needed = files.reduce((sum, path) => sum + (noteOf(path)?.size ?? 0) + (noteOf(`${path}-wal`)?.size ?? 0), 0);
-  const { bavail, bsize } = statfsSync(directory);
-  const free = bavail * bsize;
+export function refuseWithoutSpace(directory: string, what: string, needed: number): void {
+  const free = freeIn(directory);
   if (free >= needed) return;
-  throw new CataloguedError(
-    'backup-space',
-    `a backup needs up to ${megabytes(needed)}, and ${directory} has ${megabytes(free)} free`,
-    {
-      exitCode: exitCodes.io,
-      hint: `free space in ${dirname(directory)}, lower backup.keep, or set backup.directory to another disk`,
-    },
+  throw withoutSpace(
+    directory,
+    `${what} needs up to ${megabytes(needed)}, and ${directory} has ${megabytes(free)} free`,
   );
+}
+
+function freeIn(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
+function withoutSpace(directory: string, says: string, cause?: unknown): CataloguedError {
+  return new CataloguedError('backup-space', says, {
+    exitCode: exitCodes.io,
+    hint: `free space in ${dirname(directory)}, lower backup.keep, or set backup.directory to another disk`,
+    cause,
+  });
 }

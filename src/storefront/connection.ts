@@ -3,7 +3,7 @@ import { isPassing, sqliteCode } from '../sqlite/fault.ts';
 import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
-import { columnsOf, contractVersion, type ViewName } from './views.ts';
+import { columnsOf, contractVersion, type ViewName } from './views/views.ts';
 
 /** `CTLG`: what marks a file as a mirror. */
 const applicationId = 0x43544c47;

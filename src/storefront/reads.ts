@@ -4,7 +4,7 @@ import type { Columns, Connection } from './connection.ts';
 import type { Edition, Editions } from './editions.ts';
 import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
 import type { ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
-import type { ViewRow } from './views.ts';
+import type { ViewRow } from './views/views.ts';
 
 /** Products in a currency: their prices in another one than the primary stand in `product_prices`. */
 interface OfProduct {

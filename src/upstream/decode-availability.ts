@@ -1,4 +1,5 @@
 import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/catalogue/availability.ts';
+import type { VariantGroup } from '../domain/catalogue/variant.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
@@ -55,9 +56,18 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
     max_tickets_per_order: integer(answer.max_tickets_per_order),
     days,
     variants: decodeVariantList(answer.variants),
+    groups: groupsIn(answer.groups),
     context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
     ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),
   };
+}
+
+/** Returns the groups that have a name; whatever else there is stays in the context. */
+function groupsIn(sent: unknown): VariantGroup[] {
+  return (Array.isArray(sent) ? sent : []).filter(isMembers).flatMap((group) => {
+    const [group_id, name] = [identifier(group.id), text(group.name)];
+    return group_id === null || !name ? [] : [{ group_id, name }];
+  });
 }
 
 function namedWith(named: AvailabilityAnswer['named'], date: string): AvailabilityAnswer['named'] {

@@ -78,6 +78,7 @@ function putDates(mirror: Mirror, product: SandboxProduct, now: number): void {
       variant_id: id,
       document: JSON.stringify({ id, label, variant_type: type }),
     })),
+    groups: [],
     context: '{}',
   };
   const ofVariants = { ...read, source: 'availability', language: 'en', stale_at: now + 86_400_000 } as const;

@@ -276,6 +276,8 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     visitors_details:
       'text, JSON: an array of what each visitor has to give (full_name, passport_id …), which no order of it goes without; null: not sent',
     group_ids: 'text, JSON: an array of the numbers of its groups, variants of one group being alike; null: not sent',
+    group_names:
+      'text, JSON: an array of the names of its groups in the primary language, in the order of group_ids, null for one that has none: Default is how the service names no grouping; null: no name is known',
     document: `${document}: the variants read over what availability adds`,
     checked_at: instant,
     stale,

@@ -79,9 +79,14 @@ export const happenings: Readonly<Record<string, Happening>> = {
     manyVariants.slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3)),
   ),
   'variants named': (product, _, chance) => {
-    const more = { requires_visitors_details: [word()], group_ids: [words] };
-    const named = { label: word(), type: pick(['adult', 'child', 'senior'], chance()), more };
+    const more = { requires_visitors_details: [word()] };
+    const group = { id: words, name: word() };
+    const named = { label: word(), type: pick(['adult', 'child', 'senior'], chance()), group, more };
     product.variants = product.variants.map((variant) => ({ ...variant, ...named }));
+  },
+  'groups named': (product) => {
+    const name = word();
+    product.variants = product.variants.map((variant) => ({ ...variant, group: { id: variant.group?.id ?? 7, name } }));
   },
   // The fourth has a restriction.
   'variants in another order': (_, { sandbox }) => {

@@ -163,6 +163,17 @@ describe('a condition', () => {
     expect(root).toMatchObject({ code: 'service-unreachable', severity: 'error', explains: ['promise-broken'] });
   });
 
+  it('that no backup can be made says why', () => {
+    const facts: ConditionFacts = {
+      ...healthy,
+      backup: { ...healthy.backup, failure: 'the disk filled up' },
+      alarms: [{ kind: 'backup-failing', raised_at: now, products: 0 }],
+    };
+    expect(conditionsOf(facts, now)).toMatchObject([
+      { code: 'backup-failing', says: 'none can be made; the last one grows old: the disk filled up' },
+    ]);
+  });
+
   it('that is the consequence of a consequence is folded into the root', () => {
     const full = { kind: 'disk-full', path: '/m', since: now, missing_bytes: null } as const;
     const noted = (kind: string) => ({ kind, raised_at: now, products: 0 });

@@ -83,7 +83,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
       test.mirror.availability.store(
         { product_id: index + 1, currency: 'EUR', from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
         {
-          sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], context: '{}',
+          sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}',
           days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
         },
       ); // biome-ignore format: one answer
@@ -202,7 +202,7 @@ describe('a date', () => {
       test.mirror.transaction(() =>
         test.mirror.availability.store(
           { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
-          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
+          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
         ),
       ); // biome-ignore format: one answer
     const prices = () =>

@@ -181,7 +181,7 @@ function saidOf(document: Row): Row {
   };
 }
 
-function variantRows({ product_id, variants, availability_variants }: ProductState, language: string): Row[] {
+function variantRows({ product_id, variants, availability_variants, groups }: ProductState, language: string): Row[] {
   const enriching = new Map(availability_variants.map((variant) => [variant.id, variant]));
   const list = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : null);
   return variants.map((variant) => {
@@ -197,9 +197,15 @@ function variantRows({ product_id, variants, availability_variants }: ProductSta
       valid_with: list(document.valid_with_variant_ids),
       visitors_details: list(document.requires_visitors_details),
       group_ids: list(document.group_ids),
+      group_names: named(document.group_ids, groups),
       document,
     };
   });
+}
+
+function named(group_ids: unknown, groups: ProductState['groups']): string | null {
+  const names = (Array.isArray(group_ids) ? group_ids : []).map((id) => groups.find((group) => group.id === id)?.name);
+  return names.some((name) => name !== undefined) ? JSON.stringify(names) : null;
 }
 
 function imageRow(product_id: number, image: Row, position: number): Row {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { contractVersion, type ViewColumn, views } from '../../src/storefront/views.ts';
+import type { ViewColumn } from '../../src/storefront/views/column.ts';
+import { contractVersion, views } from '../../src/storefront/views/views.ts';
 
 interface Contract {
   readonly contract_version: number;

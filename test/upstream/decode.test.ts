@@ -43,6 +43,21 @@ describe('an availability answer', () => {
     expect(answer).toMatchObject({ sales_enabled: true, covered_to: '2026-12-31', max_tickets_per_order: 20 });
   });
 
+  it('names groups of variants, and passes over those that have no id or no name', () => {
+    const named = (groups: unknown) => decodeAvailability({ ...availability, groups }, question).groups;
+    expect(
+      named([
+        { id: 7, name: 'Default' },
+        { id: '8', name: 'Tours' },
+      ]),
+    ).toEqual([
+      { group_id: 7, name: 'Default' },
+      { group_id: 8, name: 'Tours' },
+    ]);
+    expect(named([{ id: 7 }, { name: 'Tours' }, { id: 8, name: '' }, { id: 9, name: 5 }, null, 'Tours'])).toEqual([]);
+    for (const none of [undefined, null, {}, 'Tours']) expect(named(none)).toEqual([]);
+  });
+
   it('keeps the commission where it is asked for', () => {
     const day = decodeAvailability(availability, { ...question, commission: true }).days.get('2026-12-01');
     expect(day?.[2][0]?.[2][0]?.[5]).toBe(120);

@@ -1,5 +1,5 @@
 import type { Dates } from '../time/dates.ts';
-import type { Variant } from './variant.ts';
+import type { Variant, VariantGroup } from './variant.ts';
 
 /*
  * The compact form of one date, which is also what the mirror stores: positional, money in minor units, times in
@@ -59,7 +59,9 @@ export interface AvailabilityAnswer {
   /** The requested dates. Only dates with tickets are in the answer: a covered date that is absent is sold out. */
   readonly days: ReadonlyMap<string, DayForm>;
   readonly variants: readonly Variant[];
-  /** The rest of the answer: groups and unknown members, as JSON. */
+  /** What the groups of its variants are called. */
+  readonly groups: readonly VariantGroup[];
+  /** The rest of the answer: groups as they were sent and unknown members, as JSON. */
   readonly context: string;
   /** The number of negative retail prices rejected; what they belong to is not sold. */
   readonly refused_prices?: number;

@@ -105,7 +105,10 @@ export const ofFiles = {
     means: 'no backup can be made; the last one grows old',
     todo: 'See the log: `backup.directory`, its permissions or the disk. Then `catalogued backup`',
     depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
-    found: noted('backup-failing', () => 'none can be made: the last one grows old'),
+    found: (facts, now) => {
+      const met = noted('backup-failing', () => 'none can be made; the last one grows old')(facts, now);
+      return met && { ...met, says: `${met.says}${because(facts.backup.failure)}` };
+    },
   },
   'backup-late': {
     about: 'Backup',

@@ -1,4 +1,4 @@
-import { type Variant, variantTypeIn } from '../../domain/catalogue/variant.ts';
+import { type Variant, type VariantGroup, variantTypeIn } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -6,6 +6,7 @@ import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
+import { variantGroups } from './variant-groups.ts';
 
 type Row = Tables['_variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
@@ -17,10 +18,12 @@ export interface VariantRead extends FoundBy {
   readonly language: string;
   readonly stale_at: number;
   readonly now: number;
+  /** What the answer calls their groups. Absent: it says nothing of them. */
+  readonly groups?: readonly VariantGroup[];
 }
 
 /** The variants read again, with the same bytes. */
-type VariantsConfirmed = Omit<VariantRead, 'source' | 'now' | 'reason'>;
+type VariantsConfirmed = Omit<VariantRead, 'source' | 'now' | 'reason' | 'groups'>;
 
 /** The variants of products. */
 export interface VariantTables {
@@ -47,6 +50,7 @@ const said = [
 ] as const;
 
 export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
+  const groups = variantGroups(db);
   const primary = db.values(() => query.selectFrom('_mirror').select('language'));
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('_variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
@@ -90,11 +94,15 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
         drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
-    const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
-    if (changed.length > 0) changes.add(found, read);
+    const renamed = groups.store(read, read.groups ?? []);
+    const variant_ids = [...new Set([...changed, ...renamed])];
+    // A group is called the same in all languages.
+    const of = renamed.length > 0 ? {} : { language };
+    const found = { product_id, kind: 'variants_changed', ...of, detail: { variant_ids } } as const;
+    if (variant_ids.length > 0) changes.add(found, read);
     // Prices go by whom variants are for in the primary language.
     if (retyped && primary.get() === language) pricing.again(product_id, read);
-    return changed.length > 0;
+    return variant_ids.length > 0;
   }
 
   return {

@@ -61,6 +61,7 @@ export const mirrorInstants: MirrorInstants = {
   _image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },
   _checkout_information_read: copyOf('checkout_information'),
   _variant: copyOf('variants'),
+  _variant_group: { read_at: 'now' },
   _availability_context: { read_at: 'now' },
   _availability_span: { checked_at: 'now', stale_at: { after: 'checked_at', cadence: 'availability' } },
   _bookable: {

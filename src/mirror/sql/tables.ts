@@ -217,6 +217,7 @@ export interface Tables {
     stale_at: number;
     variant_type: string | null;
   };
+  _variant_group: { product_id: number; group_id: number; name: string; read_at: number };
   _availability_context: { product_id: number; currency: string; document: string; read_at: number };
   _availability_span: {
     product_id: number;

@@ -48,6 +48,8 @@ export interface ProductState {
   readonly variants: readonly Record<string, unknown>[];
   /** The variants that availability answers over the range speak of. */
   readonly availability_variants: readonly Record<string, unknown>[];
+  /** What they call the groups of variants. */
+  readonly groups: readonly { readonly id: number; readonly name: string }[];
   /** Every date of the range; none while the product is not on sale. */
   readonly days: readonly StateDay[];
   /** Whether the answers leave out whatever an answer can do without: counts and prices of dates, too. */
@@ -99,7 +101,7 @@ export function productState(
     has_detail: endpoints === 'all',
     checkout_information: parse(checkoutInformation(other, language)),
     variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
-    availability_variants: availabilityVariants(world, other, { language, currency, horizon }, today),
+    ...saidByAvailability(world, other, { language, currency, horizon }, today),
     days: product.status === 'available' ? stateDays(world, other, today, horizon, currency) : [],
     bare: product.bare,
     hostile: rough.hostile(product),
@@ -108,13 +110,13 @@ export function productState(
   };
 }
 
-function availabilityVariants(
+function saidByAvailability(
   world: World,
   product: SandboxProduct,
   { language, currency, horizon }: StateQuestion,
   today: string,
-) {
-  if (product.status !== 'available') return [];
+): Pick<ProductState, 'availability_variants' | 'groups'> {
+  if (product.status !== 'available') return { availability_variants: [], groups: [] };
   const days = world.days(
     product,
     today,
@@ -123,8 +125,9 @@ function availabilityVariants(
   );
   const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as {
     variants: Record<string, unknown>[];
+    groups: ProductState['groups'];
   };
-  return answer.variants;
+  return { availability_variants: answer.variants, groups: answer.groups };
 }
 
 function recordedPrice({ recorded }: SandboxProduct): number | null {

@@ -150,10 +150,13 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
   return JSON.stringify(said(product, answer, ['success', id % 2 === 0 ? 'has_timeslots' : 'has_dynamic_pricing']));
 }
 
+/** The group of variants that are of none (service-facts.md section 6). */
+const noGrouping = { id: 7, name: 'Default' };
+
 /** Returns the members that the variants read has; availability has more of them. */
 function variantMembers(product: SandboxProduct, language: string) {
   const { variants, id: product_id } = product;
-  return variants.map(({ id, label, type, more = {} }) => {
+  return variants.map(({ id, label, type, group = noGrouping, more = {} }) => {
     const variant = {
       id,
       label: translate(label, language),
@@ -161,7 +164,7 @@ function variantMembers(product: SandboxProduct, language: string) {
       variant_type: type,
       valid_with_variant_ids: variants.map((each) => each.id),
       requires_visitors_details: product_id % 5 === 1 ? ['full_name'] : [],
-      group_ids: [7],
+      group_ids: [group.id],
       cancellation: { policy: 'before_date', window: 24 },
       ...more,
     };
@@ -217,7 +220,8 @@ export function availability(
     capped_at,
     max_tickets_per_order: maxTicketsPerOrder(product),
   };
-  const tail = { variants, groups: [{ id: 7, name: 'Default' }] };
+  const groups = new Map(product.variants.map(({ group = noGrouping }) => [group.id, translate(group.name, language)]));
+  const tail = { variants, groups: Array.from(groups, ([id, name]) => ({ id, name })) };
   return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }
 

@@ -15,6 +15,8 @@ export interface SandboxVariant {
   readonly type: string;
   /** Of the adult's price. */
   readonly factor: number;
+  /** Which of them are alike; absent: one that groups nothing. */
+  readonly group?: { readonly id: number; readonly name: string };
   /** Members that are others than generated. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
@@ -189,7 +191,13 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     slots: slotted ? (chance('many') < 0.06 ? 41 : 4 + Math.floor(chance('slots') * 15)) : 0,
     variants: (otherVariantKinds[Math.floor(chance('visitors') * 30)] ?? variantKinds)
       .slice(0, variants)
-      .map(([label, type, factor], each) => ({ id: 38_000 + index * 8 + each, label, type, factor })),
+      .map(([label, type, factor], each) => ({
+        id: 38_000 + index * 8 + each,
+        label,
+        type,
+        factor,
+        ...(type === 'group' ? { group: { id: 8, name: 'Private tour' } } : {}),
+      })),
     closed_weekday: chance('closed') < 0.35 ? Math.floor(chance('weekday') * 7) : null,
     children_weekday: chance('children') < 0.06 ? Math.floor(chance('children weekday') * 7) : null,
     rating:

@@ -256,7 +256,7 @@ function storeAnswer(
   const read = { ...by, source: 'availability' as const, product_id, language };
   // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
   const known = mirror.availability.variantIds(product_id);
-  const newVariants = mirror.variants.store(read, reading.value.variants, known);
+  const newVariants = mirror.variants.store({ ...read, groups: reading.value.groups }, reading.value.variants, known);
   const days = mirror.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
     reading.value,

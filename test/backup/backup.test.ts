@@ -1,41 +1,31 @@
 import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { BackupWork } from '../src/backup/child.ts';
-import { lastDrill, tryBackup } from '../src/backup/drill.ts';
-import { backupStatus, removeOld } from '../src/backup/keep.ts';
-import { type BackupOrder, makeBackup } from '../src/backup/make.ts';
-import { readManifest } from '../src/backup/manifest.ts';
-import { restoreBackup } from '../src/backup/restore.ts';
-import { backUpBeforeUpgrade, checkUpgrade } from '../src/backup/upgrade.ts';
-import { systemClock } from '../src/clock.ts';
-import type { Config } from '../src/config/load.ts';
-import { backupsIn, inboxCopy, manifestOf, mirrorCopy } from '../src/files/backups.ts';
-import { contractVersion } from '../src/mirror/claim.ts';
-import { mirrorFile } from '../src/mirror/sql/files.ts';
-import { schemaVersion } from '../src/sqlite/database-file.ts';
-import { openReader } from '../src/storefront/reader.ts';
-import { notifiedHarness } from './fakes/notified-harness.ts';
-import { runHere } from './fakes/run-here.ts';
-import { testConfigText } from './fakes/test-config.ts';
-import { testLog } from './fakes/test-log.ts';
-import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
-import { thorough } from './fakes/thorough.ts';
+import type { BackupWork } from '../../src/backup/child.ts';
+import { lastDrill, tryBackup } from '../../src/backup/drill.ts';
+import { backupStatus, removeOld } from '../../src/backup/keep.ts';
+import { type BackupOrder, makeBackup } from '../../src/backup/make.ts';
+import { readManifest } from '../../src/backup/manifest.ts';
+import { restoreBackup } from '../../src/backup/restore.ts';
+import { backUpBeforeUpgrade, checkUpgrade } from '../../src/backup/upgrade.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Config } from '../../src/config/load.ts';
+import { backupsIn, inboxCopy } from '../../src/files/backups.ts';
+import { contractVersion } from '../../src/mirror/claim.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { schemaVersion } from '../../src/sqlite/database-file.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { notifiedHarness } from '../fakes/notified-harness.ts';
+import { runHere } from '../fakes/run-here.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
+import { thorough } from '../fakes/thorough.ts';
+import { enlarge } from './hosts.ts';
 
 const hour = 3_600_000;
 const made_by = 'catalogued test';
@@ -171,38 +161,6 @@ describe('a backup', () => {
     expect(readdirSync(test.backups).sort()).toEqual(['2026-11-21T030000Z', 'drill.json']);
   });
 
-  it.each<[string, (backup: string) => void, RegExp]>([
-    ['whose mirror was cut', (backup) => truncateSync(mirrorCopy(backup), 8192), /has 8192 bytes, and had \d+/],
-    ['in which a byte has changed', (backup) => spoil(mirrorCopy(backup)), /its SHA-256 differs/],
-    ['whose mirror is gone', (backup) => rmSync(mirrorCopy(backup)), /has no mirror\.db/],
-    [
-      'with rows that it did not have',
-      (backup) => amend(backup, (each) => ({ ...each, rows: { ...each.rows, _product: 7 } })),
-      /has 0 rows in _product, and had 7/,
-    ],
-    [
-      'of a newer version',
-      (backup) =>
-        amend(backup, (each) => ({
-          ...each,
-          made_by: 'catalogued 9',
-          mirror: { ...each.mirror, schema_version: 999 },
-        })),
-      /made by catalogued 9, which is newer/,
-    ],
-    [
-      'whose manifest is of another kind',
-      (backup) => amend(backup, () => ({ format: 2 })),
-      /is no manifest that this version can read/,
-    ],
-  ])('%s is found on trial', (_, harm, says) => {
-    using test = place();
-    const { backup } = makeBackup(test.order(0));
-    chmodSync(mirrorCopy(backup), 0o600);
-    harm(backup);
-    expect(tryBackup({ backup, now: 5 }).failure).toMatch(says);
-  });
-
   it('of a day on which the last one failed is an alarm, and late after two nights', () => {
     using test = place();
     const night = Date.parse('2026-11-21T03:00:00Z');
@@ -242,19 +200,14 @@ describe('a backup', () => {
 
   it('is whole or not there, however often the process that makes it is killed', async () => {
     using test = place();
-    const db = new Database(test.mirror.path);
-    db.prepare(
-      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
-       INSERT INTO _day_document (document) SELECT hex(randomblob(50000)) FROM n`,
-    ).run();
-    const size = Number(db.pragma('page_count', { simple: true })) * 4096;
-    db.close();
+    enlarge(test.mirror.path, 12);
+    const { size } = statSync(test.mirror.path);
     const kills = thorough ? 12 : 4;
     for (let kill = 0; kill < kills; kill += 1) {
       const work: BackupWork = { make: test.order(Date.now()) };
       const child = spawn(
         process.execPath,
-        [fileURLToPath(new URL('../src/backup/child.ts', import.meta.url)), JSON.stringify(work)],
+        [fileURLToPath(new URL('../../src/backup/child.ts', import.meta.url)), JSON.stringify(work)],
         { stdio: 'ignore' },
       );
       const ended = new Promise((resolve) => child.on('close', resolve));
@@ -368,17 +321,6 @@ function configOf({ mirror, backups }: ReturnType<typeof place>): Pick<Config, '
 function older(path: string): void {
   for (const side of ['', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
   const db = new Database(path);
-  db.exec(readFileSync(new URL('fixtures/mirrors/contract-2.sql', import.meta.url), 'utf8'));
+  db.exec(readFileSync(new URL('../fixtures/mirrors/contract-2.sql', import.meta.url), 'utf8'));
   db.close();
-}
-
-function spoil(path: string): void {
-  const bytes = readFileSync(path);
-  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 0xff;
-  writeFileSync(path, bytes);
-}
-
-function amend(backup: string, change: (manifest: ReturnType<typeof readManifest>) => object): void {
-  chmodSync(manifestOf(backup), 0o600);
-  writeFileSync(manifestOf(backup), JSON.stringify(change(readManifest(backup))));
 }

@@ -1,0 +1,59 @@
+import type { VariantGroup } from '../../domain/catalogue/variant.ts';
+import { mayReplace } from '../../domain/schedule/record.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+
+type Row = Tables['_variant_group'];
+type OfProduct = Pick<Row, 'product_id'>;
+
+/** Which answer names groups. */
+interface GroupRead extends OfProduct {
+  readonly sent_at: number;
+  readonly now: number;
+}
+
+/** What the groups of a product's variants are called. One that an answer does not name keeps the name that it had. */
+export interface VariantGroupTable {
+  /** Returns the variants whose groups have another name now, in any language. */
+  store(read: GroupRead, groups: readonly VariantGroup[]): number[];
+}
+
+export function variantGroups(db: Writes): VariantGroupTable {
+  const ofProduct = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query.selectFrom('_variant_group').selectAll().where('product_id', '=', product_id),
+  );
+  const put = db.change(upsert('_variant_group', ['product_id', 'group_id'], ['name', 'read_at']));
+  const documents = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('_variant')
+      .select(({ fn }) => [
+        'variant_id',
+        fn.coalesce('merged_document', 'variants_document', 'availability_document').as('document'),
+      ])
+      .where('product_id', '=', product_id),
+  );
+
+  return {
+    store: ({ product_id, sent_at, now }, groups) => {
+      const known = new Map(ofProduct.all({ product_id }).map((row) => [row.group_id, row]));
+      const renamed = groups.filter(({ group_id, name }) => {
+        const before = known.get(group_id);
+        return before?.name !== name && mayReplace(before?.read_at ?? null, sent_at, now);
+      });
+      for (const group of renamed) put.run({ product_id, ...group, read_at: sent_at });
+      if (renamed.length === 0) return [];
+      const ids = new Set(renamed.map(({ group_id }) => group_id));
+      const members = documents
+        .all({ product_id })
+        .filter(({ document }) => groupIdsIn(document).some((id) => ids.has(id)));
+      return [...new Set(members.map(({ variant_id }) => variant_id))];
+    },
+  };
+}
+
+/** The groups that a variant's document says it is of, as its view shows them. */
+function groupIdsIn(document: string | null): number[] {
+  const { group_ids } = JSON.parse(document ?? '{}') as { group_ids?: unknown };
+  return Array.isArray(group_ids) ? group_ids.filter((id) => Number.isInteger(id)) : [];
+}

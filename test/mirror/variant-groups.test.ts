@@ -1,0 +1,110 @@
+import { expect, it } from 'vitest';
+import type { VariantGroup } from '../../src/domain/catalogue/variant.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+
+const at = Date.parse('2026-12-05T10:00:00Z');
+const tours = { group_id: 7, name: 'Guided tours' };
+const entries = { group_id: 8, name: 'Entry tickets' };
+
+/** A mirror with a product whose variants are of these groups, by their ids, and what availability calls the groups. */
+function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en']) {
+  const test = testMirror();
+  putProducts(test.mirror, [productOf(1)], { sent_at: at });
+  test.mirror.transaction(() => {
+    test.mirror.languages.write(languages);
+    test.mirror.markFilled(at);
+  });
+  const variants = Object.entries(groupsOf).map(([id, group_ids]) => ({
+    variant_id: Number(id),
+    document: JSON.stringify({ id: Number(id), group_ids }),
+  }));
+  const read = { product_id: 1, stale_at: at + 1000, now: at + 1000, reason: 'cadence-elapsed' } as const;
+  const listed = new Set(variants.map(({ variant_id }) => variant_id));
+  for (const language of languages)
+    test.mirror.transaction(() =>
+      test.mirror.variants.store({ ...read, source: 'variants', language, sent_at: at }, variants, new Set()),
+    );
+  const told = () =>
+    test.all("SELECT language, detail FROM changes WHERE kind = 'variants_changed' AND seq > @from ORDER BY seq", {
+      from,
+    });
+  const from = (test.all('SELECT max(seq) AS seq FROM changes')[0] as { seq: number }).seq;
+  return {
+    test,
+    told,
+    names: (language = 'en') =>
+      test
+        .all('SELECT group_names FROM variants WHERE language = @language ORDER BY variant_id', { language })
+        .map((row) => (row as { group_names: string | null }).group_names),
+    answer: (groups: readonly VariantGroup[], sent_at = at + 1) =>
+      test.mirror.transaction(() =>
+        test.mirror.variants.store(
+          { ...read, source: 'availability', language: 'en', sent_at, groups },
+          variants,
+          listed,
+        ),
+      ),
+    [Symbol.dispose]: () => test[Symbol.dispose](),
+  };
+}
+
+it('a variant shows what availability calls its groups, in their order, and null where nobody has said', () => {
+  using world = mirrored({ 1: [7], 2: [8, 7], 3: [9, 7], 4: [9], 5: [], 6: null, 7: 7 });
+  expect(world.names()).toEqual([null, null, null, null, null, null, null]);
+  world.answer([tours, entries]);
+  const both = '["Entry tickets","Guided tours"]';
+  expect(world.names()).toEqual(['["Guided tours"]', both, '[null,"Guided tours"]', null, null, null, null]);
+  using reader = openReader(world.test.mirror.path);
+  expect(reader.variants(1)[1]).toMatchObject({ group_ids: '[8,7]', group_names: both });
+});
+
+it('a group keeps its name through an answer that does not name it, and through a later one of an earlier request', () => {
+  using world = mirrored({ 1: [7], 2: [8] });
+  world.answer([tours, entries], at + 10);
+  world.answer([], at + 20);
+  world.answer([{ ...tours, name: 'Tours' }], at + 5);
+  expect(world.names()).toEqual(['["Guided tours"]', '["Entry tickets"]']);
+});
+
+it('the feed names, once, the variants of a group that is called otherwise, in no language: it is all of them', () => {
+  using world = mirrored({ 1: [7], 2: [8], 3: [7, 8] }, ['en', 'nl']);
+  world.answer([tours, entries]);
+  expect(world.told()).toEqual([{ language: null, detail: '{"variant_ids":[1,2,3]}' }]);
+  world.answer([tours, { ...entries, name: 'Entry' }], at + 2);
+  world.answer([tours, { ...entries, name: 'Entry' }], at + 3);
+  expect(world.told().slice(1)).toEqual([{ language: null, detail: '{"variant_ids":[2,3]}' }]);
+  expect(world.names('nl')).toEqual(['["Guided tours"]', '["Entry"]', '["Guided tours","Entry"]']);
+});
+
+it('a name of a group that no variant is of is no change', () => {
+  using world = mirrored({ 1: [7] });
+  world.answer([tours]);
+  const before = world.told().length;
+  world.answer([tours, entries], at + 2);
+  expect(world.told()).toHaveLength(before);
+});
+
+it('a mirror of an older version has the names of the last answers that it kept, whatever else stands there', () => {
+  const context = (groups: unknown) => JSON.stringify({ groups }).replaceAll("'", "''");
+  const variant = `{"id":1,"group_ids":[7,8,9]}`;
+  const rows = [
+    "INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 1, 1), (2, 'enabled', 1, 1)",
+    `INSERT INTO _variant (product_id, language, variant_id, variants_document, checked_at, changed_at, stale_at) VALUES (1, 'en', 1, '${variant}', 1, 1, 1)`,
+    ...[
+      [1, 'EUR', context([{ id: 7, name: 'Default' }, { id: 8, name: 'Now' }]), 3],
+      [1, 'USD', context([{ id: 8, name: 'Once' }, { id: 9 }, 'x', null, { id: '9', name: 5 }]), 2],
+      [2, 'EUR', context('none'), 1],
+      [2, 'USD', '{}', 1],
+    ].map(
+      ([id, currency, document, read_at]) =>
+        `INSERT INTO _availability_context VALUES (${id}, '${currency}', '${document}', ${read_at})`,
+    ),
+  ]; // biome-ignore format: rows
+  using older = testMirror({ migrations: 32, rows: rows.join(';\n') });
+  expect(older.all('SELECT product_id, group_id, name FROM _variant_group ORDER BY 1, 2')).toEqual([
+    { product_id: 1, group_id: 7, name: 'Default' },
+    { product_id: 1, group_id: 8, name: 'Now' },
+  ]);
+});
