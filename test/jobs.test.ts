@@ -125,6 +125,21 @@ const effects: readonly Effect[] = [
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _product WHERE category = 'top'") > 0,
   },
   {
+    job: 'audit',
+    claim: 'a record drawn by chance is read in the second of its instant',
+    at: '12:00:01',
+    cause: async ({ drive, parts: { audits, wiring } }) => {
+      const { ports } = wiring;
+      const { chance } = ports;
+      // One point, a fifth of a second from now.
+      const rolls = [1e-9, 1e-5];
+      Object.assign(ports, { chance: () => rolls.shift() ?? 1 - 1e-9 });
+      await drive(audits.run(never));
+      Object.assign(ports, { chance });
+    },
+    seen: ({ ask }) => ask('mirror', 'SELECT sum(audited) FROM _audit') > 0,
+  },
+  {
     job: 'pass',
     claim: 'what becomes due is read in the next second',
     at: '12:00:01',

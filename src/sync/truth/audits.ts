@@ -33,7 +33,7 @@ const slice = 100;
 const dayMs = 86_400_000;
 
 export function auditsOf(ports: Ports): Audits {
-  const { mirror, clock, policy, budget } = ports;
+  const { mirror, clock, policy } = ports;
   const span = { from: 0, to: 0 };
   let drawn: Drawn[] = [];
   const isOver = () => clock.now() < span.from || clock.now() >= span.to;
@@ -56,7 +56,8 @@ export function auditsOf(ports: Ports): Audits {
       if (isOver()) await draw(signal);
       for (let next = drawn[0]; next !== undefined && next.at <= clock.now() && !signal.aborted; next = drawn[0]) {
         drawn.shift();
-        if (clock.now() - next.at <= lateMs && mayAudit(budget(), clock.now())) await audit(ports, next.key, signal);
+        if (clock.now() - next.at <= lateMs && mayAudit(ports.budget(), clock.now()))
+          await audit(ports, next.key, signal);
       }
     },
   };
@@ -123,6 +124,7 @@ async function untrueDates(
   const own = { ...ports, upstream: upstream.in('audit'), progressed: () => undefined, commit };
   const read = await readAvailability(own, record, { signal, commit });
   if (read.kind === 'refused') return isGoneBy(read.status, mirror.removals.one(record.product_id)) ? 'all' : null;
-  if (read.kind !== 'stored' || read.sale === 'contradicted' || read.unanswered.length > 0) return null;
-  return read.sale === 'off' ? 'all' : read.noticed;
+  if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
+  // Its own read still says on sale, or it would not have been shown: a closure that nobody has told of looks like that.
+  return read.sale === 'on' ? read.noticed : 'all';
 }
