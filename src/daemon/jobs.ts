@@ -139,15 +139,16 @@ function listOf(parts: Parts): Job[] {
 }
 
 /** Before the pass: it measures what is shown until then. */
-function auditJob({ wiring: { ports }, guard, key, audits }: Parts): Job {
+function auditJob(parts: Parts): Job {
+  const { wiring, guard, key } = parts;
   return {
     name: 'audit',
     every: second,
     asks_service: true,
-    workAt: audits.nextAt,
+    workAt: () => parts.audits.nextAt(),
     run: (signal) =>
       guard.whenTimeKnown(async () => {
-        if (key.mayTry(ports.clock.now())) await audits.run(signal);
+        if (key.mayTry(wiring.ports.clock.now())) await parts.audits.run(signal);
       }),
   };
 }

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { BackupStatus } from '../../backup/keep.ts';
 import { unshared } from '../../doctor/files.ts';
+import { errorRateGoal } from '../../domain/checks/error-rate.ts';
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
 import type { ConditionCode } from '../../domain/conditions/table.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
@@ -206,7 +207,7 @@ function errors({ error_rate }: ShownStatus): string[] {
     .slice(0, 3)
     .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
   return [
-    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
+    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}; the goal is below ${100 * errorRateGoal} %`,
     ...when(products.length > 0, `          most often wrong: ${products.join(', ')}`),
   ];
 }

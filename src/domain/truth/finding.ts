@@ -1,7 +1,7 @@
 import { type Tier, type Tiers, tierOfDay, type Window } from '../catalogue/availability.ts';
 
 /** What a random read has shown of the dates of a tier, or of all dates of its window. */
-export interface Finding {
+export interface AuditFinding {
   readonly tier: Tier | 'all';
   readonly untrue: 0 | 1;
 }
@@ -14,10 +14,10 @@ export function findingsOf(
   { first_day, last_day }: Pick<Window, 'first_day' | 'last_day'>,
   tiers: Tiers,
   days: readonly number[] | 'all',
-): Finding[] {
+): AuditFinding[] {
   const held = new Set<Tier>();
   for (let day = first_day; day <= last_day; day += 1) held.add(tierOfDay(tiers, day));
   const untrue = days === 'all' ? held : new Set(days.map((day) => tierOfDay(tiers, day)));
-  const found = [...held].map((tier): Finding => ({ tier, untrue: untrue.has(tier) ? 1 : 0 }));
+  const found = [...held].map((tier): AuditFinding => ({ tier, untrue: untrue.has(tier) ? 1 : 0 }));
   return [{ tier: 'all', untrue: untrue.size > 0 ? 1 : 0 }, ...found];
 }
