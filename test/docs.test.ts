@@ -150,6 +150,7 @@ it('every command’s help has two examples', async () => {
     ['subscription', 'reactivate'],
     ['subscription', 'rotate'],
     ['images', 'audit'],
+    ['report'],
     ['changes'],
     ['jobs'],
     ['jobs', 'run'],

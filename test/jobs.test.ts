@@ -176,6 +176,13 @@ const effects: readonly Effect[] = [
     seen: ({ ask }) => ask('mirror', 'SELECT sum(checks) FROM _check_count') > 0,
   },
   {
+    job: 'search-counts',
+    claim: 'what was searched for in vain is stored within a minute',
+    at: '12:01:00',
+    cause: ({ parts }) => parts.fruitless.note({ text: 'xyzzy' }, { total: 0, matched: [] }),
+    seen: ({ ask }) => ask('inbox', 'SELECT count(*) FROM fruitless_search') > 0,
+  },
+  {
     job: 'image-limits',
     claim: 'which image files are wanted is known within a minute',
     at: '12:01:00',

@@ -56,7 +56,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_records_failing', 'Records whose last read failed.', ({ status }) => one(status.records.failing)),
   gauge(
     'catalogued_records_quarantined',
-    'Records retried only once a day, after several failures in a row.',
+    'Records retried ever more rarely, in the end once a day, after several failures in a row.',
     ({ status }) => one(status.records.quarantined),
   ),
 

@@ -68,6 +68,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',
     load: async (io) => (await import('./images/images.ts')).imagesCommand(io),
   },
+  report: {
+    summary: 'report a week of the catalogue: what came, went, moved, and was searched for in vain',
+    load: async (io) => (await import('./report/report.ts')).reportCommand(io),
+  },
   changes: {
     summary: 'print the change feed, and follow it',
     load: async (io) => (await import('./changes.ts')).changesCommand(io),

@@ -52,7 +52,7 @@ export function answersOf(
   parts: Parts,
   { loaded, schedule, reload }: AnswerParts,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, key, checks, receiving, conditions, status, signal: stopping } = parts;
+  const { wiring, log, key, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
   const { mirror, inbox, files, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
@@ -116,7 +116,11 @@ export function answersOf(
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);
       },
-      'POST /v1/search': ({ body }) => searches.find(body),
+      'POST /v1/search': async ({ body }) => {
+        const found = await searches.find(body);
+        fruitless.note(body, found);
+        return found;
+      },
       'POST /v1/orders': ({ body }) =>
         storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>

@@ -94,6 +94,7 @@ function listOf(parts: Parts): Job[] {
     { name: 'outage', every: second, ...looks, run: async () => outage.look() },
     { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue, trouble: snapshots.failure },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
+    searchCountsJob(parts),
     // Separate from the chores: images that must go do not wait for them.
     { name: 'image-limits', every: minute, ...looks, run: (signal) => whenTimeKnown(() => images.maintain(signal)) },
     {
@@ -151,6 +152,13 @@ function auditJob(parts: Parts): Job {
         if (key.mayTry(wiring.ports.clock.now())) await parts.audits.run(signal);
       }),
   };
+}
+
+function searchCountsJob({ wiring: { files }, guard: { guarded }, fruitless }: Parts): Job {
+  const flush = async () => {
+    if (files.isWell('inbox')) fruitless.flush();
+  };
+  return { name: 'search-counts', every: minute, ...looks, run: () => guarded(flush) };
 }
 
 function backupJob({ madeAt, make, failure }: Parts['backups'], at: string, zone: string): Job {

@@ -11,6 +11,7 @@ import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
 import { type KeyPause, keyPause } from './key-pause.ts';
 import type { Receiving } from './receiving.ts';
+import { type FruitlessSearches, fruitlessSearches } from './search/fruitless.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The parts that the daemon's jobs and its admin interface share, beside the wiring. */
@@ -27,6 +28,7 @@ export interface Parts {
   readonly checks: CheckPorts;
   readonly images: ImageFiles;
   readonly audits: Audits;
+  readonly fruitless: FruitlessSearches;
   /** Raises or clears the alarm about a flood of checks. */
   floods(): void;
   readonly conditions: ConditionWatch;
@@ -56,6 +58,7 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     checks: checkPorts(wiring),
     images: keepImageFiles(wiring, imageHost),
     audits: auditsOf(ports),
+    fruitless: fruitlessSearches(wiring.inbox, ports.clock),
     floods: watchChecks(ports, limiter.state),
     conditions: watchConditions(wiring),
   };

@@ -3,8 +3,9 @@ import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import type { Wiring } from './wiring.ts';
 
-/** How long it is remembered when conditions held. */
-const conditionMemoryMs = 90 * 86_400_000;
+const dayMs = 86_400_000;
+/** How long it is remembered when conditions held, and what was searched for in vain. */
+const memoryMs = 90 * dayMs;
 
 /**
  * Deletes what is older than its retention; run once an hour. Deletes nothing while the machine's clock is in doubt, nor
@@ -29,6 +30,7 @@ export function prune({
   });
   inbox.deliveries.prune(now - config.retention.deliveries);
   inbox.orders.prune(now - orderMemoryMs);
-  inbox.conditions.prune(now - conditionMemoryMs);
+  inbox.conditions.prune(now - memoryMs);
+  inbox.searches.prune(Math.floor((now - memoryMs) / dayMs));
   return 'done';
 }

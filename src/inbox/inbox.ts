@@ -15,6 +15,7 @@ import { diskInode, type FeedLedger, feedLedger, type InodeOf } from './feed-led
 import { inboxInstants } from './instants.ts';
 import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
 import { type ToldOrders, toldOrders } from './orders.ts';
+import { type Searches, type SearchReads, searchesIn, searchReads } from './searches.ts';
 import { query } from './tables.ts';
 
 /** inbox.db: `CTLI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
@@ -38,6 +39,7 @@ export interface Inbox extends Disposable {
   readonly deliveries: Deliveries;
   readonly orders: ToldOrders;
   readonly conditions: ConditionPeriods;
+  readonly searches: Searches;
   readonly addresses: CallbackAddresses;
   /** Whether the open files still have their names: what is written to others is lost. */
   standing(): FileStanding;
@@ -89,6 +91,7 @@ export function openInbox(
       deliveries,
       orders: toldOrders(db),
       conditions: conditionPeriods(db),
+      searches: searchesIn(db),
       addresses,
       standing,
       machineClock: machineClockTable(db),
@@ -131,7 +134,7 @@ function ownRow(db: Writes, entropy: Entropy) {
 }
 
 /** Opens the inbox beside a daemon that may be writing it, to look and not to touch. One of an older version: 65. */
-export function openInboxForReading(path: string): DeliveryReader & Disposable {
+export function openInboxForReading(path: string): DeliveryReader & { readonly searches: SearchReads } & Disposable {
   const db = openForReading(path, inboxFile);
   if (Number(db.pragma('user_version', { simple: true })) < schemaVersion(inboxFile)) {
     db.close();
@@ -140,5 +143,6 @@ export function openInboxForReading(path: string): DeliveryReader & Disposable {
       hint: 'start the daemon once: it brings the file up to date',
     });
   }
-  return { ...deliveryReader(readsOf(db)), [Symbol.dispose]: () => db.close() };
+  const reads = readsOf(db);
+  return { ...deliveryReader(reads), searches: searchReads(reads), [Symbol.dispose]: () => db.close() };
 }

@@ -72,6 +72,7 @@ export interface InboxTables {
     acknowledged: string | null;
   };
   told_order: { order_number: number; id_sha256: string; contents_sha256: string; told_at: number };
+  fruitless_search: { day: number; words: string; searches: number };
 }
 
 /** Columns that have a value where an insert names none: a default, or the next number. */

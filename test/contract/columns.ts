@@ -427,6 +427,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'what_if'],
   'plan --declaration': ['endpoints'],
+  'report --week': [
+    'at', 'week', 'mirror', 'written_by', 'filled_at', 'known_since', 'currency', 'products', 'prices', 'images',
+    'sold_without_subscription', 'checkout', 'fruitless_searches',
+  ],
   check: ['verdict', 'reasons', 'now', 'mirror', 'alternatives'],
   'check: verdict': ['holds', 'changed', 'gone', 'unknown'],
   'check: reasons': checkReasons,

@@ -33,6 +33,7 @@ it('what commands print with --json has the fields of the contract, and no other
     'explain --date': ['explain', id, '--date', '2026-12-05'],
     plan: ['plan'],
     'plan --declaration': ['plan', '--declaration'],
+    'report --week': ['report', '--week'],
     'resync --dry-run': ['resync', '--all', '--dry-run'],
     'resync --wait': ['resync', '--product', id, '--checkout', '--wait'],
     'removals list': ['removals', 'list'],

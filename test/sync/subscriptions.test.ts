@@ -197,7 +197,7 @@ describe('a PUT that fails (U15)', () => {
     expect(row(at)?.failure_kind).toBe('refused');
     expect(row(at)?.failure).toMatch(/^refused: .*signing\.key_file.*\(payload_decode_error\)$/);
     expect(at.alarms()).toEqual(['subscription-failing']);
-    expect(at.service.puts().length).toBeLessThanOrEqual(6);
+    expect(at.service.puts().length).toBeLessThanOrEqual(7);
     at.service.verify = () => null;
     await at.live(day, 10 * minute);
     expect(at.alarms()).toEqual([]);

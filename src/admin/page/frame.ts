@@ -1,20 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { type Html, html } from './html.ts';
-import { pageStyle } from './style.ts';
+import { contentPolicy } from './document.ts';
 
-/**
- * The content security policy: nothing is loaded or run, nobody may frame a page, its forms lead here, and its one inline
- * style sheet is allowed by its hash.
- */
-const policy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Nobody may frame a page, and its forms lead here. */
+const policy = [...contentPolicy, "form-action 'self'", "frame-ancestors 'none'"].join('; ');
 
 /** Sends a page, for this browser and this moment alone. */
 export function sendPage(reply: FastifyReply, page: string, status = 200): FastifyReply {
@@ -30,38 +18,4 @@ export function sendPage(reply: FastifyReply, page: string, status = 200): Fasti
     })
     .type('text/html; charset=utf-8')
     .send(page);
-}
-
-export interface Framed {
-  readonly title: string;
-  /** Beside the name of the program. */
-  readonly about: Html;
-  readonly now: number;
-  readonly main: Html;
-  readonly footer: Html;
-  /** Further elements of the head. */
-  readonly head?: Html;
-}
-
-/** Returns a whole document, without any script. */
-export function framed({ title, about, now, main, footer, head = html`` }: Framed): string {
-  const at = new Date(now).toISOString();
-  const style: Html = { markup: `<style>${pageStyle}</style>` };
-  return html`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – catalogued</title>
-${head}
-${style}
-</head>
-<body>
-<header><strong><a href="/">catalogued</a></strong> <span>${about}</span> <span>as of <time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time></span></header>
-<main>
-${main}</main>
-<footer>${footer}</footer>
-</body>
-</html>
-`.markup;
 }

@@ -66,7 +66,7 @@ export function remarksPart(
     ...when(
       records.failing || null,
       (count) =>
-        `Records whose last read failed: ${number(count)}; retried only once a day: ${number(records.quarantined)}.`,
+        `Records whose last read failed: ${number(count)}; retried ever more rarely, in the end once a day: ${number(records.quarantined)}.`,
     ),
   ];
   if (remarks.length === 0) return null;

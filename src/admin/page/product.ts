@@ -14,7 +14,8 @@ import {
   titleOf,
   unansweredDates,
 } from '../../sync/reports/explain-text.ts';
-import { framed, sendPage } from './frame.ts';
+import { framed } from './document.ts';
+import { sendPage } from './frame.ts';
 import { type Html, html } from './html.ts';
 import { changesOfProduct } from './recent.ts';
 import { type TableColumn, tableOf } from './tables.ts';

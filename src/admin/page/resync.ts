@@ -4,8 +4,9 @@ import { duration, number } from '../../format.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';
+import { framed } from './document.ts';
 import type { FormTokens } from './form-token.ts';
-import { framed, sendPage } from './frame.ts';
+import { sendPage } from './frame.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './tables.ts';
 

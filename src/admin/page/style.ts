@@ -84,7 +84,7 @@ footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
   .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   table, tbody, caption { display: block; } thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 1.75rem; padding: .5rem 0; border-top: 1px solid var(--line); }
-  tbody th, td:has(svg), td:has(code) { grid-column: 1 / -1; }
+  tbody th, td:has(svg), td:has(code), td:last-child:nth-child(even) { grid-column: 1 / -1; }
   tbody th, td { display: flex; justify-content: space-between; gap: 1rem; padding: .12rem 0; border: 0; text-align: right; white-space: normal; }
   tbody th { text-align: left; font-weight: 600; }
   td::before { content: attr(data-heading); color: var(--soft); text-align: left; }

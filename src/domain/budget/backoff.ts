@@ -1,5 +1,6 @@
 /**
- * The number of failures in a row after which a record is quarantined: retried once a day, and nothing waits for it.
+ * The number of failures in a row after which a record is quarantined: retried ever more rarely, in the end once a day,
+ * and nothing waits for it.
  */
 export const quarantineAfter = 5;
 
@@ -10,11 +11,12 @@ const dayMs = 24 * hourMs;
 
 /**
  * Returns when to try a record again that has failed `failures` times in a row: full jitter over a minute, two, four …
- * (a random instant up to then, so that what failed together does not return together); in quarantine once a day.
- * `chance` is in [0, 1).
+ * (a random instant up to then, so that what failed together does not return together); in quarantine over an hour, eight
+ * hours, then once a day: where it was the service that gave no usable answer for half an hour, nothing waits for
+ * tomorrow. `chance` is in [0, 1).
  */
 export function retryAt(failures: number, chance: number, now: number): number {
-  if (failures >= quarantineAfter) return now + Math.round(dayMs * (0.9 + 0.1 * chance));
+  if (failures >= quarantineAfter) return inQuarantine(failures - quarantineAfter + 2, chance, now);
   return jittered(failures, chance, now);
 }
 
@@ -24,8 +26,7 @@ export function retryAt(failures: number, chance: number, now: number): number {
  */
 export function soonRetryAt(failures: number, chance: number, now: number): number {
   if (failures < quarantineAfter) return now + Math.round(jitter(soonMs, failures, chance));
-  const longest = firstMs * 8 ** (failures - quarantineAfter);
-  return longest < dayMs ? now + Math.max(1000, Math.round(chance * longest)) : retryAt(failures, chance, now);
+  return inQuarantine(failures - quarantineAfter, chance, now);
 }
 
 /** Returns when to retry a list that was never read. */
@@ -41,6 +42,13 @@ export function checkRetryMs(failures: number, chance: number): number {
 /** Returns when to retry a list, on which everything depends: within an hour at the latest. */
 export function listRetryAt(failures: number, chance: number, now: number): number {
   return Math.min(jittered(failures, chance, now), now + hourMs);
+}
+
+/** Full jitter over a minute, eight, an hour, eight hours; then once a day. */
+function inQuarantine(step: number, chance: number, now: number): number {
+  const longest = firstMs * 8 ** step;
+  if (longest >= dayMs) return now + Math.round(dayMs * (0.9 + 0.1 * chance));
+  return now + Math.max(1000, Math.round(chance * longest));
 }
 
 function jittered(failures: number, chance: number, now: number): number {

@@ -35,3 +35,13 @@ export function minorUnits(text: string, currency: string): number | null {
   const amount = Number(`${parts[1]}${parts[2]}${fraction.padEnd(exponent, '0')}`);
   return Number.isSafeInteger(amount) ? amount + 0 : null;
 }
+
+/** Returns an amount in minor units as people write it: `1234.50 EUR`; in the minor unit where its exponent is not known. */
+export function moneyText(amount: number, currency: string): string {
+  const exponent = minorUnitExponent(currency);
+  if (exponent === null) return `${amount} ${currency} minor units`;
+  const digits = String(Math.abs(amount)).padStart(exponent + 1, '0');
+  const whole = digits.slice(0, digits.length - exponent);
+  const fraction = exponent === 0 ? '' : `.${digits.slice(-exponent)}`;
+  return `${amount < 0 ? '-' : ''}${whole}${fraction} ${currency}`;
+}

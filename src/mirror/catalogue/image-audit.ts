@@ -28,7 +28,7 @@ export interface ImageFacts {
 const titleAtMost = 200;
 
 /** The title of a product, cut off there. */
-function titleOf(product_id: Expression<number>) {
+export function titleOf(product_id: Expression<number>) {
   return ofPrimaryText(product_id).select((text) =>
     sql<string | null>`substr(${text.ref('t.title')}, 1, ${titleAtMost})`.as('title'),
   );
@@ -51,7 +51,8 @@ export function readImageFacts(connection: Database, since: number): ImageFacts 
   });
 }
 
-function takedowns(db: Reads, at: number): readonly Takedown[] {
+/** Returns what was taken down since an instant, the newest first. */
+export function takedowns(db: Reads, at: number): readonly Takedown[] {
   const rows = db.rows(({ since }: Bound<{ since: number }>) =>
     query
       .selectFrom('_image_takedown as d')
@@ -66,7 +67,8 @@ function takedowns(db: Reads, at: number): readonly Takedown[] {
   return rows.all({ since: at });
 }
 
-function creditChanges(db: Reads, at: number): readonly CreditChange[] {
+/** Returns the credits that changed since an instant, the newest first. */
+export function creditChanges(db: Reads, at: number): readonly CreditChange[] {
   const rows = db.rows(({ since }: Bound<{ since: number }>) =>
     query
       .selectFrom('_image_credit as c')

@@ -17,6 +17,20 @@ export interface CoveringReads {
   uncovered(limit: number): { readonly count: number; readonly products: readonly UncoveredProduct[] };
 }
 
+/** Products, as `p`, that no working subscription covers. */
+export const uncovered = query
+  .selectFrom('_product as p')
+  .where(({ exists, not, selectFrom }) =>
+    not(
+      exists(
+        selectFrom('_subscription_product as c')
+          .innerJoin(working.select('subscription_id').as('s'), 's.subscription_id', 'c.subscription_id')
+          .select('c.product_id')
+          .whereRef('c.product_id', '=', 'p.product_id'),
+      ),
+    ),
+  );
+
 export function coveringReads(db: Reads): CoveringReads {
   const covering = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
@@ -33,19 +47,7 @@ export function coveringReads(db: Reads): CoveringReads {
       .where('subscription_id', '=', subscription_id)
       .orderBy('product_id'),
   );
-  const bare = query
-    .selectFrom('_product as p')
-    .where('p.sellable', '=', 1)
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('_subscription_product as c')
-            .innerJoin(working.select('subscription_id').as('s'), 's.subscription_id', 'c.subscription_id')
-            .select('c.product_id')
-            .whereRef('c.product_id', '=', 'p.product_id'),
-        ),
-      ),
-    );
+  const bare = uncovered.where('p.sellable', '=', 1);
   const count = db.values(() => bare.select(({ fn }) => fn.countAll<number>().as('products')));
   const list = db.rows(({ limit }: Bound<{ limit: number }>) =>
     bare

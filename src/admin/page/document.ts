@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { type Html, html } from './html.ts';
+import { pageStyle } from './style.ts';
+
+/** The content security policy of every document: nothing is loaded or run, and its one inline style is allowed by its hash. */
+export const contentPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
+  'img-src data:',
+  "base-uri 'none'",
+] as const;
+
+export interface Framed {
+  readonly title: string;
+  /** The name of the program, at the top. */
+  readonly name?: Html;
+  /** Beside it. */
+  readonly about: Html;
+  readonly now: number;
+  readonly main: Html;
+  readonly footer: Html;
+  /** Further elements of the head. */
+  readonly head?: Html;
+}
+
+const home = html`<a href="/">catalogued</a>`;
+
+/** Returns a whole document, without any script. */
+export function framed({ title, name = home, about, now, main, footer, head = html`` }: Framed): string {
+  const at = new Date(now).toISOString();
+  const style: Html = { markup: `<style>${pageStyle}</style>` };
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} – catalogued</title>
+${head}
+${style}
+</head>
+<body>
+<header><strong>${name}</strong> <span>${about}</span> <span>as of <time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time></span></header>
+<main>
+${main}</main>
+<footer>${footer}</footer>
+</body>
+</html>
+`.markup;
+}

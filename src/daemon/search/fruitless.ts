@@ -1,0 +1,29 @@
+import type { Clock } from '../../clock.ts';
+import { fruitlessWords, wordsADay } from '../../domain/search/fruitless.ts';
+import type { Inbox } from '../../inbox/inbox.ts';
+import type { FindQuestion, Found } from '../../storefront/reader.ts';
+
+const dayMs = 86_400_000;
+
+/** Counts in memory what was searched for in vain, and writes it together: who is ended loses a minute of counts. */
+export interface FruitlessSearches {
+  note(question: Pick<FindQuestion, 'text'>, found: Pick<Found, 'total' | 'matched'>): void;
+  /** Writes the counts since the last flush. */
+  flush(): void;
+}
+
+export function fruitlessSearches(inbox: Pick<Inbox, 'searches'>, clock: Pick<Clock, 'now'>): FruitlessSearches {
+  const waiting = new Map<string, number>();
+  return {
+    note: ({ text }, found) => {
+      const words = fruitlessWords(text, found);
+      if (words !== null && (waiting.has(words) || waiting.size < wordsADay))
+        waiting.set(words, (waiting.get(words) ?? 0) + 1);
+    },
+    flush: () => {
+      if (waiting.size === 0) return;
+      inbox.searches.add(Math.floor(clock.now() / dayMs), waiting, wordsADay);
+      waiting.clear();
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import type { CreditChange, Takedown } from '../catalogue/image-audit.ts';
+import type { ReportCounts } from '../checks/error-rate.ts';
+import { errorRate } from '../checks/error-rate.ts';
+import type { PriceMove, PriceMoves } from './prices.ts';
+import { type ProductEvent, type Turnover, turnoverOf } from './turnover.ts';
+import type { Week } from './week.ts';
+
+/** Images of a product that are hidden soon unless a read confirms them. */
+export interface LateImages {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly images: number;
+  readonly hidden_from: number;
+}
+
+/** A product that was sold although no working subscription tells of its changes. */
+export interface BareSale {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly tickets: number;
+  /** Orders that tell whether the mirror was right. */
+  readonly orders: number;
+}
+
+/** How often checks and orders found the mirror wrong. */
+export interface CheckoutCounts extends ReportCounts {
+  readonly tickets: number;
+  /** Of all that were wrong: shown and not to be had, to be had and not shown, at another price. */
+  readonly said_available: number;
+  readonly said_sold_out: number;
+  readonly said_price: number;
+  /** In no share: of dates that the mirror did not have, and checks that the service did not answer. */
+  readonly unknown: number;
+  readonly unanswered: number;
+}
+
+export type WrongProduct = ReportCounts & { readonly product_id: number; readonly title: string | null };
+
+/** What the mirror's file says of a week. */
+export interface WeekFacts {
+  readonly written_by: string;
+  readonly filled_at: number | null;
+  /** The change feed tells of everything since then; null: since ever. */
+  readonly feed_since: number | null;
+  /** That prices are counted in; null: none was read. */
+  readonly currency: string | null;
+  readonly events: readonly ProductEvent[];
+  readonly prices: PriceMoves;
+  readonly titles: ReadonlyMap<number, string | null>;
+  /** Both since the beginning of the week; images are due now. */
+  readonly takedowns: readonly Takedown[];
+  readonly credit_changes: readonly CreditChange[];
+  readonly late_images: readonly LateImages[];
+  readonly checkout: CheckoutCounts;
+  readonly worst: readonly WrongProduct[];
+  readonly bare_sales: readonly BareSale[];
+  /** Whether a working subscription covers whatever we sell, which only the service can tell. */
+  readonly covers_sales: 0 | 1;
+}
+
+export type TitledMove = PriceMove & { readonly title: string | null };
+
+/** Words, and how often nothing was found for them. */
+export interface FruitlessSearch {
+  readonly words: string;
+  readonly searches: number;
+}
+
+/** The week of a catalogue, for whoever decides what to sell. The fields are a contract; instants are epoch milliseconds. */
+export interface WeekReport {
+  readonly at: number;
+  readonly week: Week;
+  readonly mirror: string;
+  readonly written_by: string;
+  readonly filled_at: number | null;
+  /** Changes before it are not known: it lies within the week, or null. */
+  readonly known_since: number | null;
+  readonly currency: string | null;
+  readonly products: Turnover;
+  readonly prices: {
+    readonly products: PriceMoves['products'] & { readonly biggest: readonly TitledMove[] };
+    readonly dates: PriceMoves['dates'] & { readonly biggest: readonly TitledMove[] };
+  };
+  readonly images: {
+    /** Not confirmed for 12 days: hidden soon. */
+    readonly must_go: readonly LateImages[];
+    /** Taken down in the week, and not back. */
+    readonly went: readonly Takedown[];
+    readonly credit_changes: readonly CreditChange[];
+  };
+  readonly sold_without_subscription: { readonly covers_sales: 0 | 1; readonly products: readonly BareSale[] };
+  readonly checkout: CheckoutCounts & { readonly rate: number | null; readonly worst: readonly WrongProduct[] };
+  /** Null: the inbox, where they are counted, cannot be read. */
+  readonly fruitless_searches: readonly FruitlessSearch[] | null;
+}
+
+interface ReportOf {
+  readonly at: number;
+  readonly week: Week;
+  readonly mirror: string;
+  readonly fruitless_searches: readonly FruitlessSearch[] | null;
+}
+
+export function weekReport(facts: WeekFacts, { at, week, mirror, fruitless_searches }: ReportOf): WeekReport {
+  const { written_by, filled_at, feed_since, currency, titles, prices, checkout } = facts;
+  const inWeek = (instant: number) => instant >= week.from && instant < week.to;
+  const since = Math.max(filled_at ?? week.to, feed_since ?? 0);
+  const titled = (move: PriceMove): TitledMove => ({ ...move, title: titles.get(move.product_id) ?? null });
+  return {
+    at,
+    week,
+    mirror,
+    written_by,
+    filled_at,
+    known_since: since > week.from ? Math.min(since, week.to) : null,
+    currency,
+    products: turnoverOf(facts.events, filled_at),
+    prices: {
+      products: { ...prices.products, biggest: prices.products.biggest.map(titled) },
+      dates: { ...prices.dates, biggest: prices.dates.biggest.map(titled) },
+    },
+    images: {
+      must_go: facts.late_images,
+      went: facts.takedowns.filter(({ withdrawn_at, returned_at }) => inWeek(withdrawn_at) && returned_at === null),
+      credit_changes: facts.credit_changes.filter((change) => inWeek(change.at)),
+    },
+    sold_without_subscription: { covers_sales: facts.covers_sales, products: facts.bare_sales },
+    checkout: { ...checkout, rate: errorRate(checkout), worst: facts.worst },
+    fruitless_searches,
+  };
+}

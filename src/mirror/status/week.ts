@@ -1,0 +1,162 @@
+import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
+import { type PriceChange, type PriceMoves, priceMovesOf } from '../../domain/week/prices.ts';
+import type { BareSale, CheckoutCounts, WeekFacts, WrongProduct } from '../../domain/week/report.ts';
+import type { ProductEvent } from '../../domain/week/turnover.ts';
+import { daysOf, type Week } from '../../domain/week/week.ts';
+import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
+import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
+import { imageLedgerReads } from '../catalogue/image-ledger.ts';
+import { countNames } from '../checks.ts';
+import { uncovered } from '../push/covering.ts';
+import { working } from '../push/working.ts';
+import { query } from '../sql/sql.ts';
+
+type Span = Pick<Week, 'from' | 'to'>;
+type Days = { readonly first: number; readonly last: number };
+
+/** Reads a week from the file as a storefront has it, all of one moment. */
+export function readWeek(connection: Database, week: Span, now: number): WeekFacts {
+  const db = readsOf(connection);
+  return db.snapshot(() => {
+    const titled = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+      query
+        .selectFrom('_product as p')
+        .select((of) => titleOf(of.ref('p.product_id')).as('title'))
+        .where('p.product_id', '=', product_id),
+    );
+    const title = (product_id: number) => titled.get({ product_id }) ?? null;
+    const prices = priceMoves(db, week);
+    const moved = [...prices.products.biggest, ...prices.dates.biggest];
+    const late = imageLedgerReads(db).unconfirmed(now - imageAlarmAfterMs);
+    return {
+      ...aboutItself(db),
+      events: productEvents(db, week),
+      prices,
+      titles: new Map(moved.map(({ product_id }) => [product_id, title(product_id)])),
+      takedowns: takedowns(db, week.from),
+      credit_changes: creditChanges(db, week.from),
+      late_images: late.map(({ product_id, images, verified_at }) => ({
+        product_id,
+        title: title(product_id),
+        images,
+        hidden_from: verified_at + imageLimitMs,
+      })),
+      ...sales(db, daysOf(week)),
+    };
+  });
+}
+
+function aboutItself(db: Reads): Pick<WeekFacts, 'written_by' | 'filled_at' | 'feed_since' | 'currency'> {
+  const row = db
+    .rows(() =>
+      query.selectFrom('_mirror').select((of) => [
+        'written_by',
+        'filled_at',
+        'currency',
+        // What was forgotten lies before the first that is left.
+        of
+          .case()
+          .when('feed_floor_seq', '>', 0)
+          .then(of.selectFrom('_change').select('at').orderBy('seq').limit(1).$asScalar())
+          .end()
+          .as('feed_since'),
+      ]),
+    )
+    .get();
+  if (row === undefined) throw new Error('the mirror has no row about itself');
+  return row;
+}
+
+const eventKinds = ['product_added', 'product_returned', 'product_withdrawn', 'sale_disabled', 'sale_enabled'] as const;
+
+function productEvents(db: Reads, week: Span): ProductEvent[] {
+  const events = db.rows(({ from, to }: Bound<Span>) =>
+    query
+      .selectFrom('_change as c')
+      .select(['c.product_id', 'c.at', 'c.kind'])
+      .select((of) => [
+        titleOf(of.ref('c.product_id')).as('title'),
+        sql<string | null>`json_extract(${of.ref('c.detail')}, '$.reason')`.as('reason'),
+        sql<string | null>`json_extract(${of.ref('c.detail')}, '$.expected_reopening')`.as('expected_reopening'),
+      ])
+      .where('c.at', '>=', from)
+      .where('c.at', '<', to)
+      .where('c.kind', 'in', eventKinds)
+      .$narrowType<{ kind: ProductEvent['kind'] }>()
+      .orderBy('c.seq'),
+  );
+  return events.all(week);
+}
+
+/** In the primary currency. */
+function priceMoves(db: Reads, week: Span): PriceMoves {
+  const changes = db.rows<Span, PriceChange>(({ from, to }: Bound<Span>) =>
+    query
+      .selectFrom(['_change as c', '_mirror as m'])
+      .select(['c.product_id', 'c.date'])
+      .select((of) => [
+        sql<number | null>`json_extract(${of.ref('c.detail')}, '$.old')`.as('old'),
+        sql<number | null>`json_extract(${of.ref('c.detail')}, '$.new')`.as('new'),
+      ])
+      .where('c.kind', '=', 'price_changed')
+      .where('c.at', '>=', from)
+      .where('c.at', '<', to)
+      .where((of) => sql<boolean>`json_extract(${of.ref('c.detail')}, '$.currency') = ${of.ref('m.currency')}`)
+      .orderBy('c.product_id')
+      .orderBy('c.date')
+      .orderBy('c.seq'),
+  );
+  return priceMovesOf(changes.iterate(week));
+}
+
+const worstAtMost = 10;
+
+function sales(db: Reads, days: Days): Pick<WeekFacts, 'checkout' | 'worst' | 'bare_sales' | 'covers_sales'> {
+  const inWeek = ({ first, last }: Bound<Days>) =>
+    query.selectFrom('_check_count as c').where('c.day', '>=', first).where('c.day', '<=', last);
+  const sums = db.rows<Days, CheckoutCounts>((bound: Bound<Days>) =>
+    inWeek(bound).select(({ fn, lit }) =>
+      countNames.map((name) => fn.coalesce(fn.sum<number>(`c.${name}`), lit(0)).as(name)),
+    ),
+  );
+  const worst = db.rows<Days, WrongProduct>((bound: Bound<Days>) =>
+    inWeek(bound)
+      .select((of) => ['c.product_id', titleOf(of.ref('c.product_id')).as('title')])
+      .select(({ fn }) => [
+        fn.sum<number>('c.checks').as('checks'),
+        fn.sum<number>('c.wrong').as('wrong'),
+        fn.sum<number>('c.orders').as('orders'),
+        fn.sum<number>('c.orders_wrong').as('orders_wrong'),
+      ])
+      .groupBy('c.product_id')
+      .having(({ fn }) => sql<number>`${fn.sum('c.wrong')} + ${fn.sum('c.orders_wrong')}`, '>', 0)
+      .orderBy(({ fn }) => fn.sum('c.orders_wrong'), 'desc')
+      .orderBy(({ fn }) => fn.sum('c.wrong'), 'desc')
+      .orderBy('c.product_id')
+      .limit(worstAtMost),
+  );
+  const bare = db.rows<Days, BareSale>(({ first, last }: Bound<Days>) =>
+    uncovered
+      .innerJoin('_check_count as n', 'n.product_id', 'p.product_id')
+      .select((of) => ['p.product_id', titleOf(of.ref('p.product_id')).as('title')])
+      .select(({ fn }) => [fn.sum<number>('n.tickets').as('tickets'), fn.sum<number>('n.orders').as('orders')])
+      .where('p.withdrawn_at', 'is', null)
+      .where('n.day', '>=', first)
+      .where('n.day', '<=', last)
+      .groupBy('p.product_id')
+      .having(({ fn }) => sql<number>`${fn.sum('n.tickets')} + ${fn.sum('n.orders')}`, '>', 0)
+      .orderBy('tickets', 'desc')
+      .orderBy('orders', 'desc')
+      .orderBy('p.product_id'),
+  );
+  const selling = db.rows(() => working.select('subscription_id').where('type', '=', 'products_i_sell').limit(1));
+  const checkout = sums.get(days);
+  if (checkout === undefined) throw new Error('a sum of no rows is a row');
+  return {
+    checkout,
+    worst: worst.all(days),
+    bare_sales: bare.all(days),
+    covers_sales: selling.get() === undefined ? 0 : 1,
+  };
+}

@@ -1,0 +1,147 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../../src/commands/main.ts';
+import type { WeekReport } from '../../src/domain/week/report.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { checkPorts } from '../../src/sync/checks/check.ts';
+import { reportOrder } from '../../src/sync/checks/orders.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const hostile = '</td><script>alert(1)</script><img onerror=alert(1)>"\u202e';
+
+async function printed(...args: string[]) {
+  const io = capturedIo();
+  const code = await main(args, io);
+  return { code, out: io.out(), err: io.err() };
+}
+
+/** A mirror of two days, so that a report, which asks the machine's clock, is about it; and what has happened meanwhile. */
+async function eventfulWeek() {
+  const harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() - 2 * day });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const directory = dirname(dirname(harness.wiring.mirror.path));
+  const config = join(directory, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(directory, harness.sandbox.url));
+  const run = (...args: string[]) => printed('--config', config, 'report', ...args);
+  const json = async (...args: string[]) => JSON.parse((await run('--json', ...args)).out) as WeekReport;
+  const quiet = { json: await json(), text: (await run()).out };
+  const [closed, dearer, pictured, gone] = harness.sandbox
+    .products()
+    .filter(({ images, status }) => images.length > 1 && status === 'available');
+  if (!closed || !dearer || !pictured || !gone) throw new Error('too few products');
+  const image = await happen(harness, { closed, dearer, pictured, gone });
+  return { harness, directory, run, json, quiet, closed, dearer, pictured, gone, image };
+}
+
+async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 'pictured' | 'gone', SandboxProduct>) {
+  const { ports, mirror, inbox } = harness.wiring;
+  Object.assign(of.closed, { status: 'unavailable', reason: 'temporary_closure', title: hostile });
+  of.dearer.price *= 2;
+  const [image] = of.pictured.images.splice(0, 1);
+  await harness.drive(harness.clock.sleep(hour));
+  requestResync(ports, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
+  await harness.drive(pass(ports, 4, { job_id: null, signal: new AbortController().signal }));
+  const by = { sent_at: harness.clock.now(), reason: 'requested' } as const;
+  mirror.transaction(() => {
+    mirror.changes.add({ product_id: of.gone.id, kind: 'product_withdrawn', detail: { reason: 'gone' } }, by);
+  });
+  const date = new Date(Date.now() + 20 * day).toISOString().slice(0, 10);
+  reportOrder(checkPorts(harness.wiring), {
+    product_id: of.dearer.id,
+    date,
+    quantity: 2,
+    outcome: 'confirmed',
+    code: null,
+  });
+  const counts = new Map([
+    [`northern ${hostile}`, 5],
+    ['four times', 4],
+  ]);
+  inbox.searches.add(Math.floor(Date.now() / day), counts, 10);
+  return image?.name;
+}
+
+describe('catalogued report --week', () => {
+  let week: Awaited<ReturnType<typeof eventfulWeek>>;
+  beforeAll(async () => {
+    week = await eventfulWeek();
+  }, 60_000);
+  afterAll(() => week.harness[Symbol.asyncDispose]());
+
+  it('of a quiet week says that nothing happened, and that what the first fill found is not new', () => {
+    const { json, text } = week.quiet;
+    expect(json).toMatchObject({
+      known_since: week.harness.wiring.mirror.filledAt(),
+      products: { added: [], returned: [], withdrawn: [], closed: [], reopened: [] },
+      prices: { products: { moved: 0 }, dates: { moved: 0 } },
+      images: { must_go: [], went: [] },
+      sold_without_subscription: { covers_sales: 0, products: [] },
+      checkout: { rate: null },
+      fruitless_searches: [],
+    });
+    expect(text).toMatch(/what it found is not new/);
+    expect(text).toMatch(/Nothing came, went, closed or opened\./);
+  });
+
+  it('tells what closed, went, moved, was sold and was searched for, and of another week nothing of it', async () => {
+    const { json, run, closed, dearer, pictured, gone, image } = week;
+    const report = await json('--week');
+    expect(report.products.closed).toMatchObject([
+      { product_id: closed.id, title: hostile, reason: 'temporary_closure' },
+    ]);
+    expect(report.products.withdrawn).toMatchObject([{ product_id: gone.id, reason: 'gone' }]);
+    const [move] = report.prices.products.biggest;
+    expect(report.prices.products).toMatchObject({ moved: 1, up: 1, down: 0 });
+    expect(move).toMatchObject({ product_id: dearer.id, date: null, new: 2 * (move?.old ?? 0) });
+    expect(report.images.went).toMatchObject([{ product_id: pictured.id, image_key: image }]);
+    expect(report.sold_without_subscription.products).toMatchObject([{ product_id: dearer.id, tickets: 2 }]);
+    expect(report.checkout).toMatchObject({ tickets: 2 });
+    expect(report.fruitless_searches).toEqual([{ words: `northern ${hostile}`, searches: 5 }]);
+
+    const { out } = await run();
+    expect(out).toMatch(/^Prices moved +1 {2}1 up, 0 down/m);
+    expect(out).toMatch(new RegExp(`^ *${dearer.id} .*\\+100 %$`, 'm'));
+    expect(out).not.toContain('\u202e');
+    expect(await json('--week', '2020-W53')).toMatchObject({
+      known_since: Date.parse('2021-01-04'),
+      products: { closed: [], withdrawn: [] },
+      images: { went: [] },
+      fruitless_searches: [],
+    });
+  });
+
+  it('as HTML is one document that loads and runs nothing, with whatever strangers wrote as text', async () => {
+    const file = join(week.directory, 'week.html');
+    for (const _ of ['new', 'over the one there is'])
+      expect(await week.run('--week', '--html', file)).toMatchObject({ code: 0, out: `Written to ${file}.\n` });
+    const page = readFileSync(file, 'utf8');
+    expect(page.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(1);
+    expect(page).not.toMatch(/<script|<img|<link|href=|src=|@import|url\(/);
+    expect(page).toContain('content="default-src &#39;none&#39;; style-src &#39;sha256-');
+    expect(await week.run('--html', week.directory)).toMatchObject({ code: 74 });
+    expect(await week.run('--html', file, '--json')).toMatchObject({ code: 64 });
+  });
+
+  it('needs no inbox, and says what it does not know without it', async () => {
+    const { path } = week.harness.wiring.inbox;
+    renameSync(path, `${path}.away`);
+    const { out, code } = await week.run('--week');
+    expect(code).toBe(0);
+    expect(out).toMatch(/Not known: the inbox, where they are counted, cannot be read/);
+    expect((await week.json()).fruitless_searches).toBeNull();
+    renameSync(`${path}.away`, path);
+  });
+
+  it('refuses a week that is none, and one that has not begun', async () => {
+    const refused = (week: string) => printed('report', '--week', week);
+    expect(await refused('2026-W54')).toMatchObject({ code: 64, err: expect.stringMatching(/week of the calendar/) });
+    expect(await refused('2999-W01')).toMatchObject({ code: 64, err: expect.stringMatching(/has not begun/) });
+  });
+});

@@ -1,0 +1,189 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { fruitlessWords } from '../../src/domain/search/fruitless.ts';
+import { minorUnits, moneyText } from '../../src/domain/values/money.ts';
+import { type PriceChange, priceMovesOf } from '../../src/domain/week/prices.ts';
+import { type ProductEvent, turnoverOf } from '../../src/domain/week/turnover.ts';
+import { daysOf, lastSevenDays, weekBefore, weekNamed } from '../../src/domain/week/week.ts';
+
+const now = Date.parse('2026-11-22T12:04:05Z');
+const at = (text: string) => Date.parse(`${text}Z`);
+
+describe('a week by its name', () => {
+  const cases: [string, string, string][] = [
+    ['2026-W46', '2026-11-09T00:00', '2026-11-16T00:00'],
+    ['2026w46', '2026-11-09T00:00', '2026-11-16T00:00'],
+    // The year began on a Thursday: its first week began in the one before.
+    ['2026-W01', '2025-12-29T00:00', '2026-01-05T00:00'],
+    ['2021-W01', '2021-01-04T00:00', '2021-01-11T00:00'],
+    ['2020-W53', '2020-12-28T00:00', '2021-01-04T00:00'],
+    // Not over yet.
+    ['2026-W47', '2026-11-16T00:00', '2026-11-22T12:04:05'],
+  ];
+  test.each(cases)('%s is of seven days, as far as they are over', (name, from, to) => {
+    expect(weekNamed(name, now)).toMatchObject({ from: at(from), to: at(to) });
+  });
+
+  test.each(['2026-W00', '2026-W54', '2025-W53', '2026-46', '46', '2026-W4', '0000-W00', 'W46', ''])(
+    '%j is none of the calendar',
+    (name) => expect(weekNamed(name, now)).toBe('no-week'),
+  );
+
+  it('that lies ahead has not begun', () => {
+    expect(weekNamed('2026-W48', now)).toBe('not-begun');
+  });
+
+  it('begins where the one before ends, over four hundred years', () => {
+    const late = at('2400-01-01T00:00');
+    for (let year = 2000; year < 2400; year += 1) {
+      const [first, last] = [weekNamed(`${year}-W01`, late), weekNamed(`${year}-W53`, late)];
+      const end = typeof last === 'object' ? last : weekNamed(`${year}-W52`, late);
+      const next = weekNamed(`${year + 1}-W01`, late);
+      if (typeof first !== 'object' || typeof end !== 'object') throw new Error(`${year}`);
+      expect(new Date(first.from).getUTCDay()).toBe(1);
+      if (typeof next === 'object') expect(end.to).toBe(next.from);
+    }
+  });
+});
+
+it('the last seven days are today and six whole days before it, and the week before has as many', () => {
+  const week = lastSevenDays(now);
+  expect(week).toMatchObject({ from: at('2026-11-16T00:00'), to: now });
+  expect(daysOf(week)).toEqual({ first: 20_773, last: 20_779 });
+  expect(weekBefore(week)).toMatchObject({ from: at('2026-11-09T00:00'), to: now - 7 * 86_400_000 });
+});
+
+describe('what became of a product in a week', () => {
+  const event = (product_id: number, kind: ProductEvent['kind'], when = 10): ProductEvent => ({
+    product_id,
+    kind,
+    at: when,
+    title: null,
+    reason: null,
+    expected_reopening: null,
+  });
+  const told = (...events: ProductEvent[]) =>
+    Object.fromEntries(
+      Object.entries(turnoverOf(events, 5)).map(([name, list]) => [
+        name,
+        list.map((each: ProductEvent) => each.product_id),
+      ]),
+    );
+  const none = { added: [], returned: [], withdrawn: [], closed: [], reopened: [] };
+
+  it('is the last that happened to it', () => {
+    expect(told(event(1, 'product_added'), event(1, 'product_withdrawn', 11))).toEqual({ ...none, withdrawn: [1] });
+    expect(told(event(1, 'product_withdrawn'), event(1, 'product_returned', 11))).toEqual({ ...none, returned: [1] });
+    expect(told(event(1, 'sale_disabled'), event(1, 'sale_enabled', 11))).toEqual({ ...none, reopened: [1] });
+    expect(told(event(1, 'product_added'), event(1, 'sale_disabled', 11))).toEqual({
+      ...none,
+      added: [1],
+      closed: [1],
+    });
+  });
+
+  it('is told once of one that was closed before it was withdrawn', () => {
+    expect(told(event(1, 'sale_disabled'), event(1, 'product_withdrawn', 11))).toEqual({ ...none, withdrawn: [1] });
+  });
+
+  it('is nothing new of what the first fill has found, and nothing at all before it', () => {
+    expect(told(event(1, 'product_added', 5), event(2, 'product_added', 6))).toEqual({ ...none, added: [2] });
+    expect(turnoverOf([event(1, 'product_added')], null)).toEqual(none);
+  });
+});
+
+describe('prices', () => {
+  const change = (product_id: number, date: string | null, old: number | null, to: number | null): PriceChange => ({
+    product_id,
+    date,
+    old,
+    new: to,
+  });
+
+  it('moved from the first of a week to the last: what went up and came back did not', () => {
+    const moves = priceMovesOf([
+      change(1, null, 100, 120),
+      change(1, null, 120, 90),
+      change(1, '2026-12-01', 10, 20),
+      change(1, '2026-12-01', 20, 10),
+      change(1, '2026-12-02', 10, 30),
+      change(2, '2026-12-02', 10, 5),
+    ]);
+    expect(moves.products).toEqual({
+      moved: 1,
+      up: 0,
+      down: 1,
+      biggest: [{ product_id: 1, date: null, old: 100, new: 90 }],
+    });
+    expect(moves.dates).toMatchObject({ moved: 2, up: 1, down: 1, products: 2 });
+    expect(moves.dates.biggest.map(({ product_id }) => product_id)).toEqual([1, 2]);
+  });
+
+  it('that came or went are no moves, and from nothing is the biggest', () => {
+    const moves = priceMovesOf([
+      change(1, null, null, 5),
+      change(2, null, 5, null),
+      change(3, null, 1, 9),
+      change(4, null, 0, 1),
+    ]);
+    expect(moves.products.biggest.map(({ product_id }) => product_id)).toEqual([4, 3]);
+  });
+
+  it('are counted once each, whatever happened between', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(4)), { maxLength: 40 }), (steps) => {
+        const last = new Map<string, number>();
+        const list = steps
+          .toSorted((a, b) => a[0] - b[0] || a[1] - b[1])
+          .map(([product_id, day, to]) => {
+            const date = `2026-12-0${day + 1}`;
+            const key = `${product_id} ${date}`;
+            const old = last.get(key) ?? 2;
+            last.set(key, to);
+            return change(product_id, date, old, to);
+          });
+        const { dates } = priceMovesOf(list);
+        expect(dates.moved).toBe([...last.values()].filter((to) => to !== 2).length);
+        expect(dates.up + dates.down).toBe(dates.moved);
+        expect(dates.biggest.length).toBe(Math.min(10, dates.products));
+      }),
+    );
+  });
+});
+
+describe('the words of a search in vain', () => {
+  const nothing = { total: 0, matched: [] };
+
+  it('are counted as one however they are written, and cut at sixty letters', () => {
+    expect(fruitlessWords('  Northern   LIGHTS! ', nothing)).toBe('northern lights');
+    expect(fruitlessWords('Ｎorthern-lights?', nothing)).toBe('northern-lights');
+    expect(Array.from(fruitlessWords('𝒶b '.repeat(400), nothing) ?? '').length).toBeLessThanOrEqual(60);
+    expect(fruitlessWords("musée d'orsay\u0000\u202e<b>", nothing)).toBe("musée d'orsay b");
+  });
+
+  test.each([undefined, '', '  ', '?!', 'ann@example.org', '+31 6 12345678', 'order 2026-44871'])(
+    'are none of %j',
+    (text) => expect(fruitlessWords(text, nothing)).toBeNull(),
+  );
+
+  it('are none where something has them, or was found', () => {
+    expect(fruitlessWords('zoo', { total: 0, matched: ['zoo'] })).toBeNull();
+    expect(fruitlessWords('zoo', { total: 1, matched: [] })).toBeNull();
+  });
+});
+
+it('an amount is written with the decimals of its currency, and read back as it was', () => {
+  expect([
+    moneyText(1250, 'EUR'),
+    moneyText(5, 'EUR'),
+    moneyText(-5, 'EUR'),
+    moneyText(900, 'JPY'),
+    moneyText(1, 'KWD'),
+  ]).toEqual(['12.50 EUR', '0.05 EUR', '-0.05 EUR', '900 JPY', '0.001 KWD']);
+  expect(moneyText(7, 'XYZ')).toBe('7 XYZ minor units');
+  fc.assert(
+    fc.property(fc.maxSafeInteger(), fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF'), (amount, currency) => {
+      expect(minorUnits(moneyText(amount, currency).split(' ')[0] ?? '', currency)).toBe(amount + 0);
+    }),
+  );
+});
