@@ -1,6 +1,7 @@
 import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
+import { interestMemoryMs } from '../sync/records/weights.ts';
 import type { Wiring } from './wiring.ts';
 
 const dayMs = 86_400_000;
@@ -25,6 +26,7 @@ export function prune({
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
     mirror.audits.prune(now - auditMemoryMs);
+    mirror.interest.prune(now - interestMemoryMs);
     mirror.images.prune(before);
     mirror.closures.prune(before);
   });

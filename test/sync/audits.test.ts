@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { truthOf } from '../../src/mirror/status/truth.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
+import { surveyInterest, weighProduct } from '../../src/sync/records/weights.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -141,10 +142,7 @@ it('random reads measure what is untrue, by what sells, as looks at everything f
     changes: { median_hours: 12, sigma: 1.2, until: noon + 30 * day },
   });
   const { clock, wiring } = harness;
-  const sold = wiring.mirror.products.ids().slice(0, 4);
-  wiring.mirror.transaction(() => {
-    for (const id of sold) wiring.mirror.categories.countSale(id, 3, clock.now());
-  });
+  const among = await surveyInterest(wiring.ports, new AbortController().signal);
   const seen = { untrue: 0, all: 0 };
   const end = clock.now() + 6 * day;
   while (clock.now() < end) {
@@ -152,7 +150,7 @@ it('random reads measure what is untrue, by what sells, as looks at everything f
     const untrue = untrueNow(harness);
     for (const { id, status } of harness.sandbox.world.visible()) {
       if (status !== 'available') continue;
-      const weight = sold.includes(id) ? 4 : 1;
+      const { weight } = weighProduct(wiring.ports, { product_id: id, category: null }, among);
       seen.all += weight;
       if (untrue.has(id)) seen.untrue += weight;
     }

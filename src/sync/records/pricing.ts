@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
-import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
+import { dueByCadence, dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
   addDemand,
   clearingPrice,
@@ -14,11 +13,13 @@ import {
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed } from './beliefs.ts';
 import type { Ports, SyncPorts } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { cadenceOf } from './reschedule.ts';
+import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
 const holdsMs = 6 * 3_600_000;
@@ -41,6 +42,8 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
+  const interest = await surveyInterest(ports, signal);
+  const weigh = weighing(ports, interest);
   let demand: Demand = noDemand(pricesAround(lastPrice(ports)));
   let cursor: AdaptiveRecord | null = null;
   for (;;) {
@@ -49,12 +52,12 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
     if (records.length === 0) break;
     demand = addDemand(
       demand,
-      records.map((record) => pricedOf(ports, record, floor)),
+      records.map((record) => pricedOf(ports, record, { floor, weight: weigh(record) })),
     );
     cursor = records.at(-1) ?? null;
     await setImmediate();
   }
-  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs };
+  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs, interest };
   mirror.transaction(() => mirror.budget.saveDemand(surveyed, clock.now()));
 }
 
@@ -72,22 +75,27 @@ export function dueAfterRead(
   { fetched_at, cadence, product }: { fetched_at: number; cadence: number; product: KnownProduct },
   volatility: Volatility,
 ): Due {
-  return dueByWorth(record, fetched_at, cadence, {
-    volatility,
-    weight: shownShare(ports, product),
-    ...marketOf(ports),
-  });
+  const { price, floor, interest } = marketOf(ports);
+  if (interest === null) return dueByCadence(record, fetched_at, cadence);
+  const weight = weightOfRecord(weighProduct(ports, product, interest), record);
+  return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor });
 }
 
 /** The price of a call now, and the shortest interval between two reads; before the first survey none is worth one. */
-function marketOf({ mirror, clock, policy, budget }: PricingPorts): { readonly price: number; readonly floor: number } {
+function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   const surveyed = mirror.budget.demand();
-  if (surveyed === null || policy.adaptive === null) return { price: noExtraCalls, floor: 0 };
-  const { demand, promised, floor } = surveyed;
+  if (surveyed === null || policy.adaptive === null) return { price: noExtraCalls, floor: 0, interest: null };
+  const { demand, promised, floor, interest } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
   const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
-  return { price: clearingPrice(demand, extra), floor };
+  return { price: clearingPrice(demand, extra), floor, interest };
+}
+
+interface Market {
+  readonly price: number;
+  readonly floor: number;
+  readonly interest: SurveyedInterest | null;
 }
 
 function lastPrice(ports: PricingPorts): number | null {
@@ -95,21 +103,12 @@ function lastPrice(ports: PricingPorts): number | null {
   return price === noExtraCalls ? null : price;
 }
 
-/** Returns how much of what shoppers see a record is, where 1 is usual. */
-export function shownShare(
-  { policy, clock }: Pick<Ports, 'policy' | 'clock'>,
-  { category, sold, sold_at }: Pick<AdaptiveRecord, 'category' | 'sold' | 'sold_at'>,
-): number {
-  return weightOf(policy.of(category).weight, soldBy(clock.now(), sold, sold_at));
-}
-
 /** Returns a record as the demand counts it. */
-function pricedOf(ports: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord, floor: number): Priced {
-  const own = ports.policy.of(record.category);
-  return {
-    volatility: believed(record),
-    weight: shownShare(ports, record),
-    cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, null)),
-    floor,
-  };
+function pricedOf(
+  { policy }: Pick<Ports, 'policy'>,
+  record: AdaptiveRecord,
+  { weight, floor }: Pick<Priced, 'weight' | 'floor'>,
+): Priced {
+  const cap = dayMs / readsPerPeriod(dayMs, cadenceOf(policy.of(record.category), record, null));
+  return { volatility: believed(record), weight, cap, floor };
 }

@@ -11,7 +11,7 @@ import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { readAvailability } from '../reads/availability.ts';
 import type { Ports, SyncPorts } from '../records/context.ts';
 import { catalogueOf } from '../records/counted.ts';
-import { shownShare } from '../records/pricing.ts';
+import { surveyInterest, weighing } from '../records/weights.ts';
 
 /** Random reads: how much of what shoppers see is untrue follows from what they find (domain/truth). */
 export interface Audits {
@@ -67,15 +67,16 @@ export function auditsOf(ports: Ports): Audits {
 async function drawnFrom(ports: Ports, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
   const audits = planOf(catalogueOf(ports)).find(({ lane }) => lane === 'audit');
   const reads = ((audits?.calls_per_day ?? 0) * (span.to - span.from)) / dayMs;
+  const weigh = weighing(ports, await surveyInterest(ports, signal));
   let total = 0;
-  for await (const records of shown(ports, signal)) for (const record of records) total += shownShare(ports, record);
+  for await (const records of shown(ports, signal)) for (const record of records) total += weigh(record);
   const { next } = drawAudits({ ...span, reads, total }, ports.chance);
   const drawn: Drawn[] = [];
   for await (const records of shown(ports, signal))
     for (const record of records) {
       const { resource, product_id, edition, part } = record;
       const key = { resource, product_id, edition, part };
-      for (const at of next(shownShare(ports, record))) drawn.push({ at, key });
+      for (const at of next(weigh(record))) drawn.push({ at, key });
     }
   return drawn.sort((a, b) => a.at - b.at);
 }
