@@ -77,6 +77,12 @@ function sinceBoot(): () => number {
   };
 }
 
+/** Does work once after `ms`, unless it is disposed of before; a program that has nothing else to do ends without it. */
+export function later(work: () => void, ms: number): Disposable {
+  const timer = setTimeout(work, ms).unref();
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -1,3 +1,4 @@
+import { later } from '../clock.ts';
 import type { DoorSeen } from './door-types.ts';
 
 /** Views are told together, this long after the first. */
@@ -17,9 +18,9 @@ export interface Seen {
 /** Sends views together, and forgets those that cannot be sent: no page waits for them, and none fails by them. */
 export function seenTogether(send: (body: object) => Promise<unknown>): Seen {
   let waiting = new Map<string, { product_id: number; date: string | null; count: number }>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Disposable | null = null;
   const flush = () => {
-    if (timer !== null) clearTimeout(timer);
+    timer?.[Symbol.dispose]();
     timer = null;
     if (waiting.size === 0) return;
     const seen = [...waiting.values()];
@@ -34,8 +35,7 @@ export function seenTogether(send: (body: object) => Promise<unknown>): Seen {
       const known = waiting.get(key)?.count ?? 0;
       waiting.set(key, { product_id, date, count: Math.min(known + count, mostViews) });
       if (waiting.size >= most) return flush();
-      // A program that has nothing else to do ends without it.
-      timer ??= setTimeout(flush, togetherMs).unref();
+      timer ??= later(flush, togetherMs);
     },
     flush,
   };

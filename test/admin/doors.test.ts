@@ -109,6 +109,8 @@ describe('tokens, routes and doors', () => {
   it('has an operation for the storefront, and keeps most for the operator', () => {
     expect([...atStorefront].sort()).toEqual([
       'GET /v1/changes',
+      'GET /v1/rows',
+      'GET /v1/rows/copy',
       'POST /v1/check',
       'POST /v1/orders',
       'POST /v1/search',
