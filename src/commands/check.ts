@@ -4,6 +4,7 @@ import { parseDuration } from '../config/units.ts';
 import type { Wiring } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
+import { moneyText } from '../domain/values/money.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
 import { checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
@@ -158,7 +159,7 @@ function describe({ state, sellable, time, price, slots, max_tickets_per_order }
 }
 
 function printed(price: CheckedDate['price']): string {
-  return price === null ? 'no price' : `${price.amount} ${price.currency} minor units`;
+  return price === null ? 'no price' : moneyText(price.amount, price.currency);
 }
 
 function reasonText(reason: CheckReason | undefined): string {

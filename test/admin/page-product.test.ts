@@ -16,7 +16,7 @@ describe('the view of a product says', () => {
     ],
     [
       'its next dates, and which of them are stale',
-      /2026-11-22 available 1,250 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
+      /2026-11-22 available 12\.50 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
     ],
     [
       'when and why each part is read',
