@@ -65,7 +65,8 @@ td a { white-space: nowrap; }
 .yes { color: var(--good); } .no { color: var(--bad); } .some { color: var(--wait); }
 .none { color: var(--soft); }
 section > ul { margin: .25rem 0; padding-left: 1.1rem; } section > ul li { overflow-wrap: anywhere; margin: .2rem 0; }
-table + p, p + table, ul + table, table + table, .figures + p { margin-top: .9rem; }
+table + p, p + table, ul + table, table + table, table + form, .figures + p { margin-top: .9rem; }
+p a + a { margin-left: 1rem; }
 header a { text-decoration: none; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; margin: .75rem 0 0; }
 .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
