@@ -44,7 +44,7 @@ it('a file too large for the start is checked beside the daemon: an alarm, and t
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { config } = loaded;
   const { log } = testLog('silent');
-  await wire(loaded, log)[Symbol.asyncDispose]();
+  await (await wire(loaded, log))[Symbol.asyncDispose]();
   // As a start finds it that has no time to look.
   const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
   await files.checkSkipped(signal);
@@ -56,11 +56,11 @@ it('a file too large for the start is checked beside the daemon: an alarm, and t
   expect(again.isWell('mirror')).toBe(false);
   expect(again.isWell('inbox')).toBe(true);
   expect(again.trouble()).toMatchObject({ exitCode: 65, code: 'damaged' });
-  expect(() => wire(loaded, log)).toThrow(expect.objectContaining({ code: 'damaged', exitCode: 65 }));
+  await expect(wire(loaded, log)).rejects.toThrow(expect.objectContaining({ code: 'damaged', exitCode: 65 }));
   // What was refused gives its locks back after this turn.
   await setImmediate();
   repairFiles(config, { now: 0, dry: false });
-  await wire(loaded, log)[Symbol.asyncDispose]();
+  await (await wire(loaded, log))[Symbol.asyncDispose]();
 });
 
 it('a start knows when the files were last gone through where the last process ended in order, and only then', async () => {
@@ -68,28 +68,28 @@ it('a start knows when the files were last gone through where the last process e
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { log } = testLog('silent');
   {
-    await using wiring = wire(loaded, log);
+    await using wiring = await wire(loaded, log);
     expect(wiring.files.checkedAt()).toBeNull();
     await wiring.files.checkAll(signal);
     expect(wiring.files.checkedAt()).not.toBeNull();
   }
   let checked_at = 0;
   {
-    await using wiring = wire(loaded, log);
+    await using wiring = await wire(loaded, log);
     checked_at = wiring.files.checkedAt() ?? 0;
     expect(checked_at).toBeGreaterThan(0);
   }
   const stop = lastStopPath(loaded.config.mirror);
   const left = readFileSync(stop);
   {
-    await using wiring = wire(loaded, log);
+    await using wiring = await wire(loaded, log);
     expect(wiring.files.checkedAt()).toBe(checked_at);
     expect(existsSync(stop)).toBe(false);
     wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
   }
   // Somebody else has written the mirror since.
   writeFileSync(stop, left);
-  await using wiring = wire(loaded, log);
+  await using wiring = await wire(loaded, log);
   expect(wiring.files.checkedAt()).toBeNull();
 });
 
@@ -98,7 +98,7 @@ it('a file that cannot be checked is told of until it can be, and counts as not 
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { config } = loaded;
   const { log } = testLog('silent');
-  await wire(loaded, log)[Symbol.asyncDispose]();
+  await (await wire(loaded, log))[Symbol.asyncDispose]();
   const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [] });
   const { inbox_path } = config.mirror;
   renameSync(inbox_path, `${inbox_path}.aside`);
@@ -114,7 +114,7 @@ it('a file that cannot be checked is told of until it can be, and counts as not 
 it('a delivery is not acknowledged once the inbox has lost its name, and is again when that is back', async () => {
   using directory = temporaryDirectory();
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
-  await using wiring = wire(loaded, testLog('silent').log);
+  await using wiring = await wire(loaded, testLog('silent').log);
   const { deliveries } = wiring.inbox;
   const { inbox_path } = loaded.config.mirror;
   deliveries.store([delivery]);
@@ -134,7 +134,7 @@ it('a second state directory cannot be paired with a mirror that is in use', asy
   using other = temporaryDirectory();
   const { log } = testLog('silent');
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
-  await using _ = wire(loaded, log);
+  await using _ = await wire(loaded, log);
   const { mirror } = testConfig(other.path, 'http://127.0.0.1:1').config;
   const stranger = { ...loaded.config, mirror: { ...mirror, path: loaded.config.mirror.path } };
   expect(() => repairFiles(stranger, { now: 0, dry: false })).toThrow(expect.objectContaining({ exitCode: 75 }));
@@ -145,13 +145,13 @@ it('what a repaired inbox has missed is read again, and deliveries are numbered 
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { log } = testLog('silent');
   {
-    await using wiring = wire(loaded, log);
+    await using wiring = await wire(loaded, log);
     wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
   }
   rmSync(loaded.config.mirror.inbox_path);
   const now = systemClock.now();
   repairFiles(loaded.config, { now, dry: false });
-  await using wiring = wire(loaded, log);
+  await using wiring = await wire(loaded, log);
   expect(wiring.inbox.deliveries.heartbeats().last).toBe(now - 86_400_000);
   wiring.inbox.deliveries.store([delivery]);
   expect(wiring.inbox.deliveries.after(0, 9)).toMatchObject([{ delivery_id: 42 }]);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../src/admin/client.ts';
 import { systemClock } from '../src/clock.ts';
@@ -10,6 +11,7 @@ import { restartKeys } from '../src/config/difference.ts';
 import type { LoadedConfig, Secrets } from '../src/config/load.ts';
 import { createSecret } from '../src/config/secrets.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
+import { holdFiles } from '../src/daemon/locks.ts';
 import { type ReloadingDaemon, startReloading } from '../src/daemon/reloading.ts';
 import { CataloguedError } from '../src/errors.ts';
 import type { Logger } from '../src/log.ts';
@@ -190,6 +192,33 @@ describe('across reloads', () => {
     await Promise.all(askers);
     expect(answers.length).toBeGreaterThan(3);
     expect(answers.filter((answer) => answer === null)).toEqual([]);
+  });
+
+  it('no other daemon can take the files in between', async () => {
+    await using world = await stage();
+    const { config } = world.daemon.current()?.wiring ?? {};
+    if (config === undefined) throw new Error('no daemon runs');
+    const taken: unknown[] = [];
+    let going = true;
+    const thief = (async () => {
+      while (going) {
+        try {
+          using _ = holdFiles(config);
+          taken.push('taken');
+        } catch (error) {
+          taken.push((error as CataloguedError).code);
+        }
+        await setImmediate();
+      }
+    })();
+    world.says({ cadence: { images: '2d' } });
+    expect(await world.reload()).toMatchObject({ reloads: 1, refused: null });
+    going = false;
+    await thief;
+    expect(new Set(taken)).toEqual(new Set(['already-running']));
+    // When it has ended for good it can (control).
+    await world.daemon[Symbol.asyncDispose]();
+    using _ = holdFiles(config);
   });
 
   it('each delivery that is answered 200 is stored, and none is refused', async () => {

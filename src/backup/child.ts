@@ -1,10 +1,7 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { tryBackup } from './drill.ts';
-import { type BackupOrder, makeBackup } from './make.ts';
-
-/** What this program is told to do. */
-export type BackupWork =
-  | { readonly make: BackupOrder }
-  | { readonly drill: { readonly backup: string; readonly now: number } };
+import type { BackupWork, ToldError } from './in-child.ts';
+import { makeBackup } from './make.ts';
 
 /*
  * Makes or tries a backup in a process of its own: gigabytes take minutes, in which the daemon must answer and be able to
@@ -14,7 +11,16 @@ const work = JSON.parse(process.argv[2] ?? '{}') as BackupWork;
 try {
   process.stdout.write(JSON.stringify('make' in work ? makeBackup(work.make) : tryBackup(work.drill)));
 } catch (error) {
-  const { code, message } = error as NodeJS.ErrnoException;
-  process.stderr.write(code === undefined || message.includes(code) ? message : `${message} (${code})`);
+  process.stderr.write(JSON.stringify(toldError(error)));
   process.exitCode = 1;
+}
+
+function toldError(error: unknown): ToldError {
+  if (error instanceof CataloguedError) {
+    const { code, message, exitCode, hint = null } = error;
+    return { code, message, exitCode, hint };
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  const said = code === undefined || message.includes(code) ? message : `${message} (${code})`;
+  return { code: 'io', message: said, exitCode: exitCodes.io, hint: null };
 }

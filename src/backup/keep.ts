@@ -1,18 +1,14 @@
 import { rmSync } from 'node:fs';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { backupsIn } from '../files/backups.ts';
-import { runOwnProcess } from '../files/own-process.ts';
 import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { version } from '../version.ts';
-import type { BackupWork } from './child.ts';
-import { type Drill, lastDrill } from './drill.ts';
-import type { MadeBackup } from './make.ts';
+import { lastDrill } from './drill.ts';
+import { drillInChild, makeInChild } from './in-child.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
 /** The state of the backups. */
@@ -76,7 +72,7 @@ export function keepBackups(
         made_by: `catalogued ${version}`,
         now: clock.now(),
       } as const;
-      const { backup, bytes } = (await inChild({ make: order }, signal)) as MadeBackup;
+      const { backup, bytes } = await makeInChild(order, signal);
       const removed = removeOld(directory, { keep, now: clock.now() });
       failed = null;
       log.info({ backup, bytes, removed, ms: Math.round(clock.monotonic() - began) }, 'backup made');
@@ -96,7 +92,7 @@ export function keepBackups(
     if (tried !== null && tried <= now && now < tried + weekMs) return;
     if (backup === undefined || signal.aborted) return;
     try {
-      const { failure } = (await inChild({ drill: { backup, now } }, signal)) as Drill;
+      const { failure } = await drillInChild({ backup, now }, signal);
       untried = null;
       if (failure === null) log.info({ backup }, 'backup restored on trial: it can be');
       else log.error({ backup, failure }, 'backup cannot be restored');
@@ -171,12 +167,4 @@ export function backupStatus(
     tried_at: tried?.at ?? null,
     tried_failure: tried?.failure ?? null,
   };
-}
-
-/** Runs the child, which is killed when the daemon ends: what it leaves has a temporary name. */
-async function inChild(work: BackupWork, signal: AbortSignal): Promise<MadeBackup | Drill> {
-  const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
-  const { out, failure } = await runOwnProcess(program, [JSON.stringify(work)], signal);
-  if (failure !== null) throw new Error(failure);
-  return JSON.parse(out) as MadeBackup | Drill;
 }

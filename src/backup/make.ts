@@ -151,6 +151,19 @@ export function removeUnfinished(directory: string): number {
   return left.length;
 }
 
+/** Returns how much of a backup is written that is being made. */
+export function unfinishedBytes(directory: string): number {
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.startsWith('.backup.'))
+      .flatMap((name) => readdirSync(join(directory, name)).map((file) => join(directory, name, file)))
+      .reduce((sum, path) => sum + (noteOf(path)?.size ?? 0), 0);
+  } catch {
+    // It is not there yet, or no longer.
+    return 0;
+  }
+}
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -161,12 +174,13 @@ function isAlive(pid: number): boolean {
 }
 
 /** Returns how many bytes a backup of both files takes at most while it is made. */
-function spaceFor({ mirror, inbox }: Pick<BackupOrder, 'mirror' | 'inbox'>): number {
+export function spaceFor({ mirror, inbox }: Pick<BackupOrder, 'mirror' | 'inbox'>): number {
   // The inbox's copy is made again without its bodies.
   return bytesOf(mirror) + 2 * bytesOf(inbox);
 }
 
-function bytesOf(path: string): number {
+/** Returns the size of a database with its log; 0: there is none. */
+export function bytesOf(path: string): number {
   return (noteOf(path)?.size ?? 0) + (noteOf(`${path}-wal`)?.size ?? 0);
 }
 
@@ -180,7 +194,7 @@ export function refuseWithoutSpace(directory: string, what: string, needed: numb
   );
 }
 
-function freeIn(directory: string): number {
+export function freeIn(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;
 }

@@ -5,6 +5,7 @@ import { type Overrides, type Wiring, wire } from '../daemon/wiring.ts';
 import { createLog } from '../log.ts';
 import { askDaemon } from './setup.ts';
 import type { Io } from './terminal/io.ts';
+import { upgradeOn } from './terminal/upgrade-progress.ts';
 
 /** Returns the answer of the daemon where one runs; else does the work here, holding the lock, with a daemon's parts. */
 export async function daemonOrHere<Name extends OperationName, Own>(
@@ -14,6 +15,6 @@ export async function daemonOrHere<Name extends OperationName, Own>(
 ): Promise<Answer<Name> | Own> {
   const answer = await askDaemon(loaded, call);
   if (answer !== null) return answer;
-  await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
+  await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io), ...overrides });
   return await here(wiring);
 }

@@ -13,6 +13,7 @@ import { createLog } from '../log.ts';
 import { configurationFor, daemonClient } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
+import { upgradeOn } from './terminal/upgrade-progress.ts';
 
 const patienceMs = 3 * 60_000;
 
@@ -98,7 +99,7 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);
     // The first start creates the files, not a command that only looks.
     if (!existsSync(config.mirror.path)) return [none, daemonless];
-    await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
+    await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io), ...overrides });
     const { probe, serviceClock, subscriptions, notOffered } = wiring;
     return [
       none,

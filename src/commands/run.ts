@@ -6,6 +6,10 @@ import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';
 import type { Io } from './terminal/io.ts';
+import { upgradeOn } from './terminal/upgrade-progress.ts';
+
+/** What systemd is asked for: while the backup grows it is asked again, and nothing is told while the schema changes. */
+const moreTimeMs = { backup: 120_000, change: 3_600_000 } as const;
 
 export function runCommand(io: Io): Command {
   return new Command('run')
@@ -31,7 +35,10 @@ export function runCommand(io: Io): Command {
       await using reloading = await startReloading({
         load,
         log,
-        overrides: { allowList },
+        overrides: {
+          allowList,
+          upgrade: upgradeOn(io, (says, phase) => supervision.starting(says, moreTimeMs[phase])),
+        },
         reloading: (phase) => supervision.say(phase === 'begins' ? 'reloading' : 'ready'),
       });
       current = reloading.current;

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { checkUpgrade, type SchemaStep, type UpgradeCheck } from '../backup/upgrade.ts';
+import type { SchemaStep } from '../backup/schema-steps.ts';
+import { checkUpgrade, type UpgradeCheck } from '../backup/try-upgrade.ts';
 import { systemClock } from '../clock.ts';
 import { duration, megabytes } from '../format.ts';
 import { configurationFor } from './setup.ts';
@@ -8,7 +9,7 @@ import type { Io } from './terminal/io.ts';
 export function upgradeCommand(io: Io): Command {
   return new Command('upgrade')
     .description(
-      'Shows what the next start with this version will do to the files, measured on a copy: schema, contract, time, space. A daemon may run. Exit 0: it can be done; 1: there is not enough space.',
+      'Shows what the next start with this version will do to the files, measured on a copy: schema, contract, time, space. A daemon may run. Exit 0: it can be done; 1: there is not enough space; 74: there is not even enough to try it.',
     )
     .requiredOption('--check', 'try it on a copy; the upgrade itself is the next start')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')

@@ -51,7 +51,7 @@ export interface DaemonOverrides extends Overrides {
 /** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
-  const wiring = stack.use(wire(loaded, log, overrides));
+  const wiring = stack.use(await wire(loaded, log, overrides));
   const { clock } = wiring.ports;
   const { kept, reload = noReload } = overrides;
   const stopping = new AbortController();

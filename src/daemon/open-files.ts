@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { backUpBeforeUpgrade } from '../backup/upgrade.ts';
+import { backUpBeforeUpgrade, type UpgradeWatch } from '../backup/upgrade.ts';
 import { type Clock, type Entropy, newId } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -14,9 +14,9 @@ import type { MirrorOptions } from '../mirror/claim.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
-import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { version } from '../version.ts';
 import { type TrustedClock, trustedClock } from './clock/trusted-clock.ts';
+import type { HoldFiles } from './locks.ts';
 
 /** Both files, open and held by this process alone, and the clock that they make believable. */
 export interface OpenFiles {
@@ -35,18 +35,21 @@ export interface OpenFilesOptions {
   readonly log: Logger;
   readonly checkFile?: FileWatchOptions['checkFile'] | undefined;
   readonly inodeOf?: InodeOf | undefined;
+  readonly upgrade: UpgradeWatch;
+  /** Takes the locks of the files (75). */
+  readonly hold: HoldFiles;
 }
 
 /** Takes the locks (75) and opens both files onto the stack, which closes them and notes a clean end. */
-export function openFiles(
+export async function openFiles(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-  { machine, entropy, log, checkFile, inodeOf }: OpenFilesOptions,
-): OpenFiles {
+  { machine, entropy, log, checkFile, inodeOf, upgrade, hold }: OpenFilesOptions,
+): Promise<OpenFiles> {
   // By the trusted clock, once there is one.
   let now = machine.now;
-  const time = { now: () => now(), monotonic: machine.monotonic };
-  const files = stack.use(lockFiles(stack, config, { clock: time, log, checkFile }));
+  const time = { now: () => now(), monotonic: machine.monotonic, sleep: machine.sleep };
+  const files = stack.use(await lockFiles(stack, config, { clock: time, log, checkFile, upgrade, hold }));
   const { path, inbox_path } = config.mirror;
   const { deliveries_bytes } = config.retention;
   const master = secrets.receiver_secret;
@@ -69,21 +72,24 @@ export function openFiles(
   return { files, inbox, mirror, clock, storage, gone_since: applyAgain(mirror, inbox, log) };
 }
 
+interface LockOptions extends Pick<OpenFilesOptions, 'log' | 'checkFile' | 'upgrade' | 'hold'> {
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
+}
+
 /** Takes the locks, and looks at both files before anything is written. */
-function lockFiles(
+async function lockFiles(
   stack: AsyncDisposableStack,
   config: Config,
-  { clock, log, checkFile }: Pick<FileWatchOptions, 'clock' | 'log'> & Pick<OpenFilesOptions, 'checkFile'>,
-): FileWatch {
+  { clock, log, checkFile, upgrade, hold }: LockOptions,
+): Promise<FileWatch> {
   const { state_dir, inbox_path, path } = config.mirror;
   prepareDirectory(dirname(path), 0o3770);
   ownDirectory(state_dir);
   prepareDirectory(dirname(inbox_path), 0o700);
-  stack.use(acquireLock(state_dir));
-  stack.use(acquireMirrorLock(path));
+  stack.use(hold(config));
   const found = findFiles(config, 'touched');
   refuseFiles(config, found);
-  backUpBeforeUpgrade(config, { clock, log });
+  await backUpBeforeUpgrade(config, { clock, log, watch: upgrade });
   forgetLastStop(lastStopPath(config.mirror));
   const { unchecked, checked_at } = found;
   return watchFiles(config.mirror, {

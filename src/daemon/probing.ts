@@ -45,7 +45,7 @@ export async function probeAlone(
     ...(calls_a_second === undefined ? {} : { calls_a_second }),
   };
   if (existsSync(config.mirror.path)) {
-    await using wiring = wire(loaded, log, overrides);
+    await using wiring = await wire(loaded, log, overrides);
     return await probeThrough({ raw: wiring.raw, clock: wiring.ports.clock }, config, signal, pace);
   }
   const { clock = systemClock, chance = systemChance } = overrides;

@@ -3,6 +3,7 @@ import { writeRefusalOf } from '../files/write-refusal.ts';
 import { keepListeners } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { type Daemon, type DaemonOverrides, startDaemon } from './daemon.ts';
+import { keepLocks } from './locks.ts';
 import { acceptedChanges, type Reload, type ReloadOutcome, refusalOf } from './reload.ts';
 
 export interface ReloadingOptions {
@@ -11,7 +12,7 @@ export interface ReloadingOptions {
   load(): LoadedConfig;
   /** Called when another configuration begins to take over, and when the daemon runs again. */
   readonly reloading?: (phase: 'begins' | 'ends') => void;
-  readonly overrides?: Omit<DaemonOverrides, 'kept' | 'reload'>;
+  readonly overrides?: Omit<DaemonOverrides, 'kept' | 'hold' | 'reload'>;
 }
 
 /** A daemon that can take another configuration. */
@@ -26,7 +27,7 @@ export interface ReloadingDaemon extends AsyncDisposable, Reload {
 
 /**
  * Starts a daemon. A reload ends it in order and starts it again with the new configuration, in the same process: whatever
- * a start does with a key, a reload does. The listeners stay open, and requests that come meanwhile wait. If the start
+ * a start does with a key, a reload does. The listeners stay open, requests that come meanwhile wait, and the files stay locked. If the start
  * fails the old configuration is started again.
  */
 export async function startReloading({
@@ -36,6 +37,7 @@ export async function startReloading({
   overrides = {},
 }: ReloadingOptions): Promise<ReloadingDaemon> {
   const listeners = keepListeners();
+  const locks = keepLocks();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   let loaded = load();
@@ -46,7 +48,7 @@ export async function startReloading({
   async function start(next: LoadedConfig): Promise<void> {
     log.level = next.config.log.level;
     for (const warning of next.warnings) log.warn({ warning }, 'configuration warning');
-    current = await startDaemon(next, log, { ...overrides, kept: listeners.open, reload });
+    current = await startDaemon(next, log, { ...overrides, hold: locks.hold, kept: listeners.open, reload });
     const { admin, storefront, receiver } = current;
     log.info({ mirror: next.config.mirror.path, admin, storefront, receiver }, 'daemon started');
     current.broken.catch(broken.reject);
@@ -95,6 +97,7 @@ export async function startReloading({
   async function end(): Promise<void> {
     const closed = listeners.close();
     await current?.[Symbol.asyncDispose]();
+    locks[Symbol.dispose]();
     listeners.cut();
     await closed;
   }

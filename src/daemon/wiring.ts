@@ -1,3 +1,4 @@
+import { type UpgradeWatch, unwatched } from '../backup/upgrade.ts';
 import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
@@ -17,11 +18,12 @@ import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { type ClockWatch, watchClock } from './clock/clock-watch.ts';
 import { connectService, type ServiceConnection } from './connect-service.ts';
+import { type HoldFiles, holdFiles } from './locks.ts';
 import { type OpenFiles, openFiles } from './open-files.ts';
 import { policyOf } from './policy.ts';
 import { manageSubscriptions } from './subscriptions.ts';
 
-/** Overrides for tests: time, chance, and what needs a receiver. */
+/** Overrides for tests (time, chance, what needs a receiver), and what a longer life than the wiring's has. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
@@ -36,6 +38,10 @@ export interface Overrides {
   readonly imageHost?: { readonly addresses: readonly string[] };
   /** Replaces the check of a whole file, which runs in a process with its own time. */
   readonly checkFile?: FileWatchOptions['checkFile'];
+  /** Follows the backup before a change of the schema, and can end it. */
+  readonly upgrade?: UpgradeWatch;
+  /** Takes the locks of the files in another way. */
+  readonly hold?: HoldFiles;
 }
 
 /** All wired parts, of the daemon or of a command that works without one. */
@@ -62,19 +68,18 @@ type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
  * Reads the secrets (77, 78), takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
  * clean end.
  */
-export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wiring {
+export async function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Promise<Wiring> {
   const stack = new AsyncDisposableStack();
   try {
     const { clock: machine = systemClock, chance = systemChance, entropy = systemEntropy } = overrides;
-    const { checkFile, inodeOf, imageHost } = overrides;
+    const { checkFile, inodeOf, imageHost, upgrade = unwatched, hold = holdFiles } = overrides;
     requireSecrets(loaded.secrets);
-    const opened = openFiles(stack, loaded, { machine, entropy, log, checkFile, inodeOf });
+    const opened = await openFiles(stack, loaded, { machine, entropy, log, checkFile, inodeOf, upgrade, hold });
     const imageAddresses = imageHost?.addresses ?? [];
     const service = connectService(stack, loaded, opened, { chance, log, imageAddresses });
     return wired(stack, { loaded, log, chance, entropy, overrides, opened, service });
   } catch (error) {
-    // Disposing here is synchronous; the failure is thrown on.
-    stack.disposeAsync().catch(() => undefined);
+    await stack.disposeAsync().catch(() => undefined);
     throw error;
   }
 }

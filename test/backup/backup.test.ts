@@ -1,70 +1,32 @@
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { BackupWork } from '../../src/backup/child.ts';
 import { lastDrill, tryBackup } from '../../src/backup/drill.ts';
+import type { BackupWork } from '../../src/backup/in-child.ts';
 import { backupStatus, removeOld } from '../../src/backup/keep.ts';
 import { type BackupOrder, makeBackup } from '../../src/backup/make.ts';
 import { readManifest } from '../../src/backup/manifest.ts';
 import { restoreBackup } from '../../src/backup/restore.ts';
-import { backUpBeforeUpgrade, checkUpgrade } from '../../src/backup/upgrade.ts';
-import { systemClock } from '../../src/clock.ts';
 import type { Config } from '../../src/config/load.ts';
 import { backupsIn, inboxCopy } from '../../src/files/backups.ts';
-import { contractVersion } from '../../src/mirror/claim.ts';
-import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { schemaVersion } from '../../src/sqlite/database-file.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { notifiedHarness } from '../fakes/notified-harness.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
-import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { enlarge } from './hosts.ts';
+import { place } from './places.ts';
 
 const hour = 3_600_000;
 const made_by = 'catalogued test';
 
 function orderOf({ mirror, backup }: Pick<Config, 'mirror' | 'backup'>, now: number): BackupOrder {
   return { mirror: mirror.path, inbox: mirror.inbox_path, directory: backup.directory, why: 'asked', made_by, now };
-}
-
-const code = (work: () => unknown): [string, number] | null => {
-  try {
-    work();
-    return null;
-  } catch (error) {
-    return [(error as Error).message, (error as { exitCode: number }).exitCode];
-  }
-};
-
-/** Two files of which one is of ours, and a directory for backups. */
-function place() {
-  const test = testMirror();
-  const directory = temporaryDirectory();
-  const inbox = join(directory.path, 'inbox.db');
-  const order = (now: number): BackupOrder => ({
-    mirror: test.mirror.path,
-    inbox,
-    directory: join(directory.path, 'backup'),
-    why: 'asked',
-    made_by,
-    now,
-  });
-  return {
-    ...test,
-    order,
-    backups: join(directory.path, 'backup'),
-    [Symbol.dispose]: () => {
-      test[Symbol.dispose]();
-      directory[Symbol.dispose]();
-    },
-  };
 }
 
 describe('a backup that is restored', () => {
@@ -230,39 +192,6 @@ describe('a backup', () => {
   });
 });
 
-describe('before an upgrade', () => {
-  it('a backup is made; without one nothing is changed, and the start is refused', () => {
-    using test = place();
-    const config = configOf(test);
-    const { log, lines } = testLog('info');
-    backUpBeforeUpgrade(config, { clock: systemClock, log });
-    expect(backupsIn(test.backups)).toEqual([]);
-    older(test.mirror.path);
-    writeFileSync(test.backups, 'no directory');
-    expect(code(() => backUpBeforeUpgrade(config, { clock: systemClock, log }))).toEqual([
-      expect.stringContaining('so nothing was changed'),
-      77,
-    ]);
-    rmSync(test.backups);
-    backUpBeforeUpgrade(config, { clock: systemClock, log });
-    expect(backupsIn(test.backups).map((backup) => readManifest(backup).why)).toEqual(['upgrade']);
-    expect(lines().at(-1)).toMatchObject({ msg: 'backup made before the upgrade' });
-  });
-
-  it('upgrade --check says what will change, measured on a copy, and leaves nothing', () => {
-    using test = place();
-    const config = configOf(test);
-    older(test.mirror.path);
-    const before = readFileSync(test.mirror.path);
-    const to = schemaVersion(mirrorFile);
-    const check = checkUpgrade(config, systemClock);
-    expect(check).toMatchObject({ mirror: { to }, contract: { from: 2, to: contractVersion }, removed: [] });
-    expect(check.added).toContain('policies.action');
-    expect(readFileSync(test.mirror.path).equals(before)).toBe(true);
-    expect(readdirSync(test.backups)).toEqual([]);
-  });
-});
-
 it('the commands make, list and restore backups, and name what is none', async () => {
   using test = place();
   using directory = temporaryDirectory();
@@ -307,20 +236,4 @@ it('the commands make, list and restore backups, and name what is none', async (
 function feedOf(path: string): string | undefined {
   using reader = openReader(path);
   return reader.info().feed_id ?? undefined;
-}
-
-function configOf({ mirror, backups }: ReturnType<typeof place>): Pick<Config, 'mirror' | 'backup'> {
-  const inbox_path = join(backups, '..', 'inbox.db');
-  return {
-    mirror: { path: mirror.path, inbox_path, state_dir: join(backups, '..') },
-    backup: { directory: backups, at: null, zone: 'UTC', keep: 7, every: null },
-  } as Pick<Config, 'mirror' | 'backup'>;
-}
-
-/** Puts a mirror that version 2 of the contract has left in the place of the one there is. */
-function older(path: string): void {
-  for (const side of ['', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
-  const db = new Database(path);
-  db.exec(readFileSync(new URL('../fixtures/mirrors/contract-2.sql', import.meta.url), 'utf8'));
-  db.close();
 }

@@ -107,7 +107,7 @@ function databasesIn(directory: string): Record<string, string> {
 
 /** A start, as far as it writes. */
 async function start({ directory }: Harness): Promise<void> {
-  await using wiring = wire(testConfig(directory, url), testLog('silent').log);
+  await using wiring = await wire(testConfig(directory, url), testLog('silent').log);
   wiring.mirror.transaction(() => wiring.mirror.noteDelivery(wiring.mirror.lastDelivery()));
 }
 
@@ -347,7 +347,7 @@ describe('a running daemon', () => {
 
   it('keeps repair from its files', async () => {
     using place = harness();
-    await using _ = wire(testConfig(place.directory, url), testLog('silent').log);
+    await using _ = await wire(testConfig(place.directory, url), testLog('silent').log);
     const refused = await runHere(['--config', place.config, 'repair']);
     expect(refused).toMatchObject({ code: 75, stderr: expect.stringContaining('another catalogued holds') });
   });

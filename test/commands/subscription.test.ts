@@ -77,7 +77,7 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
     start: async () => {
       const loaded = loadConfig({ file: config, env });
       const { log } = testLog('fatal');
-      const { subscriptions, probe, serviceClock, mirror } = stack.use(wire(loaded, log, { addresses }));
+      const { subscriptions, probe, serviceClock, mirror } = stack.use(await wire(loaded, log, { addresses }));
       const feed = changeFeed(
         readsOf(
           stack.adopt(openMirrorForReading(mirror.path), (db) => {

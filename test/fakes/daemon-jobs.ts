@@ -68,7 +68,7 @@ export async function startJobs(
 ): Promise<DaemonJobs> {
   await using stack = new AsyncDisposableStack();
   const given = imageHost === undefined ? {} : { imageHost };
-  const wired = stack.use(wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
+  const wired = stack.use(await wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
   const wiring = rewired(wired, stack);
   const { clock } = wiring.ports;
   const stopping = new AbortController();

@@ -8,7 +8,7 @@ import { testLog } from '../fakes/test-log.ts';
  * committed, and so may have been read.
  */
 const [directory = '.'] = process.argv.slice(2);
-const { mirror } = wire(testConfig(directory, 'http://127.0.0.1:1'), testLog('silent').log);
+const { mirror } = await wire(testConfig(directory, 'http://127.0.0.1:1'), testLog('silent').log);
 const by = { sent_at: systemClock.now(), reason: 'requested' } as const;
 process.stdout.write(`feed ${mirror.path}\n`);
 for (;;) {

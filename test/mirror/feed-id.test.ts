@@ -19,7 +19,7 @@ const configIn = (directory: string) => testConfig(directory, 'http://127.0.0.1:
 
 /** A start that adds so many changes and stops in order: the feed, and the numbers that a reader has seen in it. */
 async function run(directory: string, count: number): Promise<{ feed: string; numbers: number[] }> {
-  await using wiring = wire(testConfig(directory, 'http://127.0.0.1:1'), testLog('silent').log);
+  await using wiring = await wire(testConfig(directory, 'http://127.0.0.1:1'), testLog('silent').log);
   const { mirror } = wiring;
   const numbers = Array.from({ length: count }, () => {
     mirror.transaction(() => mirror.changes.add(change, by));

@@ -13,6 +13,7 @@ import { findProducts } from '../../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
+import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { concludeJob } from './conclude-job.ts';
 
 /** A one-shot command gives up after the service has been unreachable for this long. */
@@ -32,10 +33,10 @@ export async function resyncAlone(
   const { config } = loaded;
   for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
   // People see progress; failures of single records go to the log.
-  await using wiring = wire(
+  await using wiring = await wire(
     loaded,
     createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr),
-    overrides,
+    { upgrade: upgradeOn(io), ...overrides },
   );
   const { clock } = wiring.ports;
   const began = clock.now();

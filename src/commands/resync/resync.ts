@@ -14,6 +14,7 @@ import { askDaemon, configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
+import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { resyncAlone } from './alone.ts';
 import { concludeJob } from './conclude-job.ts';
 
@@ -74,7 +75,7 @@ function requestOf(options: Options, command: Command): ResyncRequest {
 }
 
 async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
-  await using wiring = wire(loaded, createLog('silent', io.stderr));
+  await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io) });
   printPrice(io, priceResync(wiring.ports, request, loaded.config.budget.requests_per_second), options);
 }
 

@@ -22,6 +22,8 @@ export interface SupervisionOptions {
 
 /** Tells systemd what the daemon does and how true the mirror is, and feeds its watchdog. */
 export interface Supervision {
+  /** Tells what a start does that takes long, and asks for so much more time from now on; resolves when it is told. */
+  starting(status: string, more_ms: number): Promise<void>;
   say(state: 'ready' | 'reloading' | 'stopping'): void;
   /** Feeds the watchdog until it is disposed of. */
   watch(): Disposable;
@@ -36,7 +38,11 @@ const words = {
 /** How often the status line is renewed where there is no watchdog. */
 const lineEveryMs = 60_000;
 
-const unsupervised: Supervision = { say: () => undefined, watch: () => ({ [Symbol.dispose]: () => undefined }) };
+const unsupervised: Supervision = {
+  starting: async () => undefined,
+  say: () => undefined,
+  watch: () => ({ [Symbol.dispose]: () => undefined }),
+};
 
 /**
  * Returns the supervision that the environment asks for (NOTIFY_SOCKET, WATCHDOG_USEC). The watchdog is fed at half its
@@ -61,11 +67,11 @@ export function superviseAs({ env, clock, log, current }: SupervisionOptions): S
 
   function beat(tell: SystemdNotify): void {
     const daemon = current();
-    if (look(daemon) && watchdog_ms > 0) tell({ WATCHDOG: '1' });
+    if (look(daemon) && watchdog_ms > 0) void tell({ WATCHDOG: '1' });
     // What is asked of the mirror must not keep the watchdog waiting.
     daemon?.line().then(
       (said) => {
-        if (said !== line && daemon === current()) tell({ STATUS: said });
+        if (said !== line && daemon === current()) void tell({ STATUS: said });
         line = said;
       },
       (error: unknown) => log.debug({ err: error }, 'no status line for systemd'),
@@ -73,9 +79,10 @@ export function superviseAs({ env, clock, log, current }: SupervisionOptions): S
   }
 
   return {
+    starting: (status, more_ms) => notify({ STATUS: status, EXTEND_TIMEOUT_USEC: String(more_ms * 1000) }),
     say: (state) => {
       line = null;
-      notify(words[state]);
+      void notify(words[state]);
     },
     watch: () => {
       const ended = new AbortController();

@@ -1,0 +1,134 @@
+import { chmodSync, constants, copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/load.ts';
+import { inboxCopy, mirrorCopy } from '../files/backups.ts';
+import { inboxFile } from '../inbox/inbox.ts';
+import { contractVersion } from '../mirror/claim.ts';
+import { readOwnRow } from '../mirror/own-row.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
+import { openReadOnly } from '../sqlite/read-only.ts';
+import { version } from '../version.ts';
+import { bytesOf, freeIn, makeBackup, refuseWithoutSpace, removeUnfinished, spaceFor } from './make.ts';
+import { type SchemaSteps, schemaSteps } from './schema-steps.ts';
+
+/** What an upgrade to this version will do, tried on a copy. */
+export interface UpgradeCheck extends SchemaSteps {
+  readonly version: string;
+  /** The version that has written the mirror. */
+  readonly written_by: string;
+  readonly contract: { readonly from: number; readonly to: number };
+  /** What storefronts find afterwards: columns as `view.column`, views by name. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Measured on a copy: the backup before it, and the change itself. Milliseconds; storefronts can read meanwhile. */
+  readonly backup_ms: number;
+  readonly change_ms: number;
+  /** Bytes that it takes and that there are, on the disk with the least to spare. */
+  readonly needed_bytes: number;
+  readonly free_bytes: number;
+}
+
+/**
+ * Tries the upgrade on a copy beside the backups, which is removed again: the backup that the start makes, and the change of
+ * both files. The mirror is only read: a daemon may run. Throws where there is not even room to try it (74).
+ */
+export function checkUpgrade(
+  { mirror, backup }: Pick<Config, 'mirror' | 'backup'>,
+  { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
+): UpgradeCheck {
+  const { path, inbox_path } = mirror;
+  const { directory } = backup;
+  prepareDirectory(directory, 0o700);
+  removeUnfinished(directory);
+  const space = spaceFor({ mirror: path, inbox: inbox_path });
+  refuseWithoutSpace(directory, 'trying the upgrade on a copy', 2 * space);
+  const aside = join(directory, `.drill.${process.pid}.tmp`);
+  mkdirSync(aside, { mode: 0o700 });
+  try {
+    const began = monotonic();
+    const order = { mirror: path, inbox: inbox_path, directory: aside, why: 'upgrade', made_by: version } as const;
+    const made = makeBackup({ ...order, now: now() });
+    const backup_ms = Math.round(monotonic() - began);
+    const changes = [changeOf(mirrorCopy(made.backup), join(aside, 'mirror.db'), mirrorFile, monotonic)];
+    if (bytesOf(inbox_path) > 0)
+      changes.push(changeOf(inboxCopy(made.backup), join(aside, 'inbox.db'), inboxFile, monotonic));
+    const change_bytes = changes.reduce((sum, { bytes }) => sum + bytes, 0);
+    const [before, after] = [shownBy(mirrorCopy(made.backup)), shownBy(join(aside, 'mirror.db'))];
+    return {
+      version,
+      written_by: before.written_by,
+      ...schemaSteps({ mirror }),
+      contract: { from: before.contract_version, to: contractVersion },
+      added: [...after.columns].filter((name) => !before.columns.has(name)).sort(),
+      removed: [...before.columns].filter((name) => !after.columns.has(name)).sort(),
+      backup_ms,
+      change_ms: Math.round(changes.reduce((sum, { ms }) => sum + ms, 0)),
+      ...tightest([
+        { directory, bytes: space },
+        { directory: dirname(path), bytes: change_bytes },
+      ]),
+    };
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/** Brings a copy up to date as a start would; returns how long it took, and the bytes it needed beside those of the file. */
+function changeOf(
+  copy: string,
+  tried: string,
+  kind: FileKind,
+  monotonic: Clock['monotonic'],
+): { readonly ms: number; readonly bytes: number } {
+  copyFileSync(copy, tried, constants.COPYFILE_FICLONE);
+  chmodSync(tried, kind.mode);
+  const before = bytesOf(tried);
+  const began = monotonic();
+  const db = openForWriting(tried, kind);
+  const log = bytesOf(tried) - before;
+  db.close();
+  return { ms: monotonic() - began, bytes: log + Math.max(0, bytesOf(tried) - before) };
+}
+
+/** Adds up what is needed on each disk, and returns the one with the least to spare. */
+function tightest(
+  needs: readonly { readonly directory: string; readonly bytes: number }[],
+): Pick<UpgradeCheck, 'needed_bytes' | 'free_bytes'> {
+  const disks = Map.groupBy(needs, ({ directory }) => statSync(directory).dev);
+  const found = [...disks.values()].map((on) => ({
+    needed_bytes: on.reduce((sum, { bytes }) => sum + bytes, 0),
+    free_bytes: freeIn(on[0]?.directory ?? ''),
+  }));
+  return found.reduce((least, each) =>
+    each.free_bytes - each.needed_bytes < least.free_bytes - least.needed_bytes ? each : least,
+  );
+}
+
+interface Shown {
+  readonly contract_version: number;
+  readonly written_by: string;
+  readonly columns: ReadonlySet<string>;
+}
+
+function shownBy(path: string): Shown {
+  const db = openReadOnly(path);
+  try {
+    const columns = db
+      .prepare<[], string>(
+        "SELECT v.name || '.' || c.name FROM sqlite_schema v, pragma_table_info(v.name) c WHERE v.type = 'view'",
+      )
+      .pluck()
+      .all();
+    const own = readOwnRow(db);
+    return {
+      contract_version: own?.contract_version ?? 0,
+      written_by: own?.written_by ?? 'nobody',
+      columns: new Set(columns),
+    };
+  } finally {
+    db.close();
+  }
+}

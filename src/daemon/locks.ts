@@ -1,0 +1,29 @@
+import type { Config } from '../config/load.ts';
+import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
+
+/** Takes the right to write both files (75), until it is disposed of. */
+export type HoldFiles = (config: Pick<Config, 'mirror'>) => Disposable;
+
+export const holdFiles: HoldFiles = ({ mirror: { state_dir, path } }) => {
+  using stack = new DisposableStack();
+  stack.use(acquireLock(state_dir));
+  stack.use(acquireMirrorLock(path));
+  return stack.move();
+};
+
+/** The right to write, from one configuration to the next: neither may move the files. */
+export interface KeptLocks extends Disposable {
+  readonly hold: HoldFiles;
+}
+
+/** Keeps what is taken first: whoever lets go of it finds it held until all of this ends. */
+export function keepLocks(): KeptLocks {
+  let held: Disposable | null = null;
+  return {
+    hold: (config) => {
+      held ??= holdFiles(config);
+      return { [Symbol.dispose]: () => undefined };
+    },
+    [Symbol.dispose]: () => held?.[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,168 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { readManifest } from '../../src/backup/manifest.ts';
+import { checkUpgrade } from '../../src/backup/try-upgrade.ts';
+import { backUpBeforeUpgrade, type UpgradeProgress, type UpgradeWatch, unwatched } from '../../src/backup/upgrade.ts';
+import { systemClock, systemEntropy } from '../../src/clock.ts';
+import { upgradeOn } from '../../src/commands/terminal/upgrade-progress.ts';
+import type { Config } from '../../src/config/load.ts';
+import { backupsIn } from '../../src/files/backups.ts';
+import { openInbox } from '../../src/inbox/inbox.ts';
+import { contractVersion } from '../../src/mirror/claim.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { schemaVersion } from '../../src/sqlite/database-file.ts';
+import { needs } from '../fakes/needs.ts';
+import { notifyProgram } from '../fakes/notify-program.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { enlarge, host } from './hosts.ts';
+import { place } from './places.ts';
+
+type Paths = Pick<Config, 'mirror' | 'backup'>;
+
+function configOf({ mirror, backups }: ReturnType<typeof place>): Paths {
+  const inbox_path = join(backups, '..', 'inbox.db');
+  return {
+    mirror: { path: mirror.path, inbox_path, state_dir: join(backups, '..') },
+    backup: { directory: backups, at: null, zone: 'UTC', keep: 7, every: null },
+  } as Paths;
+}
+
+/** Puts a mirror that version 2 of the contract has left in the place of the one there is. */
+function older(path: string): void {
+  for (const side of ['', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
+  const db = new Database(path);
+  db.exec(readFileSync(new URL('../fixtures/mirrors/contract-2.sql', import.meta.url), 'utf8'));
+  db.close();
+}
+
+/** Gives a mirror the inbox that it needs for a start. */
+function pairUp(mirror: string, state_dir: string): void {
+  mkdirSync(state_dir, { mode: 0o700 });
+  const path = join(state_dir, 'inbox.db');
+  using inbox = openInbox(path, { master: null, now: 0, deliveries_bytes: 1_000_000, entropy: systemEntropy });
+  const db = new Database(mirror);
+  db.prepare('UPDATE mirror SET pair_id = ?').run(inbox.pair_id);
+  db.close();
+}
+
+const versionOf = (path: string) => {
+  const db = new Database(path, { readonly: true });
+  const version = db.pragma('user_version', { simple: true });
+  db.close();
+  return version;
+};
+
+function backUp(config: Paths, watch: UpgradeWatch = unwatched) {
+  const { log, lines } = testLog('info');
+  return { lines, ended: backUpBeforeUpgrade(config, { clock: systemClock, log, watch }) };
+}
+
+describe('before an upgrade', () => {
+  it('a backup is made; without one nothing is changed, and the start is refused', async () => {
+    using test = place();
+    const config = configOf(test);
+    await backUp(config).ended;
+    expect(backupsIn(test.backups)).toEqual([]);
+    older(test.mirror.path);
+    writeFileSync(test.backups, 'no directory');
+    await expect(backUp(config).ended).rejects.toMatchObject({
+      message: expect.stringContaining('so nothing was changed'),
+      exitCode: 77,
+    });
+    rmSync(test.backups);
+    const { ended, lines } = backUp(config);
+    await ended;
+    expect(backupsIn(test.backups).map((backup) => readManifest(backup).why)).toEqual(['upgrade']);
+    expect(lines().map(({ msg }) => msg)).toEqual([
+      'backup before the upgrade begins',
+      'backup made before the upgrade',
+    ]);
+  });
+
+  it('the backup is followed while the loop turns, and the change is told before it begins', async () => {
+    using test = place();
+    older(test.mirror.path);
+    const shown: UpgradeProgress[] = [];
+    const show = async (progress: UpgradeProgress) => void shown.push(progress);
+    await backUp(configOf(test), { ...unwatched, show }).ended;
+    const { size } = statSync(test.mirror.path);
+    expect(shown[0]).toEqual({ phase: 'backup', done: 0, total: size });
+    expect(shown.at(-1)).toEqual({ phase: 'change' });
+  });
+
+  it('whoever stops the start ends its backup: nothing is changed, and no half of it is left', async () => {
+    using test = place();
+    older(test.mirror.path);
+    const stop = new AbortController();
+    const show = async () => stop.abort(new Error('stopped by SIGTERM'));
+    await expect(backUp(configOf(test), { signal: stop.signal, show }).ended).rejects.toBe(stop.signal.reason);
+    expect(backupsIn(test.backups)).toEqual([]);
+    expect(versionOf(test.mirror.path)).toBeLessThan(schemaVersion(mirrorFile));
+  });
+
+  it('a terminal shows one line that is rewritten, and anything else none', async () => {
+    const on = async (isTTY: boolean) => {
+      const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY });
+      const told: string[] = [];
+      const watch = upgradeOn({ stderr, signal: unwatched.signal }, async (says) => void told.push(says));
+      await watch.show({ phase: 'backup', done: 3 * 2 ** 20, total: 12 * 2 ** 20 });
+      await watch.show({ phase: 'change' });
+      expect(told).toEqual([
+        'upgrade: 3.0 MiB of 12.0 MiB backed up, 25 %',
+        'upgrade: backup made, changing the schema',
+      ]);
+      return stderr.read() as string | null;
+    };
+    expect((await on(true))?.split('\r\u001b[K')).toHaveLength(3);
+    expect(await on(false)).toBeNull();
+  });
+});
+
+describe('a supervised start that changes the schema', needs('time'), () => {
+  it('tells systemd how far its backup is and asks for time, and is ready only then', async () => {
+    using here = host();
+    older(here.mirror);
+    pairUp(here.mirror, join(here.path, 'state'));
+    const program = notifyProgram(here.path);
+    const daemon = startCli(['--config', here.config, 'run'], { cwd: here.path, env: program.env });
+    await Promise.race([program.was('READY=1'), daemon.ended]);
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+    const told = program.told();
+    const statuses = told.filter((line) => line.startsWith('STATUS=upgrade'));
+    expect(statuses[0]).toMatch(/^STATUS=upgrade: 0\.0 MiB of .* backed up, 0 %$/);
+    expect(statuses.at(-1)).toBe('STATUS=upgrade: backup made, changing the schema');
+    expect(told.indexOf('READY=1')).toBeGreaterThan(told.indexOf('EXTEND_TIMEOUT_USEC=3600000000'));
+    expect(told).toContain('EXTEND_TIMEOUT_USEC=120000000');
+  });
+});
+
+describe('upgrade --check', () => {
+  it('says what will change, measured on a copy, and leaves nothing', () => {
+    using test = place();
+    const config = configOf(test);
+    older(test.mirror.path);
+    const before = readFileSync(test.mirror.path);
+    const to = schemaVersion(mirrorFile);
+    const check = checkUpgrade(config, systemClock);
+    expect(check).toMatchObject({ mirror: { to }, contract: { from: 2, to: contractVersion }, removed: [] });
+    expect(check.added).toContain('policies.action');
+    expect(check.needed_bytes).toBeGreaterThan(before.length);
+    expect(readFileSync(test.mirror.path).equals(before)).toBe(true);
+    expect(readdirSync(test.backups)).toEqual([]);
+  });
+
+  it('takes the time of the whole backup, not of the copy alone', () => {
+    using test = place();
+    enlarge(test.mirror.path, 1);
+    let now = 0;
+    // A clock on which every look takes a second.
+    const monotonic = () => (now += 1000);
+    const { backup_ms, change_ms } = checkUpgrade(configOf(test), { now: systemClock.now, monotonic });
+    expect([backup_ms, change_ms]).toEqual([1000, 1000]);
+  });
+});
