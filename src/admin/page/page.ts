@@ -11,7 +11,6 @@ import type { PageMemory } from './memory.ts';
 import {
   backupPart,
   callsPart,
-  errorRatePart,
   figuresPart,
   imagesPart,
   notificationsPart,
@@ -21,6 +20,7 @@ import {
 import { progressPart } from './progress.ts';
 import { nearFirst, promisesPart } from './promises.ts';
 import { changesPart, deliveriesPart } from './recent.ts';
+import { errorRatePart, truthPart } from './truth.ts';
 import { headline, verdictPart } from './verdict.ts';
 
 export interface PageOptions {
@@ -50,7 +50,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
     now,
     head: html`${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
 <link rel="icon" href="${icon(verdict)}">`,
-    main: html`${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status, now)}${historyPart(memory.conditions, nearFirst(status.freshness), now)}${lookPart()}<div class="column">${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}`,
+    main: html`${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status, now)}${historyPart(memory.conditions, nearFirst(status.freshness), now)}${lookPart()}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}`,
     footer: html`${
       refresh === null
         ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`

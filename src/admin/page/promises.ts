@@ -1,8 +1,7 @@
 import { ago, duration, number, resourceLabel } from '../../format.ts';
 import type { Freshness, MirrorStatus } from '../../mirror/status/status.ts';
 import { type Html, html } from './html.ts';
-import { counted } from './parts.ts';
-import { tableOf } from './tables.ts';
+import { counted, tableOf } from './tables.ts';
 
 export function promisesPart({ freshness, filled_at }: MirrorStatus, now: number): Html {
   return html`<section class="wide"><h2>Promises</h2>
