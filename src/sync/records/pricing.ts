@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
+import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
 import { dueByCadence, dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
   addDemand,
@@ -31,7 +31,7 @@ import type { Ports, SyncPorts } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
 import { cadenceOf, listCadence } from './reschedule.ts';
-import { type ProductWeight, surveyInterest, weighProduct, weightOfRecord } from './weights.ts';
+import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
 const holdsMs = 6 * 3_600_000;
@@ -55,7 +55,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
   const interest = await surveyInterest(ports, signal);
-  const weigh = lastWeighed((product) => weighProduct(ports, product, interest));
+  const weigh = weighing(ports, interest);
   const { price, walk_every } = marketOf(ports);
   let demand: Demand = noDemand(pricesAround(price === noExtraCalls ? null : price));
   let walks = noWalkCosts(listCadence(policy.cadence), floor, mirror.signals.of('near'));
@@ -116,16 +116,6 @@ export function dueAfterRead(
   return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor, signal });
 }
 
-/** Calls the function once for the records of a product, which follow one another. */
-function lastWeighed(weigh: (product: AdaptiveRecord) => ProductWeight): (record: AdaptiveRecord) => number {
-  let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
-  return (record) => {
-    const { product_id } = record;
-    if (last?.product_id !== product_id) last = { product_id, weight: weigh(record) };
-    return weightOfRecord(last.weight, record);
-  };
-}
-
 interface Market {
   /** The price of a call now; before the first survey none is worth one. */
   readonly price: number;
@@ -144,8 +134,13 @@ function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   const { demand, promised, floor, interest, walks = { every: cadence, calls: 0 } } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
-  const price = clearingPrice(demand, extraCalls(limits, promised, learned.rate / 1000) - walks.calls);
-  return { price, floor, walk_every: Math.min(walks.every, cadence), interest };
+  const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
+  return {
+    price: clearingPrice(demand, extra - walks.calls),
+    floor,
+    walk_every: Math.min(walks.every, cadence),
+    interest,
+  };
 }
 
 /** Returns a record as the demand counts it. */
