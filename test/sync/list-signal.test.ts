@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { priorSignal } from '../../src/domain/schedule/signal.ts';
 import { roll } from '../../src/sandbox/random.ts';
+import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -53,35 +54,43 @@ async function lived(belief: typeof good) {
   return { found: (dates?.changed_at ?? 0) >= at, pause: pause(harness) };
 }
 
-it('a list that is believed is walked often, and a new price in it brings the dates forward; noise does not', async () => {
-  const [believed, not] = [await lived(good), await lived(noise)];
-  expect(believed.found).toBe(true);
-  expect(believed.pause).toBeLessThan(hour);
-  expect(not.pause).toBeGreaterThan(5 * hour);
-});
+it(
+  'a list that is believed is walked often, and a new price in it brings the dates forward; noise does not',
+  needs('time'),
+  async () => {
+    const [believed, not] = [await lived(good), await lived(noise)];
+    expect(believed.found).toBe(true);
+    expect(believed.pause).toBeLessThan(hour);
+    expect(not.pause).toBeGreaterThan(5 * hour);
+  },
+);
 
 it.each([
   { where: 'both', shows: 'shows them' },
   { where: 'dates', shows: 'shows none of them' },
-] as const)('it is learned from the reads of dates that change that the list $shows', async ({ where }) => {
-  await using stack = new AsyncDisposableStack();
-  const harness = await filled(stack);
-  const { clock, wiring } = harness;
-  const until = clock.now() + 30 * hour;
-  for (let turn = 0; clock.now() < until; turn += 1) {
-    reprice(harness, roll(1, turn, 'who'), where);
-    await harness.liveUntil(clock.now() + hour);
-  }
-  const { rightly, wrongly, shown, hidden } = wiring.mirror.signals.of('near');
-  if (where === 'both') {
-    expect(shown).toBeGreaterThan(2);
-    expect(rightly).toBeGreaterThan(1.5);
-    return;
-  }
-  expect([rightly, wrongly, shown]).toEqual([priorSignal.rightly, priorSignal.wrongly, priorSignal.shown]);
-  expect(hidden).toBeGreaterThan(priorSignal.hidden + 2);
-  expect(pause(harness)).toBeGreaterThan(5 * hour);
-});
+] as const)(
+  'it is learned from the reads of dates that change that the list $shows',
+  needs('time'),
+  async ({ where }) => {
+    await using stack = new AsyncDisposableStack();
+    const harness = await filled(stack);
+    const { clock, wiring } = harness;
+    const until = clock.now() + 30 * hour;
+    for (let turn = 0; clock.now() < until; turn += 1) {
+      reprice(harness, roll(1, turn, 'who'), where);
+      await harness.liveUntil(clock.now() + hour);
+    }
+    const { rightly, wrongly, shown, hidden } = wiring.mirror.signals.of('near');
+    if (where === 'both') {
+      expect(shown).toBeGreaterThan(2);
+      expect(rightly).toBeGreaterThan(1.5);
+      return;
+    }
+    expect([rightly, wrongly, shown]).toEqual([priorSignal.rightly, priorSignal.wrongly, priorSignal.shown]);
+    expect(hidden).toBeGreaterThan(priorSignal.hidden + 2);
+    expect(pause(harness)).toBeGreaterThan(5 * hour);
+  },
+);
 
 it('a survey from before signals is used as it is, and a signal from the future is none', async () => {
   await using stack = new AsyncDisposableStack();
