@@ -47,10 +47,16 @@ export interface BudgetTable extends BudgetReads {
 export function budgetReads(db: Reads): BudgetReads {
   const state = db.values(() => query.selectFrom('_budget').select('state'));
   const demand = db.values(() => query.selectFrom('_budget').select('demand'));
+  let parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
   const surveyedAt = db.values(() => query.selectFrom('_budget').select('surveyed_at'));
   return {
     learned: () => parse(state.get() ?? null),
-    demand: () => JSON.parse(demand.get() ?? 'null') as Surveyed | null,
+    demand: () => {
+      const text = demand.get() ?? 'null';
+      // Every read asks for its price, and a survey comes four times a day.
+      if (text !== parsed.text) parsed = { text, demand: JSON.parse(text) as Surveyed | null };
+      return parsed.demand;
+    },
     surveyedAt: () => surveyedAt.get() ?? null,
   };
 }

@@ -426,6 +426,7 @@ export interface Tables {
     demand: string | null;
     surveyed_at: number | null;
     category_cadences: string | null;
+    replanned_to: number | null;
   };
   _signal: { tier: SignalTier; rightly: number; wrongly: number; shown: number; hidden: number };
   _check_count: {
