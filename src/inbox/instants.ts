@@ -10,6 +10,7 @@ export const inboxInstants: InstantRules = {
   delivery: { received_at: 'now', settled_at: 'now' },
   last_delivery: { received_at: 'now' },
   told_order: { told_at: 'now' },
+  fruitless_search: { day: 'day' },
   condition_period: { began_at: 'now', ended_at: 'now', acknowledged_at: 'now' },
   fruitless_search: { day: 'day' },
   callback_epoch: { begun_at: 'now', announced_at: 'now', until: 'ahead' },

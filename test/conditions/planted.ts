@@ -40,6 +40,12 @@ function ask({ harness }: PlantedWorld): void {
   requestResync(harness.wiring.ports, readAll);
 }
 
+/** Counts so many checks with one result. */
+function check({ harness, ids }: PlantedWorld, times: number, found: 'right' | 'said-available'): void {
+  const of = { product_id: ids()[0] ?? 0, tier: 'near' } as const;
+  for (let each = 0; each < times; each += 1) harness.parts.checks.counter.add(of, found);
+}
+
 function fault(world: PlantedWorld, rule: Parameters<PlantedWorld['harness']['sandbox']['faults']['add']>[0]) {
   const { faults } = world.harness.sandbox;
   faults.add(rule);
@@ -182,6 +188,18 @@ export const planted: readonly Planted[] = [
     step_ms: 5 * minute,
     world: () => plantedWorld({}, 'empty'),
     plant: (world) => fault(world, { kind: 'status', status: 500, path: `/products/${world.ids()[0]}/` }),
+  },
+  {
+    failure: 'the mirror is wrong at checkout, 2 in 100',
+    code: 'often-wrong',
+    within_ms: 2 * minute,
+    mended_ms: 2 * minute,
+    step_ms: 5 * second,
+    plant: (world) => {
+      check(world, 20, 'said-available');
+      check(world, 980, 'right');
+      return () => check(world, 1_000, 'right');
+    },
   },
   {
     failure: 'one product fails',

@@ -8,6 +8,7 @@ import {
   tierStarts,
   windows,
 } from '../../src/domain/catalogue/availability.ts';
+import { timesLeft } from '../../src/domain/catalogue/passed-times.ts';
 
 const hour = 3_600_000;
 const tiers: Tiers = {
@@ -101,6 +102,20 @@ describe('what differs between two reads of a date', () => {
     ['everything: it is sold out', date(180, 40), undefined, true],
   ])('%s: noticed or not', (_, before, after, noticed) => {
     expect(isNoticed(before, after, 20)).toBe(noticed);
+  });
+
+  it('is noticed of today only by the times that have not begun', () => {
+    const times = (...minutes: number[]): DayForm => [
+      null,
+      null,
+      minutes.map((minute) => [minute, 9, [[1, 9, 500]]] as const),
+    ];
+    const noticed = (before: DayForm, after: DayForm | undefined, passed: number) =>
+      isNoticed(timesLeft(before, passed), timesLeft(after, passed), 20);
+    expect(noticed(times(600, 660, 900), times(900), 700)).toBe(false);
+    expect(noticed(times(600, 660, 900), times(900), 630)).toBe(true);
+    expect(noticed(times(600), undefined, 700)).toBe(false);
+    expect(noticed(times(600), undefined, 500)).toBe(true);
   });
 
   it('is noticed in any count where the service names no limit', () => {

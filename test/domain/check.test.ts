@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DayForm } from '../../src/domain/catalogue/availability.ts';
 import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/domain/checks/check.ts';
-import { errorRate, rateCheck, rateOrder } from '../../src/domain/checks/error-rate.ts';
+import { errorRate, isOftenWrong, rateCheck, rateOrder } from '../../src/domain/checks/error-rate.ts';
 
 /** Two times with two variants: 10 and 2 tickets in the morning, the afternoon dearer, the evening empty. */
 const form: DayForm = [
@@ -110,6 +110,23 @@ describe('the verdict', () => {
     expect(rateOrder(at(900), { outcome: 'failed', code: 'payment_declined' })).toBeNull();
     expect(errorRate({ checks: 0, wrong: 0, orders: 0, orders_wrong: 0 })).toBeNull();
     expect(errorRate({ checks: 8, wrong: 1, orders: 2, orders_wrong: 1 })).toBe(0.2);
+  });
+});
+
+describe('the mirror is often wrong', () => {
+  it.each([
+    [0, 0, false],
+    [20, 1, false],
+    [20, 2, true],
+    [200, 4, false],
+    [1_000, 14, false],
+    [1_000, 17, true],
+    [10_000, 149, false],
+    [10_000, 150, true],
+  ])('from 1.5 %% on, where that is not chance at 1 %%: of %i checks and orders %i', (reports, errors, often) => {
+    const [wrong, orders_wrong] = [Math.ceil(errors / 2), Math.floor(errors / 2)];
+    const counts = { checks: reports / 2, wrong, orders: reports / 2, orders_wrong };
+    expect(isOftenWrong(counts)).toBe(often);
   });
 });
 

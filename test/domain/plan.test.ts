@@ -58,6 +58,17 @@ describe('a plan', () => {
     expect(more({ languages: 2 })).toBeCloseTo((7500 * (2 / 7 + 1 / 28) + 75 / 7) / 0.99, 0);
   });
 
+  it('makes one call in a hundred at random, of the extra reads where there are any, beside the promises where not', () => {
+    const audited = planOf({ ...catalogue, audit: 0.01 });
+    const promised = callsPerDay(planOf(catalogue));
+    expect(audited.find(({ lane }) => lane === 'audit')?.calls_per_day).toBeCloseTo(promised / 100, 6);
+    expect(callsPerDay(audited)).toBeCloseTo(1.01 * promised, 6);
+    const extra = { share: 0.25, times: 5, rate: 864_000, most: 100 };
+    const [without, beside] = [0, 0.01].map((audit) => callsPerDay(planOf({ ...catalogue, extra, audit })));
+    expect(beside).toBeCloseTo(without ?? 0, 6);
+    expect(beside).toBeCloseTo(216_000, 6);
+  });
+
   it('adds extra reads up to a share of the rate, so many times what the cadences need, or what is worth a call', () => {
     const needed = callsPerDay(planOf(catalogue));
     const dates = line('near and middle dates') + line('far dates');

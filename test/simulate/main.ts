@@ -12,9 +12,10 @@ import { allCells, legend, quickCells, head as rateHead } from './rates/table.ts
 import { rateLines } from './rates/threads.ts';
 import { type ShopperMonth, shopperMonths } from './shoppers.ts';
 import { compareLists, listWorlds } from './signals.ts';
+import { measuredWorlds } from './truth.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --lists [--times 2] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     notifications: { type: 'boolean', default: false },
     images: { type: 'boolean', default: false },
     shoppers: { type: 'boolean', default: false },
+    truth: { type: 'boolean', default: false },
     rates: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '5' },
@@ -48,6 +50,7 @@ async function main(): Promise<number> {
   if (values.images) return images();
   if (values.shoppers) return shoppers();
   if (values.rates) return rates();
+  if (values.truth) return truth();
   if (values.notifications) return (await notificationsStory(saying)) ? 0 : 1;
   await using stack = new AsyncDisposableStack();
   const month = await liveMonth(
@@ -180,6 +183,36 @@ async function images(): Promise<number> {
   say(`${story.seconds.toFixed(0)} s of real time\n`);
   const kept = story.lines.every(({ oldest_ms }) => oldest_ms < limit) && story.unlimited_ms >= limit;
   return kept && story.differing === 0 && story.lines.at(-1)?.shown_least === 0 ? 0 : 1;
+}
+
+/** What random reads say beside the truth, a week of each world: at 7,500 products within 0.3 points in 9 of 10 of them. */
+async function truth(): Promise<number> {
+  const products = given('products', 7500, values.products);
+  const seeds = given('seeds', 2, values.seeds);
+  const worlds = await measuredWorlds(
+    seeds,
+    { products, times: given('times', 4.3, values.times) },
+    availableParallelism(),
+    ({ scenario, seed }) => progress(`${scenario}, seed ${seed}`),
+  );
+  const off = ({ share, truth: untrue }: (typeof worlds)[number]) => Math.abs((share ?? 1) - untrue);
+  const rows = worlds.map((world) => [
+    world.scenario,
+    String(world.seed),
+    percent(world.truth),
+    world.share === null ? 'cannot tell' : percent(world.share),
+    world.margin === null ? '-' : `± ${percent(world.margin)}`,
+    number(world.audited),
+    `${(100 * off(world)).toFixed(2)} points`,
+  ]);
+  say(`${table(['world', 'seed', 'untrue', 'measured', 'margin', 'random reads', 'off by'], rows)}\n\n`);
+  const near = worlds.filter((world) => off(world) <= 0.003).length;
+  const covered = worlds.filter((world) => off(world) <= (world.margin ?? 0)).length;
+  const told = worlds.filter(({ share }) => share !== null).length;
+  say(
+    `${near} of ${worlds.length} worlds within 0.3 points; the margin covers ${covered} of ${told} that could tell\n`,
+  );
+  return covered >= 0.9 * told && (products < 7500 || near >= 0.9 * worlds.length) ? 0 : 1;
 }
 
 async function comparison(): Promise<number> {
