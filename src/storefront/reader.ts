@@ -32,7 +32,8 @@ export type {
 } from './door-types.ts';
 export type { Edition } from './editions.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
-export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
+export type { Facets, FacetValue } from './find/facets.ts';
+export type { FindHit, Found } from './find/find.ts';
 export type { Piece } from './find/highlight.ts';
 export type { ProductsQuestion } from './find/list.ts';
 export type { Filters, FindQuestion, Order } from './find/question.ts';
