@@ -2,7 +2,7 @@ import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import { jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import { ago, duration, megabytes, number, resourceLabel } from '../../format.ts';
-import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
+import type { MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
@@ -83,47 +83,6 @@ export function remarksPart(
 <ul>${remarks.map((remark) => html`<li>${remark}</li>`)}</ul>
 ${failures.length === 0 ? null : failing}</section>
 `;
-}
-
-export function promisesPart(freshness: readonly Freshness[], now: number): Html {
-  return html`<section class="wide"><h2>Promises</h2>
-${
-  freshness.length === 0
-    ? html`<p class="none">None can be judged yet: nothing was read.</p>`
-    : tableOf<Freshness>(
-        'How old records may become, and how many are younger',
-        [
-          {
-            heading: 'what',
-            cell: ({ resource, tier }) => resourceLabel(resource) + (tier === null ? '' : `, ${tier}`),
-          },
-          { heading: 'promise', kind: 'number', cell: ({ promise_ms }) => duration(promise_ms) },
-          { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
-          { heading: 'share', cell: shares },
-          { heading: 'fresh', kind: 'number', cell: ({ fresh }) => number(fresh) },
-          { heading: 'stale', kind: 'number', cell: ({ stale }) => counted(stale, 'some') },
-          { heading: 'expired', kind: 'number', cell: ({ expired }) => counted(expired, 'no') },
-          { heading: 'oldest', kind: 'number', cell: ({ oldest_checked_at }) => oldest(oldest_checked_at, now) },
-          { heading: 'kept', cell: ({ kept }) => verdictOn(kept) },
-        ],
-        freshness.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier)),
-      )
-}</section>
-`;
-}
-
-/** The order of tiers: what shoppers ask for first comes first. */
-const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
-
-/** Draws fresh, stale and expired as parts of one bar, beside their numbers. */
-function shares({ records, fresh, stale, expired }: Freshness): Html {
-  const width = (count: number) => (records === 0 ? 0 : Math.round((count / records) * 10_000) / 100);
-  // Any count above 0 is visible.
-  const [late, gone] = [stale, expired].map((count) => (count === 0 ? 0 : Math.max(1.5, width(count)))) as [
-    number,
-    number,
-  ];
-  return html`<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="fresh" width="${Math.max(0, (fresh === 0 ? 0 : 100) - late - gone)}" height="4"/><rect class="stale" x="${100 - late - gone}" width="${late}" height="4"/><rect class="expired" x="${100 - gone}" width="${gone}" height="4"/></svg>`;
 }
 
 export function callsPart({ daemon }: DaemonStatus): Html {
@@ -233,15 +192,6 @@ export function backupPart({ backup }: DaemonStatus, now: number): Html {
 <p>${number(copies)} in <code>${directory}</code>. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}. The last trial: ${tried}.</p>
 ${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}${tried_failure === null ? null : html`<p><span class="no">✗ cannot be restored</span>: <code>${tried_failure}</code></p>`}</section>
 `;
-}
-
-function oldest(at: number | null, now: number): Html | string {
-  if (at === null) return html`<span class="none">none</span>`;
-  return at === 0 ? html`<span class="some">never</span>` : ago(at, now);
-}
-
-function verdictOn(kept: 0 | 1): Html {
-  return kept === 1 ? html`<span class="yes">✓ kept</span>` : html`<span class="no">✗ broken</span>`;
 }
 
 function times(count: number): string {

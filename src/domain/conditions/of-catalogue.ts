@@ -1,5 +1,6 @@
-import { duration, number, resourceLabel } from '../../format.ts';
+import { number } from '../../format.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
+import { ageLabel, brokenAges } from './ages.ts';
 import { type ConditionKinds, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
@@ -152,16 +153,8 @@ export const ofCatalogue = {
   },
 } satisfies ConditionKinds;
 
-function promiseBroken({ filled_at, freshness, contradicted }: ConditionFacts) {
-  // Before everything was read once, the fill tells how far it is.
-  const broken = filled_at === null ? [] : freshness.filter(({ kept }) => kept === 0);
+function promiseBroken(facts: ConditionFacts) {
+  const broken = brokenAges(facts);
   if (broken.length === 0) return null;
-  const said = broken.map(({ resource, tier, records, stale, expired, promise_ms }) => {
-    const doubted =
-      contradicted !== null && resource === 'availability' ? ', or contradicted by the product itself' : '';
-    const late = `${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${doubted}`;
-    const hidden = `${number(expired)} are past their limit and hidden`;
-    return `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}: ${[...(stale === 0 ? [] : [late]), ...(expired === 0 ? [] : [hidden])].join(', ')}`;
-  });
-  return { since: null, says: said.join('; ') };
+  return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }
