@@ -10,6 +10,11 @@ export interface Surveyed {
   readonly promised: number;
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
+  /**
+   * How often the product list is best walked, and the calls a millisecond that takes beyond its cadence; left out: by its
+   * cadence.
+   */
+  readonly walks?: { readonly every: number; readonly calls: number };
   readonly interest: SurveyedInterest;
 }
 
