@@ -62,6 +62,11 @@ const asked: [OperationName, () => string, (() => unknown)?][] = [
   ['GET /v1/changes', () => '/v1/changes?limit=5'],
   ['POST /v1/check', () => '/v1/check', () => ({ product_id, date: tomorrow() })],
   ['POST /v1/orders', () => '/v1/orders', () => ({ product_id, date: tomorrow(), quantity: 1, outcome: 'confirmed' })],
+  [
+    'POST /v1/seen',
+    () => '/v1/seen',
+    () => ({ seen: [{ product_id, date: tomorrow(), count: 3 }, { product_id: 9 }] }),
+  ],
   ['POST /v1/search', () => '/v1/search', () => ({ text: 'musuem', facets: true })],
   ['POST /v1/resync', () => '/v1/resync', () => ({ resources: ['variants'], dry_run: true })],
   ['POST /v1/resync', () => '/v1/resync', () => ({ resources: ['variants'], product_ids: [product_id] })],

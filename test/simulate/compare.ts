@@ -1,4 +1,4 @@
-import { chanceOf, coursesOf, firstChange, type Scenario, scenarios } from './courses.ts';
+import { type Course, chanceOf, coursesOf, firstChange, type Scenario, scenarios } from './courses.ts';
 import { adaptiveScheduler, bound, fixedScheduler, oracleScheduler, type Scheduler } from './schedulers.ts';
 import { asThread, inThreads } from './threads.ts';
 
@@ -15,6 +15,7 @@ export interface Measured {
 export interface Extent {
   readonly products: number;
   readonly times: number;
+  readonly sales?: 'uneven' | 'alike';
 }
 
 export interface Compared {
@@ -28,17 +29,21 @@ export interface Compared {
 const warmUp = 14 * 24;
 const end = 28 * 24;
 
+/** Courses that sell alike, instead of by Zipf's law. */
+const alike = (courses: readonly Course[]) => courses.map((course) => ({ ...course, weight: 1 / courses.length }));
+
 /** One world, one scheduler: `times` the calls that the bound needs, over four weeks, measured over the last two. */
-function measure(
+export function measure(
   scenario: Scenario,
   seed: number,
-  { products, times }: Extent,
+  { products, times, sales = 'uneven' }: Extent,
   scheduler: (budget: number) => Scheduler,
 ): Measured {
   const chance = chanceOf(seed * 1000 + 7);
   const perProduct = times / bound;
   const plan = scheduler(perProduct * products);
-  const states = coursesOf(seed, scenario, products).map((course) => ({
+  const courses = coursesOf(seed, scenario, products);
+  const states = (sales === 'alike' ? alike(courses) : courses).map((course) => ({
     course,
     last: null as number | null,
     next: course.arrives + chance() * (bound / 2),
@@ -79,7 +84,7 @@ function compareOne(scenario: Scenario, seed: number, extent: Extent): Compared 
     scenario,
     seed,
     fixed: measure(scenario, seed, extent, (budget) => fixedScheduler(products, budget)),
-    adaptive: measure(scenario, seed, extent, adaptiveScheduler),
+    adaptive: measure(scenario, seed, extent, () => adaptiveScheduler()),
     oracle: measure(scenario, seed, extent, oracleScheduler),
   };
 }

@@ -5,6 +5,7 @@ import { table } from '../../src/commands/terminal/table.ts';
 import { duration, number } from '../../src/format.ts';
 import { type Compared, compareAll } from './compare.ts';
 import { scenarios } from './courses.ts';
+import { learnAll, tellings } from './demand.ts';
 import { imageStory } from './images.ts';
 import { liveMonth, type Month, type MonthOptions } from './month.ts';
 import { notificationsStory } from './notifications.ts';
@@ -15,7 +16,7 @@ import { compareLists, listWorlds } from './signals.ts';
 import { measuredWorlds } from './truth.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --demand [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     fixed: { type: 'boolean', default: false },
     faults: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
+    demand: { type: 'boolean', default: false },
     lists: { type: 'boolean', default: false },
     times: { type: 'string', default: '2' },
     notifications: { type: 'boolean', default: false },
@@ -46,6 +48,7 @@ const saying = (line: string) => void say(`${line}\n`);
 
 async function main(): Promise<number> {
   if (values.compare) return comparison();
+  if (values.demand) return demand();
   if (values.lists) return lists();
   if (values.images) return images();
   if (values.shoppers) return shoppers();
@@ -268,6 +271,38 @@ ${number(Number(values.products))} products, sales Zipf 0.9, nothing older than 
     )}\n`,
   );
   return rows.every(({ met }) => met) ? 0 : 1;
+}
+
+/** What is gained by knowing what shoppers look at. `--products` is 1,000 and `--seeds` 3, unless given. */
+async function demand(): Promise<number> {
+  const [products, seeds] = [given('products', 1000, values.products), given('seeds', 3, values.seeds)];
+  say(`Sales-weighted staleness by what a scheduler is told of sales, at equal calls: ${number(products)} products, nothing older than 6 h,
+${values.times} times the calls that needs; days 15 to 28, ${seeds} seeds. Behind it, beside what is told nothing.\n\n`);
+  let done = 0;
+  const results = await learnAll(seeds, { products, times: Number(values.times) }, availableParallelism(), () => {
+    done += 1;
+    progress(`${done} of ${4 * seeds} worlds`);
+  });
+  const columns = (['uneven', 'alike'] as const).flatMap((sales) =>
+    (['steady, σ 1.5', 'steady, σ 2'] as const).map((scenario) => ({ sales, scenario })),
+  );
+  const staleOf = (telling: string, { sales, scenario }: (typeof columns)[number]) => {
+    const of = results.filter((one) => one.telling === telling && one.sales === sales && one.scenario === scenario);
+    return of.reduce((sum, { stale }) => sum + stale, 0) / of.length;
+  };
+  const rows = Object.keys(tellings).map((telling) => [
+    telling,
+    ...columns.map((column) => {
+      const stale = staleOf(telling, column);
+      return `${percent(stale)}  ${(stale / staleOf('nothing', column)).toFixed(2)}`;
+    }),
+  ]);
+  say(`${table(['told', ...columns.map(({ sales, scenario }) => `sales ${sales}, ${scenario.slice(8)}`)], rows)}\n\n`);
+  const calls = results.map((each) => each.calls);
+  say(`between ${number(Math.min(...calls))} and ${number(Math.max(...calls))} calls\n`);
+  const gain = (column: (typeof columns)[number]) =>
+    staleOf('a view a product a day', column) / staleOf('nothing', column);
+  return columns.every((column) => gain(column) <= (column.sales === 'uneven' ? 0.73 : 1.02)) ? 0 : 1;
 }
 
 /** What the walks over the list save where it shows some of the changes, and cost where it shows none. `--products` is 1000 unless given. */

@@ -24,28 +24,39 @@ export function fixedScheduler(products: number, budget: number): Scheduler {
   return { hourly: () => undefined, next: (_, at) => at + products / budget };
 }
 
-/** The decisions of the daemon: `dueByWorth`, `afterVisit` and the price, called with nothing but visits. */
-export function adaptiveScheduler(): Scheduler {
+/** Says every three hours what each product weighs, as far as a scheduler knows. */
+export type Weigh = (hour: number, courses: readonly Course[]) => (course: Course) => number;
+
+/** The decisions of the daemon: `dueByWorth`, `afterVisit` and the price, called with nothing but visits and weights. */
+export function adaptiveScheduler(weigh: Weigh = () => (course) => course.weight): Scheduler {
   const prior = priorVolatility('near');
   const believed = new Map<number, Volatility>();
   const of = (id: number) => believed.get(id) ?? prior;
   let price: number | null = null;
+  let weightOf: ReturnType<Weigh> = () => 1;
   return {
     hourly: (hour, courses, budget) => {
       if (hour % 3 !== 0) return;
-      const priced = courses.map(({ id, weight }) => ({
-        volatility: of(id),
-        weight,
+      weightOf = weigh(hour, courses);
+      const priced = courses.map((course) => ({
+        volatility: of(course.id),
+        weight: weightOf(course),
         cap: bound * hourMs * 0.99,
         floor: floor * hourMs,
       }));
       const demand = addDemand(noDemand(pricesAround(price)), priced);
       price = clearingPrice(demand, budget / hourMs - demand.needed);
     },
-    next: ({ id, weight }, at, elapsed, changed) => {
+    next: (course, at, elapsed, changed) => {
+      const { id } = course;
       if (elapsed !== null) believed.set(id, afterVisit(of(id), elapsed * hourMs, changed, prior));
       const key = { resource: 'availability', product_id: id, edition: 'EUR', part: 0 } as const;
-      const worth = { volatility: of(id), weight, price: price ?? noExtraCalls, floor: floor * hourMs };
+      const worth = {
+        volatility: of(id),
+        weight: weightOf(course),
+        price: price ?? noExtraCalls,
+        floor: floor * hourMs,
+      };
       return dueByWorth(key, at * hourMs, bound * hourMs, worth).at / hourMs;
     },
   };

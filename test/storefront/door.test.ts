@@ -149,6 +149,7 @@ describe('where the door cannot be used, a reader says so in one line, and goes 
     using reader = open(options());
     for (const asked of [reader.check(question), reader.order({ ...question, quantity: 1, outcome: 'confirmed' })])
       await expect(asked).rejects.toMatchObject({ code, exitCode, hint: expect.stringMatching(/^[^\n]+$/) });
+    expect(() => reader.seen(question)).not.toThrow();
     expect(reader.products().length).toBeGreaterThan(0);
   });
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -102,6 +103,18 @@ function formIn(html: string, action: string): Record<string, string> {
 }
 
 describe('a product page, in PHP and in Python', needs('php', 'python3'), () => {
+  it('tells the daemon what was looked at, and of which date', async () => {
+    const { interest } = daemon.wiring.mirror;
+    const told = () => interest.of(ids.instead).windows.map(({ part, views }) => [part, Math.round(views)]);
+    await page(`/product/${ids.instead}?date=${dateIn(40)}`);
+    await page('/product/999999999');
+    while (told()[0]?.[1] !== shops.length) {
+      await setImmediate();
+      await daemon.schedule.run('views');
+    }
+    expect(told()).toEqual([[1, 2]]);
+  });
+
   it('shows images with their credits beside them, and nothing of the service as markup', async () => {
     const { status, html } = await page(`/product/${ids.open}`);
     expect(status).toBe(200);

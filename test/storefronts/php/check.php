@@ -6,18 +6,23 @@ const PATIENCE = 7;
 /** Status and JSON of the answer to a POST; null where none came in time: nobody knows then, and nothing is guessed. */
 function daemon(string $path, array $body): ?array
 {
-    $json = json_encode($body);
-    $head = ["POST $path HTTP/1.0", 'Host: localhost', 'Content-Type: application/json', 'Content-Length: ' . strlen($json)];
-    if (getenv('DOOR_TOKEN')) {
-        $head[] = 'Authorization: Bearer ' . getenv('DOOR_TOKEN');
-    }
-    preg_match('~^HTTP/1\.\d (\d{3}) .*?\r\n\r\n(.*)~s', talk(implode("\r\n", [...$head, '', $json])), $part);
+    preg_match('~^HTTP/1\.\d (\d{3}) .*?\r\n\r\n(.*)~s', talk(post($path, $body)), $part);
     [$status, $answer] = [(int) ($part[1] ?? 200), json_decode($part[2] ?? '', true)];
     if ($status === 200 && $answer === null) {
         error_log('no answer from the daemon at ' . getenv('DOOR'));
         return null;
     }
     return [$status, $answer];
+}
+
+function post(string $path, array $body): string
+{
+    $json = json_encode($body);
+    $head = ["POST $path HTTP/1.0", 'Host: localhost', 'Content-Type: application/json', 'Content-Length: ' . strlen($json)];
+    if (getenv('DOOR_TOKEN')) {
+        $head[] = 'Authorization: Bearer ' . getenv('DOOR_TOKEN');
+    }
+    return implode("\r\n", [...$head, '', $json]);
 }
 
 /** All that comes back; empty where nobody answers. */
@@ -52,4 +57,11 @@ function report(array $wish, string $order): void
 {
     daemon('/v1/orders', ['product_id' => $wish['product'], 'date' => $wish['date'], 'time' => $wish['time'],
         'quantity' => $wish['count'], 'outcome' => 'confirmed', 'order_id' => $order]);
+}
+
+/** What shoppers look at is read more often. Told after the page, and nobody waits for an answer. */
+function seen(int $product, ?string $date): void
+{
+    $socket = @stream_socket_client(getenv('DOOR'), $code, $message, 0.1);
+    $socket && @fwrite($socket, post('/v1/seen', ['seen' => [['product_id' => $product, 'date' => $date]]]));
 }

@@ -91,3 +91,6 @@ try {
 http_response_code($status);
 header("Content-Security-Policy: default-src 'none'; img-src http: https:; style-src 'self'; form-action 'self'");
 echo $html;
+if ($status === 200 && sscanf($path, '/product/%d', $shown) === 1) {
+    seen($shown, date_of(asked($_GET)['date'] ?? ''));
+}

@@ -19,20 +19,24 @@ class Local(http.client.HTTPConnection):
         self.sock.connect(self.host)
 
 
-def connection():
+def connection(patience=PATIENCE):
     kind, _, address = os.environ["DOOR"].partition(":")
     where = address.lstrip("/")
-    return Local(f"/{where}", timeout=PATIENCE) if kind == "unix" else http.client.HTTPConnection(where, timeout=PATIENCE)
+    return Local(f"/{where}", timeout=patience) if kind == "unix" else http.client.HTTPConnection(where, timeout=patience)
+
+
+def post(talk, path, body):
+    headers = {"Content-Type": "application/json", "Host": "localhost"}
+    if token := os.environ.get("DOOR_TOKEN"):
+        headers["Authorization"] = f"Bearer {token}"
+    talk.request("POST", path, json.dumps(body), headers)
 
 
 def daemon(path, body):
     """Status and JSON of the answer to a POST; None where none came in time: nobody knows then, and nothing is guessed."""
-    headers = {"Content-Type": "application/json", "Host": "localhost"}
-    if token := os.environ.get("DOOR_TOKEN"):
-        headers["Authorization"] = f"Bearer {token}"
     talk = connection()
     try:
-        talk.request("POST", path, json.dumps(body), headers)
+        post(talk, path, body)
         answer = talk.getresponse()
         text = answer.read()
         return answer.status, json.loads(text) if answer.status == 200 or text.startswith(b"{") else {}
@@ -61,3 +65,14 @@ def report(wish, order):
     """The daemon reads the dates of an order again, and counts the sale. It is no part of the order: it may fail."""
     daemon("/v1/orders", {"product_id": wish["product"], "date": wish["date"], "time": wish["time"],
                           "quantity": wish["count"], "outcome": "confirmed", "order_id": order})
+
+
+def seen(product, date):
+    """What shoppers look at is read more often. Told after the page, and nobody waits for an answer."""
+    talk = connection(patience=0.1)
+    try:
+        post(talk, "/v1/seen", {"seen": [{"product_id": product, "date": date}]})
+    except (OSError, http.client.HTTPException):
+        pass
+    finally:
+        talk.close()

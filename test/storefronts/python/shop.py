@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
-from check import check, report
+from check import check, report, seen
 from forms import asked, date_of, filters_of, number_of, order_of, wish_of
 from mirror import together
 from pages import checkout_page, day, e, page, product_page, search_page, spoken
@@ -65,7 +65,8 @@ class Shop(BaseHTTPRequestHandler):
         if url.path == "/shop.css":
             self.answer(200, Path(__file__).parent.parent.joinpath("shop.css").read_text(), "text/css")
         elif found := re.fullmatch(r"/product/(\d{1,15})", url.path, re.ASCII):
-            self.respond(lambda: together(lambda mirror: show_product(mirror, int(found[1]), ask)))
+            if self.respond(lambda: together(lambda mirror: show_product(mirror, int(found[1]), ask))) == 200:
+                seen(int(found[1]), date_of(ask.get("date", "")))
         elif url.path == "/":
             self.respond(lambda: show_search(ask))
         else:
@@ -86,6 +87,7 @@ class Shop(BaseHTTPRequestHandler):
             self.log_error("%r in %s", mistake, traceback.extract_tb(mistake.__traceback__)[-1])
             status, html = 500, page("Sorry", "<h1>Something went wrong on our side</h1><p>Please try again later.</p>")
         self.answer(status, html)
+        return status
 
     def answer(self, status, text, kind="text/html; charset=utf-8"):
         body = text.encode()
