@@ -2,6 +2,8 @@
 -- :language, :currency, :limit and :offset; each of the others may be NULL, and then narrows nothing.
 WITH RECURSIVE
 number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200),
+-- The letters of a word: each guess would look through all numbers.
+position (n) AS MATERIALIZED (SELECT n FROM number WHERE n < 41),
 -- What was typed, letter by letter, folded.
 letter (n, folded) AS (
   SELECT n, CASE WHEN unicode(letter) > 65535 AND unicode(letter) NOT BETWEEN 131072 AND 262143 THEN ' '
@@ -90,10 +92,10 @@ guessed (words, readings, guesses) AS MATERIALIZED (
       SELECT n, word, least, beginning FROM sought
       UNION
       SELECT s.n, word, least, substr(beginning, 1, i.n - 1) || substr(beginning, i.n + 1)
-      FROM sought s CROSS JOIN number i WHERE i.n <= length(beginning)
+      FROM sought s CROSS JOIN position i WHERE i.n <= length(beginning)
       UNION
       SELECT s.n, word, least, substr(beginning, 1, i.n - 1) || substr(beginning, i.n + 1, j.n - i.n - 1) || substr(beginning, j.n + 1)
-      FROM sought s CROSS JOIN number i CROSS JOIN number j WHERE length(word) > 6 AND i.n < j.n AND j.n <= length(beginning)
+      FROM sought s CROSS JOIN position i CROSS JOIN position j WHERE length(word) > 6 AND i.n < j.n AND j.n <= length(beginning)
     ),
     candidate (n, typed, word, documents) AS (
       SELECT n, typed, word, documents FROM (
@@ -105,8 +107,8 @@ guessed (words, readings, guesses) AS MATERIALIZED (
     ),
     alike (n, typed, word, documents, front, back) AS (
       SELECT n, typed, word, documents,
-        (SELECT COALESCE(max(i.n), 0) FROM number i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, 1, i.n) = substr(word, 1, i.n)),
-        (SELECT COALESCE(max(i.n), 0) FROM number i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, -i.n) = substr(word, -i.n))
+        (SELECT COALESCE(max(i.n), 0) FROM position i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, 1, i.n) = substr(word, 1, i.n)),
+        (SELECT COALESCE(max(i.n), 0) FROM position i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, -i.n) = substr(word, -i.n))
       FROM candidate
     ),
     judged (n, word, documents, typos, differ) AS (
@@ -186,14 +188,15 @@ found (search_id, typos, field) AS MATERIALIZED (
   FROM asked_of q CROSS JOIN json_each(q.queries) k CROSS JOIN search_terms f
   WHERE search_terms MATCH k.value
 ),
--- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up.
+-- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
+-- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.
 hit (product_id, field, typos, sellable, place) AS MATERIALIZED (
-  SELECT r.product_id, f.field, a.typos + f.typos, r.sellable, r.place
-  FROM answer a
-  CROSS JOIN found f
+  SELECT r.product_id, f.field, (SELECT typos FROM answer) + f.typos, r.sellable, r.place
+  FROM found f
   CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = :language
   CROSS JOIN product_popularity r ON r.product_id = e.product_id
-  WHERE (:city_id IS NULL OR r.city_id = CAST(:city_id AS INTEGER))
+  WHERE likelihood(f.field >= 0, 0.000001)
+    AND (:city_id IS NULL OR r.city_id = CAST(:city_id AS INTEGER))
     AND (:country_id IS NULL OR r.country_id = CAST(:country_id AS INTEGER))
     AND (:tag_id IS NULL OR EXISTS (SELECT 1 FROM product_tags g WHERE g.product_id = r.product_id AND g.tag_id = CAST(:tag_id AS INTEGER)))
     AND (:min_rating IS NULL OR r.rating >= CAST(:min_rating AS REAL))
@@ -221,4 +224,5 @@ FROM answer a
 CROSS JOIN (SELECT * FROM hit ORDER BY typos, field, sellable DESC, place, product_id
   LIMIT CAST(:limit AS INTEGER) OFFSET CAST(:offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = :language
+WHERE likelihood(h.field >= 0, 0.000001)
 ORDER BY h.typos, h.field, h.sellable DESC, h.place, h.product_id

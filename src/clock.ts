@@ -57,11 +57,31 @@ export class DeadlineExceeded extends Error {
   }
 }
 
+/** The wall clock and the monotonic one go apart by more than this where one jumped, or the machine was suspended. */
+const apartMs = 20;
+
+/** Milliseconds since boot. Asking the system opens a file, so it is asked again only where the clocks have gone apart. */
+function sinceBoot(): () => number {
+  let apart = Number.NaN;
+  let ahead = Number.NaN;
+  return () => {
+    const monotonic = performance.now();
+    const now = Date.now() - monotonic;
+    if (!(Math.abs(now - apart) <= apartMs)) {
+      apart = now;
+      const found = uptime() * 1000 - monotonic;
+      // The system tells hundredths of a second: what differs by less has not moved.
+      if (!(Math.abs(found - ahead) <= apartMs)) ahead = found;
+    }
+    return monotonic + ahead;
+  };
+}
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  boot: () => uptime() * 1000,
+  boot: sinceBoot(),
   bootId: () => {
     try {
       return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

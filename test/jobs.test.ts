@@ -159,6 +159,13 @@ const effects: readonly Effect[] = [
     seen: ({ ask }) => ask('mirror', 'SELECT sum(checks) FROM _check_count') > 0,
   },
   {
+    job: 'views',
+    claim: 'what shoppers looked at is stored within a minute',
+    at: '12:01:00',
+    cause: (world) => world.parts.checks.views.add({ product_id: anyProduct(world), part: 0 }, 3),
+    seen: ({ ask }) => ask('mirror', 'SELECT sum(views) FROM _interest') === 3,
+  },
+  {
     job: 'search-counts',
     claim: 'what was searched for in vain is stored within a minute',
     at: '12:01:00',

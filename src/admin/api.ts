@@ -17,6 +17,7 @@ import {
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
 import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
 import { searchFound, searchQuestion } from './api/search.ts';
+import { seenCounted, seenReport } from './api/seen.ts';
 import { status } from './api/status.ts';
 import {
   applications,
@@ -104,6 +105,12 @@ export const operations = {
     body: orderReport,
     answer: orderNoted,
     refusals: { ...notMirrored, 409: 'this order id was used before with other contents', ...unwritable },
+  },
+  'POST /v1/seen': {
+    summary: 'Counts what shoppers look at, so that it is read more often',
+    storefront: true,
+    body: seenReport,
+    answer: seenCounted,
   },
   'POST /v1/resync': {
     summary: 'Makes the named records due now; a dry run returns only what that would cost',

@@ -77,10 +77,20 @@ function render(plan: Plan, width: number): string {
     table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps, width),
     '',
     ...(buys.length === 0 ? [] : [table(['this buys', 'calls a day', "untrue of shoppers' time"], buys, width), '']),
+    ...interestOf(plan),
     table(['this change, for the promises', 'calls a day', 'of the ceiling'], changes, width),
     '',
     ...promises(plan),
   ].join('\n')}\n`;
+}
+
+function interestOf({ interest, products }: Plan): string[] {
+  if (interest === null) return [];
+  const told =
+    interest.viewed === 0
+      ? "Nothing is told of what shoppers look at: products weigh by their category and the service's order of popularity"
+      : `Products weigh by what shoppers look at: ${number(Math.round(interest.views))} views lately, of ${number(interest.viewed)} of ${number(products)} products`;
+  return [`${told}; ten of them have ${(100 * interest.greatest).toFixed(0)} % of the weight.`, ''];
 }
 
 function declared(endpoints: readonly DeclaredEndpoint[], base_url: string, width: number): string {

@@ -18,6 +18,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
+import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -123,6 +124,7 @@ export function answersOf(
       },
       'POST /v1/orders': ({ body }) =>
         storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
+      'POST /v1/seen': ({ body }) => countSeen(checks, body),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),

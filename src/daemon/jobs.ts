@@ -93,6 +93,7 @@ function listOf(parts: Parts): Job[] {
     { name: 'outage', every: second, ...looks, run: async () => outage.look() },
     { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue, trouble: snapshots.failure },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
+    { name: 'views', every: minute, ...looks, run: () => guarded(() => checks.views.flush()) },
     searchCountsJob(parts),
     // Separate from the chores: images that must go do not wait for them.
     { name: 'image-limits', every: minute, ...looks, run: (signal) => whenTimeKnown(() => images.maintain(signal)) },

@@ -1,5 +1,6 @@
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
+import { interestMemoryMs } from '../sync/records/weights.ts';
 import type { Wiring } from './wiring.ts';
 
 const dayMs = 86_400_000;
@@ -23,6 +24,7 @@ export function prune({
     const before = now - config.retention.changes;
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
+    mirror.interest.prune(now - interestMemoryMs);
     mirror.images.prune(before);
     mirror.closures.prune(before);
   });

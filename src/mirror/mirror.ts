@@ -32,6 +32,7 @@ import { type ClosureTable, closureTable } from './push/closures.ts';
 import { type SubscriptionTable, subscriptionTable } from './push/subscriptions.ts';
 import { type TrustTable, trustTable } from './push/trust.ts';
 import { type BudgetTable, budgetTable } from './schedule/budget.ts';
+import { type InterestTable, interestTable } from './schedule/interest.ts';
 import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
 import { type PromiseTable, promiseTable } from './schedule/promises.ts';
@@ -64,6 +65,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly walks: WalkTable;
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
+  readonly interest: InterestTable;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
   readonly offers: OfferTable;
@@ -144,6 +146,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     walks: walkTable(writes),
     jobs: jobTable(writes),
     budget: budgetTable(writes),
+    interest: interestTable(writes),
     changes,
     checks: checkTables(writes),
     offers: offerTable(writes),

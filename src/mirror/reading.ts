@@ -9,6 +9,7 @@ import { type ClosureReads, closureReads } from './push/closures.ts';
 import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.ts';
 import { type TrustReads, trustReads } from './push/trust.ts';
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
+import { type InterestReads, interestReads } from './schedule/interest.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
 import { type RecordReads, recordReads } from './schedule/record-reads.ts';
 import { openMirrorForReading } from './sql/files.ts';
@@ -22,6 +23,7 @@ export interface MirrorFacts {
   readonly changes: ChangeReads;
   readonly records: RecordReads;
   readonly budget: BudgetReads;
+  readonly interest: InterestReads;
   readonly offers: OfferReads;
   readonly products: ProductReads;
   readonly categories: CategoryReads;
@@ -69,6 +71,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
     categories: categoryReads(reads),
     experiences: experienceReads(reads),
     budget: budgetReads(reads),
+    interest: interestReads(reads),
     subscriptions: subscriptionReads(reads),
   };
 }

@@ -1,5 +1,5 @@
 /*
- * What goes through the storefront's door: the bodies and answers of `POST /v1/check` and `POST /v1/orders`. A test holds
+ * What goes through the storefront's door: the bodies and answers of `POST /v1/check`, `POST /v1/orders` and `POST /v1/seen`. A test holds
  * them equal to the schemas by which the daemon reads and answers (src/admin/api.ts).
  */
 
@@ -128,6 +128,15 @@ export interface DoorOrderNoted {
   readonly mirror: 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown' | null;
 }
 
+/** What shoppers look at: nothing of who they are. */
+export interface DoorSeen {
+  readonly product_id: number;
+  /** YYYY-MM-DD at the venue: the date they look at; null or absent: none in particular. */
+  readonly date?: string | null | undefined;
+  /** How often; absent: once. */
+  readonly count?: number | undefined;
+}
+
 /** Whoever asked may leave: the daemon stops what it does for nobody else. */
 export interface Asking {
   /** An `AbortSignal`; written so that no library of types is needed for it. */
@@ -144,4 +153,9 @@ export interface DoorCalls {
   check(question: DoorCheckQuestion, options?: Asking): Promise<DoorCheckAnswer>;
   /** Tells how an order went. Rejects as `check`, and with `order-differs` where its id came with other contents. */
   order(report: DoorOrderReport, options?: Asking): Promise<DoorOrderNoted>;
+  /**
+   * Notes that a product was looked at, so that it is read more often. Collected for up to five seconds and told together.
+   * Never throws: what is wrong, or cannot be told, is forgotten, as everything is where the reader has no door.
+   */
+  seen(seen: DoorSeen): void;
 }

@@ -4,6 +4,7 @@ import { type ListenAddress, listenAddress } from '../listen-address.ts';
 import { members } from './arguments.ts';
 import type { Asking, Door, DoorCalls } from './door-types.ts';
 import { badArgument } from './problems.ts';
+import { seenTogether } from './seen.ts';
 
 /** A daemon that does not answer within this, beyond the time that the question gives it, hangs. */
 const patienceMs = 5000;
@@ -17,7 +18,7 @@ interface Call {
 }
 
 /** Asks the daemon through the door that the reader was opened with, each call over a connection of its own. */
-export function doorOf(door: Door | undefined): DoorCalls {
+export function doorOf(door: Door | undefined): { readonly calls: DoorCalls; close(): void } {
   const asking = door === undefined ? null : talkTo(door);
   const ask = async <Answer>(call: Call, options: Asking): Promise<Answer> => {
     const { signal } = members('options', options, ['signal']);
@@ -26,7 +27,8 @@ export function doorOf(door: Door | undefined): DoorCalls {
     left?.throwIfAborted();
     return (await asking(call, left)) as Answer;
   };
-  return {
+  const seen = seenTogether((body) => ask({ path: '/v1/seen', body, patience_ms: patienceMs }, {}));
+  const calls: DoorCalls = {
     check: async (question, options = {}) => {
       const { deadline_ms = patienceMs } = question;
       const wait = typeof deadline_ms === 'number' && deadline_ms > 0 ? deadline_ms : 0;
@@ -34,7 +36,9 @@ export function doorOf(door: Door | undefined): DoorCalls {
     },
     order: async (report, options = {}) =>
       await ask({ path: '/v1/orders', body: report, patience_ms: 2 * patienceMs }, options),
+    seen: seen.note,
   };
+  return { calls, close: seen.flush };
 }
 
 function talkTo(door: Door): (call: Call, signal: AbortSignal | undefined) => Promise<unknown> {

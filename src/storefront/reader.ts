@@ -27,11 +27,13 @@ export type {
   DoorCheckReason as CheckReason,
   DoorOrderNoted as OrderNoted,
   DoorOrderReport as OrderReport,
+  DoorSeen as Seen,
   Money,
 } from './door-types.ts';
 export type { Edition } from './editions.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
-export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
+export type { Facets, FacetValue } from './find/facets.ts';
+export type { FindHit, Found } from './find/find.ts';
 export type { Piece } from './find/highlight.ts';
 export type { ProductsQuestion } from './find/list.ts';
 export type { Filters, FindQuestion, Order } from './find/question.ts';
@@ -92,11 +94,16 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   );
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const feed = feedOf(connection);
+  const { calls, close: closeDoor } = doorOf(door);
+  const close = () => {
+    closeDoor();
+    connection.close();
+  };
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
     ...whereReads(connection, editions),
-    ...doorOf(door),
+    ...calls,
     search: searcher(connection, editions),
     find: finder(connection, editions),
     products: lister(connection, editions),
@@ -112,7 +119,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     currencies: () => currencies.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),
-    close: () => connection.close(),
-    [Symbol.dispose]: () => connection.close(),
+    close,
+    [Symbol.dispose]: close,
   };
 }

@@ -202,16 +202,18 @@ function reader({
     const limits = list
       ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
       : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
+    const prefix = `${decoderGeneration}${salt}:`;
+    const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const ask = (turn: AbortSignal) => {
       sent?.();
-      return http.get(path, query, { ...limits, signal: turn });
+      return http.get(path, query, { ...limits, signal: turn, known_hash: known });
     };
     const outcome = await limiter.run(ask, signal, entry);
     if (outcome.kind !== 'answer') return outcome;
     const { sent_at, bytes } = outcome;
     received.all += bytes;
-    const hash = `${decoderGeneration}${salt}:${outcome.hash}`;
-    if (hash === known_hash) return { kind: 'unchanged', hash, sent_at, bytes };
+    const hash = `${prefix}${outcome.hash}`;
+    if (outcome.hash === known) return { kind: 'unchanged', hash, sent_at, bytes };
     try {
       return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
     } catch (error) {

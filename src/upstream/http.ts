@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { errorBodyBytes, line, refusalText, refused } from './refusal.ts';
-import { collect, drain, header, type Response } from './response.ts';
+import { collect, drain, header, type Response, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface HttpOptions {
@@ -35,6 +35,8 @@ export interface GetOptions {
   /** Before and after inflating. */
   readonly max_bytes: number;
   readonly signal: AbortSignal;
+  /** The hash of a body that was read before: one that comes again is whole and UTF-8, and is not put together. */
+  readonly known_hash?: string | null;
   /** Called with the status and the headers (in lower case) as soon as they arrive. */
   readonly head?: (status: number, headers: Readonly<Record<string, string>>) => void;
 }
@@ -88,7 +90,7 @@ export function createHttp(options: HttpOptions): Http {
   async function call(
     path: string,
     request: { method: 'GET' | SendOptions['method']; headers: Record<string, string>; body?: string },
-    { deadline_ms, max_bytes, signal, head }: GetOptions,
+    { deadline_ms, max_bytes, signal, head, known_hash = null }: GetOptions,
   ): Promise<Outcome> {
     signal.throwIfAborted();
     if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
@@ -105,11 +107,11 @@ export function createHttp(options: HttpOptions): Http {
       if (verdict !== null) {
         await drain(body, errorBodyBytes, deadline.signal);
         signal.throwIfAborted();
-        return verdict === 'done' ? read(Buffer.alloc(0), sentAt(sent, clock)) : verdict;
+        return verdict === 'done' ? read([], known_hash, sentAt(sent, clock)) : verdict;
       }
       if (status >= 400) return refused(status, await refusalText(response), key);
-      const raw = await collect(body, max_bytes);
-      return read(inflate(raw, header(response, 'content-encoding'), max_bytes), sentAt(sent, clock));
+      const parts = inflate(await collect(body, max_bytes), header(response, 'content-encoding'), max_bytes);
+      return read(parts, known_hash, sentAt(sent, clock));
     } catch (error) {
       signal.throwIfAborted();
       return noAnswer(error, deadline.signal.reason, answering);
@@ -167,16 +169,21 @@ function judgeHead(
   return failed('not-json-type', `the answer is of type ${line(type, 80) || 'none'}`);
 }
 
-function read(body: Buffer | Failed, sent_at: number): Outcome {
-  if ('kind' in body) return body;
-  if (!isUtf8(body)) return failed('invalid-utf8', 'the body is not UTF-8');
+/** A body that was read before is not put together: that is memory which has to be cleared away again. */
+function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent_at: number): Outcome {
+  if ('kind' in parts) return parts;
+  const sum = createHash('sha256');
+  for (const part of parts) sum.update(part);
+  const hash = sum.digest('hex');
+  const body = hash === known_hash ? null : whole(parts);
+  if (body !== null && !isUtf8(body)) return failed('invalid-utf8', 'the body is not UTF-8');
   return {
     kind: 'answer',
     get text() {
-      return utf8.decode(body);
+      return utf8.decode(body ?? whole(parts));
     },
-    hash: hash('sha256', body),
-    bytes: body.length,
+    hash,
+    bytes: parts.reduce((bytes, part) => bytes + part.length, 0),
     sent_at,
   };
 }

@@ -1,17 +1,23 @@
 import { gunzipSync } from 'node:zlib';
 import { type Failed, failed } from './outcome.ts';
+import { whole } from './response.ts';
 
 /**
  * Returns a body as it was before it was encoded, of at most `max_bytes`; a `failed` outcome (`too-large`, `truncated`,
  * `bad-encoding`) where it is none. Synchronous: for bodies of this size that costs less than a hand-over to another
  * thread (performance.md section 4).
  */
-export function inflate(body: Buffer, encoding: string | undefined, max_bytes: number): Buffer | Failed {
+export function inflate(
+  parts: readonly Buffer[],
+  encoding: string | undefined,
+  max_bytes: number,
+): readonly Buffer[] | Failed {
   const name = encoding?.trim().toLowerCase() ?? '';
-  if (name === '' || name === 'identity') return body;
+  if (name === '' || name === 'identity') return parts;
   if (name !== 'gzip') return failed('bad-encoding', 'the body is encoded in a way that was not asked for');
   try {
-    return gunzipSync(body, { maxOutputLength: max_bytes });
+    const body = whole(parts);
+    return [gunzipSync(body, { maxOutputLength: max_bytes, chunkSize: chunkOf(body) })];
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
@@ -19,4 +25,13 @@ export function inflate(body: Buffer, encoding: string | undefined, max_bytes: n
     if (code === 'Z_BUF_ERROR') return failed('truncated', 'the body ends within its gzip');
     return failed('bad-encoding', 'the body is not the gzip it claims to be');
   }
+}
+
+/** Sizes between which an inflated body is given one piece of memory, instead of pieces that are put together. */
+const [leastChunk, mostChunk] = [16 * 1024, 1024 * 1024];
+
+/** As much as the body says at its end that it inflates to, and a byte: a full piece asks for another. */
+function chunkOf(body: Buffer): number {
+  const said = body.length < 4 ? 0 : body.readUInt32LE(body.length - 4);
+  return said > mostChunk ? leastChunk : Math.max(said + 1, leastChunk);
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { inflate } from './inflate.ts';
 import type { Outcome } from './outcome.ts';
-import { collect, header, type Response, TooLarge } from './response.ts';
+import { collect, header, type Response, TooLarge, whole } from './response.ts';
 
 type Key = { reveal(): string } | null;
 
@@ -14,12 +14,14 @@ const utf8 = new TextDecoder('utf-8');
 /** Returns the text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
 export async function refusalText(response: Response): Promise<string> {
   try {
-    const body = inflate(
+    const parts = inflate(
       await collect(response.body, errorBodyBytes),
       header(response, 'content-encoding'),
       errorBodyBytes,
     );
-    return 'kind' in body || !isUtf8(body) ? '' : utf8.decode(body);
+    if ('kind' in parts) return '';
+    const body = whole(parts);
+    return isUtf8(body) ? utf8.decode(body) : '';
   } catch (error) {
     if (error instanceof TooLarge) return '';
     throw error;

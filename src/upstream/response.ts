@@ -22,11 +22,17 @@ export async function* partsWithin(body: AsyncIterable<Buffer>, max_bytes: numbe
   }
 }
 
-/** A body as a whole: compressed bytes count here, inflated ones in `inflate`. Throws a `TooLarge`. */
-export async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<Buffer> {
+/** The parts of a body: compressed bytes count here, inflated ones in `inflate`. Throws a `TooLarge`. */
+export async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   for await (const part of partsWithin(body, max_bytes)) parts.push(part);
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+  return parts;
+}
+
+/** The parts as one. */
+export function whole(parts: readonly Buffer[]): Buffer {
+  const [first] = parts;
+  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
 }
 
 /** Reads a body that nobody needs, so that its connection can be used again; longer than `limit` or broken, it costs the connection. */

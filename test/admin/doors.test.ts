@@ -112,6 +112,7 @@ describe('tokens, routes and doors', () => {
       'POST /v1/check',
       'POST /v1/orders',
       'POST /v1/search',
+      'POST /v1/seen',
     ]);
     expect(operatorsAlone.length).toBeGreaterThan(10);
   });

@@ -212,6 +212,7 @@ const record: ProductView['explanation']['records'][number] = {
   cadence_ms: 6 * hour,
   changes_per_day: 0.5,
   calls_per_day: 4,
+  weight: 1.8,
   failures: 0,
   failed_at: null,
   failure: null,
@@ -235,6 +236,7 @@ export const view: ProductView = {
     today: '2026-11-21',
     category: 'museums',
     weight: 1.5,
+    weighed: { category: 1, interest: 1.5, list_place: 120, views: 9, limited: false },
     images: { shown: 1, verified_at: now - 48 * hour, hidden_from: now + 288 * hour },
     records: [
       record,

@@ -12,6 +12,7 @@ import { type Line, median } from './line.ts';
 import { neighbourLines } from './neighbours.ts';
 import { readerLines } from './reader.ts';
 import { receiverLines } from './receiver.ts';
+import { refreshLines } from './refreshes.ts';
 import { searchLines } from './search.ts';
 
 /*
@@ -119,6 +120,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   'during-resync': duringResync,
   backup: backupLines,
   reader: readerLines,
+  refreshes: refreshLines,
   checks: checkLines,
   neighbours: neighbourLines,
   search: searchLines,

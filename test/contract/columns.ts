@@ -422,10 +422,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',
-    'timezone', 'today', 'category', 'weight', 'images', 'records', 'covered', 'notices', 'closures', 'calls_per_day',
+    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'covered', 'notices', 'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],
-  plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'what_if'],
+  plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'interest', 'what_if'],
   'plan --declaration': ['endpoints'],
   'report --week': [
     'at', 'week', 'mirror', 'written_by', 'filled_at', 'known_since', 'currency', 'products', 'prices', 'images',
@@ -502,6 +502,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   policies: rowOf('policies'),
   check: outputs.check ?? [],
   order: ['repeated', 'due', 'mirror'],
+  seen: [],
   sellable: [],
   transaction: [],
   close: [],

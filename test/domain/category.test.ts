@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { categoryOf, soldBy, weightOf } from '../../src/domain/catalogue/category.ts';
+import { categoryOf, faded } from '../../src/domain/catalogue/category.ts';
 
 const facts = {
   product_id: 7,
@@ -39,10 +39,9 @@ it('a product without sales is no top seller, and one without a city is of none'
   expect(categoryOf([{ name: 'city', match: { city_ids: [113] } }], { ...facts, city_id: null })).toBe(null);
 });
 
-it('a sale counts half after thirty days, and makes a product weigh more', () => {
+it('a sale counts half after thirty days', () => {
   const at = Date.parse('2026-11-21');
-  expect(soldBy(at + 30 * 86_400_000, 8, at)).toBeCloseTo(4, 9);
-  expect(soldBy(at - 86_400_000, 8, at)).toBe(8);
-  expect(soldBy(at, 8, null)).toBe(0);
-  expect(weightOf(2, 8)).toBe(18);
+  expect(faded(at + 30 * 86_400_000, 8, at)).toBeCloseTo(4, 9);
+  expect(faded(at - 86_400_000, 8, at)).toBe(8);
+  expect(faded(at, 8, null)).toBe(0);
 });

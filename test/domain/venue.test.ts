@@ -21,6 +21,15 @@ describe('today at the venue', () => {
     expect(venueToday(null, at('2026-11-21T12:00:00Z'))).toEqual({ earliest: '2026-11-20', latest: '2026-11-22' });
   });
 
+  it('is another date from midnight on, whichever instant was asked about before', () => {
+    for (const zone of ['Europe/Amsterdam', 'America/Havana', 'Africa/Cairo', 'America/Scoresbysund', 'UTC']) {
+      const instants = Array.from({ length: 400 }, (_, hour) => at('2026-10-20T00:00:00Z') + hour * 1_800_000);
+      const asked = [...instants, ...instants.toReversed()].map((now) => [now, venueToday(zone, now).latest]);
+      const date = new Intl.DateTimeFormat('sv-SE', { timeZone: zone });
+      expect(asked).toEqual(asked.map(([now]) => [now, date.format(Number(now))]));
+    }
+  });
+
   it('offsets lead from one transition to the next', () => {
     const offsets = zoneOffsets('Europe/Amsterdam', at('2026-11-21T00:00:00Z'), at('2027-11-21T00:00:00Z'));
     expect(offsets).toEqual([

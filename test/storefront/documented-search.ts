@@ -7,14 +7,15 @@ export const documentedSearch =
 -- :language, :currency, :limit and :offset; each of the others may be NULL, and then narrows nothing.
 ${understood},
 ${foundSql('answer')},
--- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up.
+-- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
+-- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.
 hit (product_id, field, typos, sellable, place) AS MATERIALIZED (
-  SELECT r.product_id, f.field, a.typos + f.typos, r.sellable, r.place
-  FROM answer a
-  CROSS JOIN found f
+  SELECT r.product_id, f.field, (SELECT typos FROM answer) + f.typos, r.sellable, r.place
+  FROM found f
   CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = @language
   CROSS JOIN product_popularity r ON r.product_id = e.product_id
-  WHERE (@city_id IS NULL OR r.city_id = CAST(@city_id AS INTEGER))
+  WHERE likelihood(f.field >= 0, 0.000001)
+    AND (@city_id IS NULL OR r.city_id = CAST(@city_id AS INTEGER))
     AND (@country_id IS NULL OR r.country_id = CAST(@country_id AS INTEGER))
     AND (@tag_id IS NULL OR EXISTS (SELECT 1 FROM product_tags g WHERE g.product_id = r.product_id AND g.tag_id = CAST(@tag_id AS INTEGER)))
     AND (@min_rating IS NULL OR r.rating >= CAST(@min_rating AS REAL))
@@ -42,5 +43,6 @@ FROM answer a
 CROSS JOIN (SELECT * FROM hit ORDER BY typos, field, sellable DESC, place, product_id
   LIMIT CAST(@limit AS INTEGER) OFFSET CAST(@offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
+WHERE likelihood(h.field >= 0, 0.000001)
 ORDER BY h.typos, h.field, h.sellable DESC, h.place, h.product_id
 `.replaceAll('@', ':');

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Answer, Body } from '../../src/admin/api.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { openMirrorFacts } from '../../src/mirror/reading.ts';
 import {
   type CheckAnswer,
   type CheckQuestion,
@@ -14,7 +16,9 @@ import {
   openReader,
   type Reader,
   type ReaderOptions,
+  type Seen,
 } from '../../src/storefront/reader.ts';
+import { noDate } from '../../src/sync/records/weights.ts';
 import { contract } from '../contract/columns.ts';
 import { canary } from '../fakes/canary.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -86,6 +90,27 @@ describe("through the storefront's door a reader", () => {
       code: 'order-differs',
       exitCode: 64,
     });
+  });
+
+  it('tells what shoppers look at, together, once it is closed at the latest; what is wrong costs nothing else', async () => {
+    const { product_id, date } = question;
+    {
+      using reader = open();
+      for (let time = 0; time < 5; time += 1) reader.seen({ product_id, date });
+      reader.seen({ product_id, count: 3 });
+      reader.seen({ product_id: 999_999_999 });
+      for (const wrong of [{ product_id: -1 }, { product_id, date: '2026-02-30' }, { product_id, count: 0.5 }, null])
+        reader.seen(wrong as never);
+    }
+    const told = () => {
+      using facts = openMirrorFacts(mirror);
+      return facts.interest.of(product_id).windows.filter(({ part }) => part === noDate);
+    };
+    while (told().length === 0) {
+      await setImmediate();
+      await daemon.schedule.run('views');
+    }
+    expect(told()).toMatchObject([{ views: 3 }]);
   });
 
   it('is told what is wrong with a question, by the code of the daemon', async () => {
@@ -210,9 +235,10 @@ it('the types of the reader are those of the API', () => {
     Equal<CheckAnswer, Answer<'POST /v1/check'>>,
     Equal<OrderReport, Body<'POST /v1/orders'>>,
     Equal<OrderNoted, Answer<'POST /v1/orders'>>,
-  ] = [true, true, true, true];
+    Equal<Seen, Body<'POST /v1/seen'>['seen'][number]>,
+  ] = [true, true, true, true, true];
   const control: Equal<CheckQuestion & { readonly more?: string }, Body<'POST /v1/check'>> = false;
-  expect([same, control]).toEqual([[true, true, true, true], false]);
+  expect([same, control]).toEqual([[true, true, true, true, true], false]);
 });
 
 interface Listening extends Disposable {

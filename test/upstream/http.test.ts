@@ -151,6 +151,30 @@ describe('an answer', () => {
     });
   });
 
+  test('that came before reads the same: text, hash and size, of many parts and inflated', async () => {
+    const text = `["${'naïve €'.repeat(50_000)}"]`;
+    for (const headers of [json, { ...json, 'content-encoding': 'gzip' }]) {
+      const body = headers === json ? Buffer.from(text) : gzipSync(text);
+      const { get } = client(await serve((_, response) => response.writeHead(200, headers).end(body)));
+      const first = await get();
+      const { hash } = first as Extract<Outcome, { kind: 'answer' }>;
+      const again = await get('/v2/products', { known_hash: hash });
+      for (const outcome of [first, again])
+        expect(outcome).toMatchObject({ kind: 'answer', text, hash, bytes: Buffer.byteLength(text) });
+    }
+  });
+
+  test('whose end says another size than it inflates to is not the gzip it claims to be', async () => {
+    for (const said of [0, 7, 900_000, 0xffff_ffff]) {
+      const packed = gzipSync(`["${'x'.repeat(70_000)}"]`);
+      packed.writeUInt32LE(said, packed.length - 4);
+      const outcome = await outcomeOf((_, response) =>
+        response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(packed),
+      );
+      expect(outcome).toMatchObject({ kind: 'failed', code: 'bad-encoding' });
+    }
+  });
+
   test.for(['application/json; charset=utf-8', 'Application/JSON', 'application/problem+json', 'application/json;'])(
     'may be of type %s',
     async (type) => {

@@ -39,6 +39,13 @@ const wantedVariants = z
   .default([])
   .meta({ description: 'empty: any one ticket' });
 
+export const caller = z
+  .string('one to a hundred characters')
+  .refine(isCaller, 'one to a hundred characters')
+  .nullable()
+  .default(null)
+  .meta({ description: "a name of the storefront's choice for whoever asks" });
+
 export const checkQuestion = strict(
   {
     product_id: id,
@@ -58,12 +65,7 @@ export const checkQuestion = strict(
     deadline_ms: whole(deadline.least, deadline.most, `${deadline.least} to ${deadline.most} milliseconds`)
       .default(deadline.usual)
       .meta({ description: 'how long the shopper waits' }),
-    caller: z
-      .string('one to a hundred characters')
-      .refine(isCaller, 'one to a hundred characters')
-      .nullable()
-      .default(null)
-      .meta({ description: "a name of the storefront's choice for whoever asks" }),
+    caller,
   },
   notObject,
 );

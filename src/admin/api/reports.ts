@@ -21,6 +21,9 @@ export const plan = z.object({
     }),
   ),
   buys: z.array(z.object({ what: text, calls_per_day: z.number(), untrue: z.number() })),
+  interest: z.object({ views: z.number(), viewed: count, greatest: z.number() }).nullable().meta({
+    description: 'the views told lately, of how many products, and the share of the weight of the ten most looked at',
+  }),
   what_if: z.array(z.object({ change: text, calls_per_day: z.number() })),
 });
 
@@ -41,6 +44,7 @@ const record = z.object({
   cadence_ms: z.number(),
   changes_per_day: z.number().nullable(),
   calls_per_day: z.number(),
+  weight: z.number(),
   failures: count,
   failed_at: never,
   failure: maybe,
@@ -62,6 +66,13 @@ export const explanation = z.object({
   today: date,
   category: maybe,
   weight: z.number(),
+  weighed: z.object({
+    category: z.number(),
+    interest: z.number(),
+    list_place: z.number().nullable(),
+    views: z.number().meta({ description: 'told lately: seen, checked, and ten for each ticket sold' }),
+    limited: z.boolean().meta({ description: 'more was told than counts of one product' }),
+  }),
   images: z.object({ shown: count, verified_at: never, hidden_from: never }),
   records: z.array(record),
   covered: z.boolean(),

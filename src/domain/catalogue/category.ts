@@ -52,13 +52,8 @@ function matches(match: CategoryMatch, facts: CategoryFacts): boolean {
 
 const halfLifeMs = 30 * 86_400_000;
 
-/** Returns the tickets sold as of `now`, given `sold` at `sold_at`: a ticket counts half after thirty days. */
-export function soldBy(now: number, sold: number, sold_at: number | null): number {
-  if (sold_at === null) return 0;
-  return sold * 0.5 ** (Math.max(0, now - sold_at) / halfLifeMs);
-}
-
-/** Returns how much harm a stale product does, where 1 is usual: its category's weight times its sales. */
-export function weightOf(category_weight: number, sold: number): number {
-  return category_weight * (1 + sold);
+/** Returns what is left `now` of what was counted (tickets, checks, views) at an instant: half of it after thirty days. */
+export function faded(now: number, count: number, counted_at: number | null): number {
+  if (counted_at === null) return 0;
+  return count * 0.5 ** (Math.max(0, now - counted_at) / halfLifeMs);
 }

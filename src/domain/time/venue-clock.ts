@@ -33,31 +33,17 @@ export function minutesPassed(timezone: string | null, date: string, now: number
 
 /**
  * Tells when a minute of a date begins at the venue: the second time where it comes twice, at the change of the clocks where it
- * does not come; in the westernmost zone where none is known. Remembers dates: most of them have one length.
+ * does not come; in the westernmost zone where none is known.
  */
-export function venueInstants(): (timezone: string | null, date: string, minute: number) => number {
-  const starts = new Map<string, { start: number; length: number }>();
-  const of = (timezone: string, date: string) => {
-    const key = `${timezone} ${date}`;
-    const known = starts.get(key);
-    if (known !== undefined) return known;
-    if (starts.size >= datesRemembered) starts.clear();
-    const start = startOfDate(date, timezone);
-    const found = { start, length: startOfDate(addDays(date, 1), timezone) - start };
-    starts.set(key, found);
-    return found;
-  };
-  return (timezone, date, minute) => {
-    const ms = minute * 60_000;
-    if (timezone === null) return startOfDate(date, null) - westernmostMs + ms;
-    const { start, length } = of(timezone, date);
-    if (length === dayMs || ms === 0) return start + ms;
-    return ms >= dayMs ? start + length : instantOf(timezone, date, minute);
-  };
+export function venueInstant(timezone: string | null, date: string, minute: number): number {
+  const ms = minute * 60_000;
+  const start = startOfDate(date, timezone);
+  if (timezone === null) return start - westernmostMs + ms;
+  if (ms === 0) return start;
+  const end = startOfDate(addDays(date, 1), timezone);
+  if (end - start === dayMs) return start + ms;
+  return ms >= dayMs ? end : instantOf(timezone, date, minute);
 }
-
-/** Zones by dates within the horizon. */
-const datesRemembered = 20_000;
 
 function instantOf(timezone: string, date: string, minute: number): number {
   const wanted = Temporal.PlainDate.from(date).toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 });

@@ -19,13 +19,24 @@ export function knownZone(name: unknown): string | null {
 
 /** Today where the product is; with no zone known, a day of margin at both ends of today in UTC. */
 export function venueToday(timezone: string | null, now: number): VenueToday {
-  const date = Temporal.Instant.fromEpochMilliseconds(now)
-    .toZonedDateTimeISO(timezone ?? 'UTC')
-    .toPlainDate()
-    .toString();
+  const date = dateIn(timezone ?? 'UTC', now);
   return timezone === null
     ? { earliest: addDays(date, -1), latest: addDays(date, 1) }
     : { earliest: date, latest: date };
+}
+
+/** Dates as they were last found, by zone: asked for at every read, and the same until midnight or a change of the clocks. */
+const dates = new Map<string, { readonly date: string; readonly from: number; readonly until: number }>();
+
+function dateIn(zone: string, now: number): string {
+  const known = dates.get(zone);
+  if (known !== undefined && known.from <= now && now < known.until) return known.date;
+  const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone);
+  const date = at.toPlainDate().toString();
+  const midnight = startOfDate(addDays(date, 1), zone);
+  const change = at.getTimeZoneTransition('next')?.epochMilliseconds ?? midnight;
+  dates.set(zone, { date, from: now, until: Math.min(midnight, change) });
+  return date;
 }
 
 /** From an instant on, a zone's clocks are this far ahead of UTC. */
@@ -58,5 +69,16 @@ export function zoneOffsets(timezone: string | null, now: number, until: number)
  * midnight); in UTC where the zone is unknown.
  */
 export function startOfDate(date: string, timezone: string | null): number {
-  return Temporal.PlainDate.from(date).toZonedDateTime(timezone ?? 'UTC').epochMilliseconds;
+  const zone = timezone ?? 'UTC';
+  const key = `${zone} ${date}`;
+  const known = starts.get(key);
+  if (known !== undefined) return known;
+  const start = Temporal.PlainDate.from(date).toZonedDateTime(zone).epochMilliseconds;
+  if (starts.size >= startsRemembered) starts.clear();
+  starts.set(key, start);
+  return start;
 }
+
+/** Zones by dates within the horizon: most are asked for again and again, and finding one takes ten times as long. */
+const starts = new Map<string, number>();
+const startsRemembered = 40_000;

@@ -10,6 +10,19 @@ export interface Surveyed {
   readonly promised: number;
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
+  readonly interest: SurveyedInterest;
+}
+
+/** Shoppers' interest in all products, beside which each is weighed. */
+export interface SurveyedInterest {
+  readonly products: number;
+  /** The most that counts of one product (domain/schedule/interest.ts). */
+  readonly most: number;
+  /** The views that were told, and how many products they were of. */
+  readonly views: number;
+  readonly viewed: number;
+  /** The share of the ten that shoppers look at most. */
+  readonly greatest: number;
 }
 
 /** What the limiter has learned, and the demand for extra calls: so that a restart forgets neither. */

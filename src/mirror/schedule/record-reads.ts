@@ -67,8 +67,6 @@ export interface RecordDetail extends RecordFacts {
 /** A record that adaptive scheduling may read before its cadence. */
 export interface AdaptiveRecord extends RecordKey {
   readonly category: string | null;
-  readonly sold: number;
-  readonly sold_at: number | null;
   readonly shape: number | null;
   readonly exposure: number | null;
 }
@@ -212,8 +210,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
       .selectFrom('_record as r')
       .crossJoin('_product as p')
       .whereRef('p.product_id', '=', 'r.product_id')
-      .select(['r.resource', 'r.product_id', 'r.edition', 'r.part', 'p.category', 'p.sold', 'p.sold_at', 'r.shape'])
-      .select('r.exposure')
+      .select(['r.resource', 'r.product_id', 'r.edition', 'r.part', 'p.category', 'r.shape', 'r.exposure'])
       .where('r.resource', '=', 'availability')
       .where(({ eb, refTuple, tuple }) =>
         eb(refTuple('r.product_id', 'r.edition', 'r.part'), '>', tuple(product_id, edition, part)),

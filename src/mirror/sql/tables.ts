@@ -122,6 +122,7 @@ export interface Tables {
   _search_generic_word: { language: string; word: string };
   _search_rules: { rules_id: number; version: string };
   _product_list_place: { product_id: number; list_place: number };
+  _interest: { product_id: number; part: number; views: number; counted_at: number };
   _product_price: {
     product_id: number;
     currency: string;

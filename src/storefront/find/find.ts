@@ -1,11 +1,13 @@
 import { members, wholeNumber } from '../arguments.ts';
-import type { Columns, Connection, Query } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { around, kilometres } from '../places.ts';
+import { type Facets, facetCounter, noFacets } from './facets.ts';
 import { highlighter, type Piece } from './highlight.ts';
-import { type Form, facetSql, fields, filterBindings, formOf, mostCounted, pageSql, totalSql } from './hits-sql.ts';
+import { fields, filterBindings, formOf, mostCounted, pageSql, totalSql } from './hits-sql.ts';
 import { checkQuestion, type FindQuestion, questionNames } from './question.ts';
+import { statements } from './statements.ts';
 import { understoodSql } from './understood.ts';
 
 export interface FindHit {
@@ -44,15 +46,6 @@ export interface FindHit {
   readonly stale: 0 | 1;
 }
 
-/** How many of what was found have a value; the id of a price is the least of its band, that of a rating its stars. */
-export interface FacetValue {
-  readonly id: number;
-  readonly name: string | null;
-  readonly count: number;
-}
-
-export type Facets = Readonly<Record<'city' | 'country' | 'tag' | 'price' | 'rating', readonly FacetValue[]>>;
-
 export interface Found {
   readonly hits: readonly FindHit[];
   readonly total: number;
@@ -88,10 +81,7 @@ export function finder(connection: Connection, editions: Editions): (question?: 
   const named = existing(connection);
   const pages = statements<Row>(connection, pageSql);
   const totals = statements<{ total: number }>(connection, totalSql);
-  const facets = statements<FacetValue & { facet: keyof Facets }, Form & { readonly cut: boolean }>(
-    connection,
-    facetSql,
-  );
+  const facets = facetCounter(connection);
 
   function answer(question: FindQuestion): Found {
     const language = editions.language(question.language);
@@ -118,7 +108,7 @@ export function finder(connection: Connection, editions: Editions): (question?: 
       hits: rows.map((row) => hitOf(row, meaning, (title) => highlight(title, meaning?.every ?? '', language))),
       total,
       ...wordsOf(meaning),
-      facets: question.facets === true ? grouped(facets({ ...form, cut: total > mostCounted }).all(bound)) : null,
+      facets: question.facets === true ? facets({ ...form, cut: total > mostCounted }, bound) : null,
     };
   }
 
@@ -129,22 +119,8 @@ export function finder(connection: Connection, editions: Editions): (question?: 
   };
 }
 
-/** Each form's statement, prepared when it is first asked. */
-function statements<Row, Asked extends Form = Form>(
-  connection: Connection,
-  sql: (form: Asked, columns: Columns) => string,
-): (form: Asked) => Query<object, Row> {
-  const known = new Map<string, Query<object, Row>>();
-  return (form) => {
-    const key = JSON.stringify(form);
-    const query = known.get(key) ?? connection.query<object, Row>((columns) => sql(form, columns));
-    known.set(key, query);
-    return query;
-  };
-}
-
 function nothing(question: FindQuestion, text: string): Found {
-  const facets = question.facets === true ? grouped([]) : null;
+  const facets = question.facets === true ? noFacets : null;
   const dropped =
     text
       .slice(0, 200)
@@ -181,10 +157,4 @@ function wordsOf(meaning: Understood | null): Pick<Found, 'matched' | 'dropped' 
     dropped: asked.filter(({ n }) => !kept.has(n)).map(({ word }) => word),
     meant: meaning.typos > 0 ? mended.join(' ') : null,
   };
-}
-
-function grouped(rows: readonly (FacetValue & { facet: keyof Facets })[]): Facets {
-  const of = (name: keyof Facets) =>
-    rows.filter(({ facet }) => facet === name).map(({ id, name: called, count }) => ({ id, name: called, count }));
-  return { city: of('city'), country: of('country'), tag: of('tag'), price: of('price'), rating: of('rating') };
 }

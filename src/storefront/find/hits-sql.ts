@@ -163,7 +163,7 @@ function hitSql(form: Form, columns: Columns): string {
   const ofDay =
     day === null ? printedSql(columns, 'r.product_id', filters.dates) : printedOfDate(columns, 'bookable_days', day);
   const price = byPrice ? ofDay.price : 'NULL';
-  return `hit AS MATERIALIZED (
+  return `hit AS (
   SELECT r.product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
     r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
   FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
@@ -205,33 +205,16 @@ export function totalSql(form: Form, columns: Columns): string {
 
 /** At most so many products are counted by facets: the first ones, where there are more. */
 export const mostCounted = 10_000;
-const mostValues = 50;
 
-/** Returns how many of what was found there are by each of these, the most first; `cut`: there are more than are counted. */
+/** Returns what there is to count of what was found, each a JSON array of its values; `cut`: there are more than are counted. */
 export function facetSql({ cut, ...form }: Form & { readonly cut: boolean }, columns: Columns): string {
-  const ranked = (facet: string, id: string, from: string) =>
-    `SELECT '${facet}' AS facet, id, ${nameSql(facet)} AS name, count
-FROM (SELECT ${id} AS id, count(*) AS count FROM ${from} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${mostValues})`;
-  const steps = [0, 1, 2, 5]
-    .flatMap((step) => (step === 0 ? [0] : [3, 4, 5, 6].map((power) => step * 10 ** power)))
-    .sort((a, b) => b - a);
-  const band = `CASE ${steps.map((step) => `WHEN price >= ${step} THEN ${step}`).join(' ')} END`;
+  const values = ['city_id', 'country_id', 'rating', 'price'] as const;
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)},
 fact AS MATERIALIZED (
   SELECT product_id, city_id, country_id, rating, ${printedSql(columns, 'h.product_id', form.filters.dates).price} AS price
   FROM ${cut ? `(SELECT * FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted})` : 'hit'} h
 )
-${[
-  ranked('city', 'city_id', 'fact WHERE city_id IS NOT NULL'),
-  ranked('country', 'country_id', 'fact WHERE country_id IS NOT NULL'),
-  ranked('tag', 'g.tag_id', 'fact CROSS JOIN product_tags g ON g.product_id = fact.product_id'),
-  ranked('price', band, 'fact WHERE price >= 0'),
-  ranked('rating', 'CAST(rating * 2 AS INTEGER) / 2.0', 'fact WHERE rating IS NOT NULL'),
-].join('\nUNION ALL ')}`;
-}
-
-/** What a value is called, looked up for those that are shown alone. */
-function nameSql(facet: string): string {
-  if (facet !== 'city' && facet !== 'country') return 'NULL';
-  return `(SELECT p.${facet}_name FROM products p WHERE p.${facet}_id = id AND p.language = @language LIMIT 1)`;
+SELECT ${values.map((name) => `json_group_array(${name}) AS ${name}`).join(', ')},
+  (SELECT json_group_array(g.tag_id) FROM fact CROSS JOIN product_tags g ON g.product_id = fact.product_id) AS tag_id
+FROM fact`;
 }

@@ -14,6 +14,8 @@
  */
 export const understood = `WITH RECURSIVE
 number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200),
+-- The letters of a word: each guess would look through all numbers.
+position (n) AS MATERIALIZED (SELECT n FROM number WHERE n < 41),
 -- What was typed, letter by letter, folded.
 letter (n, folded) AS (
   SELECT n, CASE WHEN unicode(letter) > 65535 AND unicode(letter) NOT BETWEEN 131072 AND 262143 THEN ' '
@@ -102,10 +104,10 @@ guessed (words, readings, guesses) AS MATERIALIZED (
       SELECT n, word, least, beginning FROM sought
       UNION
       SELECT s.n, word, least, substr(beginning, 1, i.n - 1) || substr(beginning, i.n + 1)
-      FROM sought s CROSS JOIN number i WHERE i.n <= length(beginning)
+      FROM sought s CROSS JOIN position i WHERE i.n <= length(beginning)
       UNION
       SELECT s.n, word, least, substr(beginning, 1, i.n - 1) || substr(beginning, i.n + 1, j.n - i.n - 1) || substr(beginning, j.n + 1)
-      FROM sought s CROSS JOIN number i CROSS JOIN number j WHERE length(word) > 6 AND i.n < j.n AND j.n <= length(beginning)
+      FROM sought s CROSS JOIN position i CROSS JOIN position j WHERE length(word) > 6 AND i.n < j.n AND j.n <= length(beginning)
     ),
     candidate (n, typed, word, documents) AS (
       SELECT n, typed, word, documents FROM (
@@ -117,8 +119,8 @@ guessed (words, readings, guesses) AS MATERIALIZED (
     ),
     alike (n, typed, word, documents, front, back) AS (
       SELECT n, typed, word, documents,
-        (SELECT COALESCE(max(i.n), 0) FROM number i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, 1, i.n) = substr(word, 1, i.n)),
-        (SELECT COALESCE(max(i.n), 0) FROM number i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, -i.n) = substr(word, -i.n))
+        (SELECT COALESCE(max(i.n), 0) FROM position i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, 1, i.n) = substr(word, 1, i.n)),
+        (SELECT COALESCE(max(i.n), 0) FROM position i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, -i.n) = substr(word, -i.n))
       FROM candidate
     ),
     judged (n, word, documents, typos, differ) AS (

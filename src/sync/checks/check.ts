@@ -22,6 +22,7 @@ import { type CheckCounter, checkCounter } from './counts.ts';
 import type { LiveResult } from './live-result.ts';
 import type { SharedCall } from './pending-calls.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
+import { type ViewCounter, viewCounter } from './views.ts';
 
 /** The ports of checks. Disposing ends those that wait, and writes the counts. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
@@ -30,6 +31,9 @@ export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
   /** The checks in progress, by question. */
   readonly waiting: Map<string, Waiting>;
   readonly callers: Callers;
+  /** What shoppers look at, and the callers that tell it. */
+  readonly views: ViewCounter;
+  readonly viewers: Callers;
 }
 
 export function checkPorts({
@@ -41,17 +45,21 @@ export function checkPorts({
 }): CheckPorts {
   const singleFlight = createSingleFlight<CheckFindings>({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);
+  const views = viewCounter(ports);
   return {
     ...ports,
     singleFlight,
     counter,
     waiting: new Map(),
     callers: countCallers(ports.clock),
+    views,
+    viewers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
       await singleFlight[Symbol.asyncDispose]();
-      // Losing a second of counts must not stop the daemon from ending.
+      // Losing a second of counts, or a minute of views, must not stop the daemon from ending.
       try {
         counter.flush();
+        await views.flush();
       } catch (error) {
         if (writeTroubleOf(error) === null) throw error;
       }
@@ -93,6 +101,7 @@ export async function checkBeforeOrder(
   if (caller !== null && !ports.singleFlight.waits(waiting.key) && ports.callers.take(caller) === 'spent')
     return overLimit(ports, waiting);
   ports.waiting.set(id, waiting);
+  ports.views.add(waiting.key, 1);
   try {
     const { call, result } = ports.singleFlight.join(waiting.key, { deadline_ms, signal });
     const { product_id, date, currency } = waiting;

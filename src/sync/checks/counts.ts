@@ -1,5 +1,5 @@
 import type { Tier } from '../../domain/catalogue/availability.ts';
-import { soldBy } from '../../domain/catalogue/category.ts';
+import { faded } from '../../domain/catalogue/category.ts';
 import type { Rating } from '../../domain/checks/error-rate.ts';
 import { type CheckCounts, countNames } from '../../mirror/checks.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
@@ -52,7 +52,7 @@ export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>)
 function countAsked(mirror: Mirror, product_id: number, checks: number, now: number): void {
   const known = mirror.categories.asked(product_id);
   if (known === null) return;
-  mirror.categories.countAsked(product_id, soldBy(now, known.asked, known.asked_at) + checks, now);
+  mirror.categories.countAsked(product_id, faded(now, known.asked, known.asked_at) + checks, now);
 }
 
 /** Counts an order. A null rating shows nothing about availability. */

@@ -1,8 +1,9 @@
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { tierOfDay } from '../../domain/catalogue/availability.ts';
-import { soldBy } from '../../domain/catalogue/category.ts';
+import { faded } from '../../domain/catalogue/category.ts';
 import { standingOf } from '../../domain/checks/check.ts';
 import { type Rating, rateOrder, saysGone } from '../../domain/checks/error-rate.ts';
+import { viewsOfTicket } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
@@ -12,6 +13,7 @@ import { refuseDates } from '../records/date-reach.ts';
 import { noteTold } from '../records/settle.ts';
 import { type CheckPorts, notMirrored } from './check.ts';
 import { countOrder } from './counts.ts';
+import { countViews } from './views.ts';
 
 /** A storefront's report of an order, without personal data. */
 export interface OrderReport {
@@ -47,7 +49,7 @@ export function reportOrder(
 ): OrderNoted {
   const { mirror, clock, policy, log } = ports;
   const { product_id, date, quantity, outcome, code } = order;
-  const { known, sale, records, tier } = subjectOf(ports, order);
+  const { known, sale, records, part, tier } = subjectOf(ports, order);
   const now = clock.now();
   const [currency] = policy.extent.currencies;
   const wanted = { time: order.time ?? null, variants: [], quantity };
@@ -60,8 +62,10 @@ export function reportOrder(
   const due = mirror.transaction(() => {
     if (order_number !== null) mirror.noteOrder(order_number);
     countOrder(mirror, { product_id, tier, at: now }, { rating, tickets: outcome === 'confirmed' ? quantity : 0 });
-    if (outcome === 'confirmed')
-      mirror.categories.countSale(product_id, soldBy(now, known.sold, known.sold_at) + quantity, now);
+    if (outcome === 'confirmed') {
+      mirror.categories.countSale(product_id, faded(now, known.sold, known.sold_at) + quantity, now);
+      countViews(mirror, { product_id, part }, viewsOfTicket * quantity, now);
+    }
     if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(ports, key, now);
     return mirror.records.bringForward({ kinds: records, product_ids: [product_id] }, now, reason);
   });
@@ -121,5 +125,5 @@ function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product
     .filter(({ resource, part }) => resource === 'availability' && part === where.part)
     .map(({ resource, edition, part }) => ({ resource, product_id, edition, part }));
   const tier: Tier = tierOfDay(cadence.availability, where.day);
-  return { known, sale, records, tier };
+  return { known, sale, records, part: where.part, tier };
 }

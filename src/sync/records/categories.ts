@@ -1,4 +1,4 @@
-import { categoryOf, soldBy } from '../../domain/catalogue/category.ts';
+import { categoryOf, faded } from '../../domain/catalogue/category.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Ports } from './context.ts';
 import { reschedule } from './reschedule.ts';
@@ -57,7 +57,7 @@ export function replan(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, produc
 /** Ranks products by sales: 1 for the best-selling one; products without sales have no rank. */
 function ranksOf(rows: readonly { product_id: number; sold: number; sold_at: number }[], now: number) {
   const selling = rows
-    .map(({ product_id, sold, sold_at }) => ({ product_id, sold: soldBy(now, sold, sold_at) }))
+    .map(({ product_id, sold, sold_at }) => ({ product_id, sold: faded(now, sold, sold_at) }))
     .sort((a, b) => b.sold - a.sold || a.product_id - b.product_id);
   return new Map(selling.map(({ product_id }, index) => [product_id, index + 1]));
 }

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
-import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
+import { dueByCadence, dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
   addDemand,
   clearingPrice,
@@ -14,11 +13,13 @@ import {
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed } from './beliefs.ts';
 import type { Ports, SyncPorts } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { cadenceOf } from './reschedule.ts';
+import { type ProductWeight, surveyInterest, weighProduct, weightOfRecord } from './weights.ts';
 
 /** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
 const holdsMs = 6 * 3_600_000;
@@ -41,6 +42,8 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
+  const interest = await surveyInterest(ports, signal);
+  const weigh = lastWeighed((product) => weighProduct(ports, product, interest));
   let demand: Demand = noDemand(pricesAround(lastPrice(ports)));
   let cursor: AdaptiveRecord | null = null;
   for (;;) {
@@ -49,12 +52,12 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
     if (records.length === 0) break;
     demand = addDemand(
       demand,
-      records.map((record) => pricedOf(ports, record, floor)),
+      records.map((record) => pricedOf(ports, record, { floor, weight: weigh(record) })),
     );
     cursor = records.at(-1) ?? null;
     await setImmediate();
   }
-  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs };
+  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs, interest };
   mirror.transaction(() => mirror.budget.saveDemand(surveyed, clock.now()));
 }
 
@@ -72,19 +75,36 @@ export function dueAfterRead(
   { fetched_at, cadence, product }: { fetched_at: number; cadence: number; product: KnownProduct },
   volatility: Volatility,
 ): Due {
-  const { policy, clock } = ports;
-  const weight = weightOf(policy.of(product.category).weight, soldBy(clock.now(), product.sold, product.sold_at));
-  return dueByWorth(record, fetched_at, cadence, { volatility, weight, ...marketOf(ports) });
+  const { price, floor, interest } = marketOf(ports);
+  if (interest === null) return dueByCadence(record, fetched_at, cadence);
+  const weight = weightOfRecord(weighProduct(ports, product, interest), record);
+  return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor });
+}
+
+/** Calls the function once for the records of a product, which follow one another. */
+function lastWeighed(weigh: (product: AdaptiveRecord) => ProductWeight): (record: AdaptiveRecord) => number {
+  let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
+  return (record) => {
+    const { product_id } = record;
+    if (last?.product_id !== product_id) last = { product_id, weight: weigh(record) };
+    return weightOfRecord(last.weight, record);
+  };
 }
 
 /** The price of a call now, and the shortest interval between two reads; before the first survey none is worth one. */
-function marketOf({ mirror, clock, policy, budget }: PricingPorts): { readonly price: number; readonly floor: number } {
+function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   const surveyed = mirror.budget.demand();
-  if (surveyed === null || policy.adaptive === null) return { price: noExtraCalls, floor: 0 };
-  const { demand, promised, floor } = surveyed;
+  if (surveyed === null || policy.adaptive === null) return { price: noExtraCalls, floor: 0, interest: null };
+  const { demand, promised, floor, interest } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
-  return { price: clearingPrice(demand, extraCalls(limits, promised, learned.rate / 1000)), floor };
+  return { price: clearingPrice(demand, extraCalls(limits, promised, learned.rate / 1000)), floor, interest };
+}
+
+interface Market {
+  readonly price: number;
+  readonly floor: number;
+  readonly interest: SurveyedInterest | null;
 }
 
 function lastPrice(ports: PricingPorts): number | null {
@@ -93,12 +113,11 @@ function lastPrice(ports: PricingPorts): number | null {
 }
 
 /** Returns a record as the demand counts it. */
-function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord, floor: number): Priced {
-  const own = policy.of(record.category);
-  return {
-    volatility: believed(record),
-    weight: weightOf(own.weight, soldBy(clock.now(), record.sold, record.sold_at)),
-    cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, null)),
-    floor,
-  };
+function pricedOf(
+  { policy }: Pick<Ports, 'policy'>,
+  record: AdaptiveRecord,
+  { weight, floor }: Pick<Priced, 'weight' | 'floor'>,
+): Priced {
+  const cap = dayMs / readsPerPeriod(dayMs, cadenceOf(policy.of(record.category), record, null));
+  return { volatility: believed(record), weight, cap, floor };
 }

@@ -1,4 +1,4 @@
-import { duration, printable, short } from '../../format.ts';
+import { duration, number, printable, short } from '../../format.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
 
 /*
@@ -14,7 +14,8 @@ export function explainedFacts(found: Explanation, now: number): readonly (reado
   return [
     ['Shown', shownAs(found, now)],
     ...contradiction(found, now),
-    ['Category', `${found.category ?? 'none'}; a stale copy does ${found.weight.toFixed(1)} times the usual harm`],
+    ['Category', found.category ?? 'none'],
+    ['Weight', weighed(found)],
     ['Venue', `${found.timezone ?? 'time zone unknown, so a day of margin at both ends'}, today is ${found.today}`],
     ['Images', imagesShown(found.images, now)],
     [
@@ -29,7 +30,17 @@ export function explainedFacts(found: Explanation, now: number): readonly (reado
   ];
 }
 
-export const recordHeadings = ['part', 'last read', 'because', 'next', 'because', 'lane', 'changes a day', 'failures'];
+export const recordHeadings = [
+  'part',
+  'last read',
+  'because',
+  'next',
+  'because',
+  'lane',
+  'changes a day',
+  'weight',
+  'failures',
+];
 
 /** Returns the cells under those headings. */
 export function recordCells(record: ExplainedRecord, now: number): string[] {
@@ -42,6 +53,7 @@ export function recordCells(record: ExplainedRecord, now: number): string[] {
     record.due_reason,
     record.lane,
     record.changes_per_day === null ? '-' : record.changes_per_day.toFixed(2),
+    record.weight.toFixed(1),
     failures === 0 ? '-' : String(failures),
   ];
 }
@@ -72,6 +84,13 @@ export function unansweredDates({ records }: Explanation, now: number): string[]
       (each) =>
         `${each.from} to ${each.to} (${each.edition}): not all of these dates are answered, for ${duration(now - (each.unanswered_at ?? now))}`,
     );
+}
+
+/** Returns how much harm a stale copy does, and what that follows from. */
+function weighed({ weight, weighed: { category, interest, list_place, views, limited } }: Explanation): string {
+  const place = list_place === null ? '' : `, place ${number(list_place)} in the service's order of popularity`;
+  const most = limited ? ', which is the most that counts of one product' : '';
+  return `a stale copy does ${weight.toFixed(1)} times the usual harm: category ${category.toFixed(1)} × interest ${interest.toFixed(1)} (${number(Math.round(views))} views lately${place})${most}`;
 }
 
 function shownAs(

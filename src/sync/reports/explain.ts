@@ -1,4 +1,3 @@
-import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
@@ -11,6 +10,7 @@ import type { Tables } from '../../mirror/sql/tables.ts';
 import { believed } from '../records/beliefs.ts';
 import type { Ports } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
+import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
 
 /**
  * Everything that decides when a product is read, and what is shown of it. Instants in epoch milliseconds; null: never.
@@ -31,8 +31,9 @@ export interface Explanation {
   readonly today: string;
   /** The first matching category; null: none. */
   readonly category: string | null;
-  /** How much harm a stale copy does, where 1 is usual: its category's weight times its sales. */
+  /** How much harm a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
   readonly weight: number;
+  readonly weighed: Omit<ProductWeight, 'weight' | 'windows'>;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
   /** Whether a working, trusted subscription announces its changes, which are then read less often. */
@@ -79,6 +80,8 @@ export interface ExplainedRecord {
    * exception.
    */
   readonly calls_per_day: number;
+  /** The product's weight, of a window of dates more where shoppers look at it more than at others. */
+  readonly weight: number;
   readonly failures: number;
   /** When the last answer was refused or came to nothing, and why; null: the last one was good. */
   readonly failed_at: number | null;
@@ -98,7 +101,7 @@ export function explainProduct(
     clock,
     policy,
   }: Pick<Ports, 'clock' | 'policy'> & {
-    readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures' | 'trust'>;
+    readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures' | 'trust' | 'interest' | 'budget'>;
   },
   product_id: number,
 ): Explanation | null {
@@ -108,11 +111,14 @@ export function explainProduct(
   const now = clock.now();
   const own = policy.of(known.category);
   const { earliest: today } = venueToday(known.timezone, now);
+  const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
+  const { weight, windows, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
   const records = mirror.records.ofProduct(product_id).map((record) => {
     const window =
       record.resource === 'availability' ? own.extent.windows.find(({ part }) => part === record.part) : undefined;
     return {
       ...explainRecord(record, cadenceOf(own, record, known)),
+      weight: weightOfRecord({ weight, windows }, record),
       from: window === undefined ? null : addDays(today, window.first_day),
       to: window === undefined ? null : addDays(today, window.last_day),
     };
@@ -125,7 +131,8 @@ export function explainProduct(
     timezone: known.timezone,
     today,
     category: known.category,
-    weight: weightOf(own.weight, soldBy(now, known.sold, known.sold_at)),
+    weight,
+    weighed,
     images: {
       shown: images_verified_at !== null && mayShow(images_verified_at, now) ? images : 0,
       verified_at: images_verified_at,
@@ -152,7 +159,7 @@ function explainClosure(closure: Tables['_closure']): ExplainedClosure {
 /** Reasons for recurring reads; a retry, a notification or a request is a single call. */
 const recurring: ReadonlySet<DueReason> = new Set(['cadence-elapsed', 'likely-changed', 'reopening-look']);
 
-function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to'> {
+function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to' | 'weight'> {
   const { resource, edition, fetched_at, fetched_reason, changed_at, due_at, due_reason, lane, failures, failure } =
     record;
   const planned = fetched_at !== null && recurring.has(due_reason);

@@ -10,6 +10,7 @@ import {
   shareOut,
 } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
+import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import { type CatalogueFacts, catalogueOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
@@ -38,6 +39,11 @@ export interface Plan {
    * taught so far. Empty before the first survey, six hours after the fill at the latest.
    */
   readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly untrue: number }[];
+  /**
+   * What the weights of products follow from: the views that storefronts told lately, of how many products, and the share
+   * of the weight of the ten most looked at. Null before the first survey.
+   */
+  readonly interest: Pick<SurveyedInterest, 'views' | 'viewed' | 'greatest'> | null;
   /** The additional calls a day that the promises would need after a change. */
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }
@@ -65,6 +71,7 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
       .filter(({ wanted, got }) => wanted > got * 1.0001)
       .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
     buys: buysOf(facts, needed, calls_per_day - needed),
+    interest: interestOf(facts),
     what_if: whatIf(facts, { ...catalogue, extra: null }).map(([change, other]) => ({
       change,
       calls_per_day: callsPerDay(planOf(other)) - needed,
@@ -87,6 +94,13 @@ function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan
     const untrue = staleWith(surveyed.demand, (times * extra) / dayMs);
     return untrue === null ? [] : [{ what, calls_per_day: needed + times * extra, untrue }];
   });
+}
+
+function interestOf({ mirror }: CatalogueFacts): Plan['interest'] {
+  const surveyed = mirror.budget.demand();
+  if (surveyed === null) return null;
+  const { views, viewed, greatest } = surveyed.interest;
+  return { views, viewed, greatest };
 }
 
 function whatIf({ policy }: CatalogueFacts, catalogue: Catalogue): [string, Catalogue][] {

@@ -1,7 +1,7 @@
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { bookableStretches, notBegun } from '../../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
-import { venueInstants } from '../../../domain/time/venue-clock.ts';
+import { venueInstant } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -52,7 +52,6 @@ export function bookableTable(db: Writes): BookableTable {
     query.selectFrom('_product').select('timezone').where('product_id', '=', product_id),
   );
   const typesOf = variantTypes(db);
-  const instant = venueInstants();
 
   return {
     put: (key, form, { timezone, types, known }) => {
@@ -60,8 +59,8 @@ export function bookableTable(db: Writes): BookableTable {
       if (form === null) return;
       const { product_id, currency, date } = key;
       for (const { from, until, ...left } of bookableStretches(form, types)) {
-        const from_at = from === notBegun ? 0 : instant(timezone, date, from);
-        const until_at = instant(timezone, date, until);
+        const from_at = from === notBegun ? 0 : venueInstant(timezone, date, from);
+        const until_at = venueInstant(timezone, date, until);
         put.run({ product_id, currency, date, from_at, until_at, ...left });
       }
     },

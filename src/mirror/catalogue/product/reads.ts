@@ -19,7 +19,7 @@ export interface KnownProduct {
   /** Since when some of its dates are answered as not on sale; null: none is. */
   readonly dates_off_at: number | null;
   readonly category: string | null;
-  /** Tickets sold, as counted at `sold_at` (see `soldBy`). */
+  /** Tickets sold, as counted at `sold_at` (see `faded`). */
   readonly sold: number;
   readonly sold_at: number | null;
 }

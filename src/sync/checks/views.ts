@@ -1,0 +1,98 @@
+import { setImmediate } from 'node:timers/promises';
+import { faded } from '../../domain/catalogue/category.ts';
+import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { Ports } from '../records/context.ts';
+import { noDate } from '../records/weights.ts';
+import type { Callers } from './callers.ts';
+
+/** What a storefront tells of what shoppers look at, and of no shopper. */
+export interface SeenReport {
+  readonly seen: readonly SeenProduct[];
+  /** A name of the storefront's choice for whoever looks; null: none. */
+  readonly caller: string | null;
+}
+
+export interface SeenProduct {
+  readonly product_id: number;
+  /** The date looked at; null: none in particular. */
+  readonly date: string | null;
+  readonly count: number;
+}
+
+/** How many views were counted; those of products that are not mirrored, and of callers beyond their limit, were not. */
+export interface SeenCounted {
+  readonly counted: number;
+  readonly ignored: number;
+}
+
+interface Window {
+  readonly product_id: number;
+  readonly part: number;
+}
+
+/** Counts views in memory and writes them once a minute: pages are looked at far more often than a disk should write. */
+export interface ViewCounter {
+  add(window: Window, views: number): void;
+  /** Writes what was counted since the last flush; what cannot be written now waits for the next one. */
+  flush(): Promise<void>;
+}
+
+/** Windows written in one transaction: a few milliseconds. */
+const slice = 300;
+
+export function viewCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): ViewCounter {
+  // No larger than the mirror: only products that it has are counted, by the windows of their dates.
+  const waiting = new Map<string, Window & { readonly views: number }>();
+  return {
+    add: ({ product_id, part }, views) => {
+      const key = `${product_id} ${part}`;
+      waiting.set(key, { product_id, part, views: views + (waiting.get(key)?.views ?? 0) });
+    },
+    flush: async () => {
+      const entries = [...waiting];
+      for (let from = 0; from < entries.length; from += slice) {
+        if (from > 0) await setImmediate();
+        const some = entries.slice(from, from + slice).flatMap(([key]) => waiting.get(key) ?? []);
+        mirror.transaction(() => {
+          for (const { views, ...window } of some) countViews(mirror, window, views, clock.now());
+        });
+        for (const { product_id, part } of some) waiting.delete(`${product_id} ${part}`);
+      }
+    },
+  };
+}
+
+/** Called in a transaction: adds views of a window to those that are left of earlier ones. */
+export function countViews(mirror: Pick<Mirror, 'interest'>, { product_id, part }: Window, more: number, now: number) {
+  const known = mirror.interest.of(product_id).windows.find((window) => window.part === part);
+  const views = more + (known === undefined ? 0 : faded(now, known.views, known.counted_at));
+  mirror.interest.count({ product_id, part, views, counted_at: now });
+}
+
+/** Counts what shoppers saw. A date that is past, or beyond those mirrored, counts for its product alone. */
+export function countSeen(
+  ports: Pick<Ports, 'mirror' | 'clock' | 'policy'> & { readonly views: ViewCounter; readonly viewers: Callers },
+  { seen, caller }: SeenReport,
+): SeenCounted {
+  const all = seen.reduce((sum, { count }) => sum + count, 0);
+  if (caller !== null && ports.viewers.take(caller) === 'spent') return { counted: 0, ignored: all };
+  let counted = 0;
+  for (const { product_id, date, count } of seen) {
+    if (!ports.mirror.products.isVisible(product_id)) continue;
+    counted += count;
+    ports.views.add({ product_id, part: date === null ? noDate : partOf(ports, product_id, date) }, count);
+  }
+  return { counted, ignored: all - counted };
+}
+
+function partOf(
+  { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
+  product_id: number,
+  date: string,
+) {
+  const product = mirror.products.find(product_id);
+  const { windows } = policy.of(product?.category ?? null).extent;
+  const where = windowOfDate(windows, { timezone: product?.timezone ?? null, date, now: clock.now() });
+  return where.kind === 'within' ? where.part : noDate;
+}

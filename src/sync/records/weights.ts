@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+import { faded } from '../../domain/catalogue/category.ts';
+import {
+  addInterest,
+  type Interest,
+  interestIn,
+  mostInterest,
+  noInterest,
+  shareOfGreatest,
+  windowInterest,
+} from '../../domain/schedule/interest.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
+import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
+import type { Ports } from './context.ts';
+
+/** How much harm stale copies of a product do, and why, where 1 is usual. */
+export interface ProductWeight extends Interest {
+  /** The weight of its category, by configuration. */
+  readonly category: number;
+  /** Shoppers' interest in it beside the average product. */
+  readonly interest: number;
+  /** Whether more of it was told than counts of one product. */
+  readonly limited: boolean;
+  /** The weight of each window of its dates; of its other records the mean of these. */
+  readonly windows: readonly number[];
+  readonly weight: number;
+}
+
+type WeightPorts = Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'interest'> };
+
+/** The number of products between two turns of the event loop. */
+const slice = 200;
+
+/** Weighs a product beside the others; `among`: as the interest in them was surveyed last. */
+export function weighProduct(
+  { mirror, clock, policy }: WeightPorts,
+  { product_id, category }: { readonly product_id: number; readonly category: string | null },
+  among: Pick<SurveyedInterest, 'products' | 'most'>,
+): ProductWeight {
+  const { list_place, windows } = mirror.interest.of(product_id);
+  const own = policy.of(category);
+  const now = clock.now();
+  const viewsIn = (part: number) =>
+    windows
+      .filter((each) => each.part === part)
+      .reduce((sum, { views, counted_at }) => sum + faded(now, views, counted_at), 0);
+  const dated = own.extent.windows.map(({ part }) => viewsIn(part));
+  const views = dated.reduce((sum, each) => sum + each, viewsIn(noDate));
+  const told = interestIn({ list_place, views }, among.products);
+  const interest = Math.min(told, among.most);
+  const weight = own.weight * interest;
+  return {
+    list_place,
+    views,
+    category: own.weight,
+    interest,
+    limited: told > among.most,
+    windows: dated.map((_, part) => weight * windowInterest(dated, part)),
+    weight,
+  };
+}
+
+/** Returns the weight of one of a product's records. */
+export function weightOfRecord(
+  { weight, windows }: Pick<ProductWeight, 'weight' | 'windows'>,
+  { resource, part }: Pick<RecordKey, 'resource' | 'part'>,
+): number {
+  return resource === 'availability' ? (windows[part] ?? weight) : weight;
+}
+
+/** Views that are older than this are a thousandth of what they were. */
+export const interestMemoryMs = 300 * 86_400_000;
+
+/** The part of views that were told without a date. */
+export const noDate = -1;
+
+/** Adds up the interest in all visible products. */
+export async function surveyInterest(
+  ports: WeightPorts & { readonly mirror: Pick<MirrorFacts, 'products'> },
+  signal: AbortSignal,
+): Promise<SurveyedInterest> {
+  const { products } = ports.mirror;
+  const among = { products: products.count(), most: Number.MAX_VALUE };
+  let [all, views, viewed] = [noInterest, 0, 0];
+  for (let after = -1; !signal.aborted; ) {
+    const ids = products.idsAfter(after, slice);
+    for (const product_id of ids) {
+      const product = weighProduct(ports, { product_id, category: null }, among);
+      all = addInterest(all, product.interest);
+      views += product.views;
+      if (product.views >= 1) viewed += 1;
+    }
+    after = ids.at(-1) ?? after;
+    if (ids.length < slice) break;
+    await setImmediate();
+  }
+  const most = mostInterest(all);
+  return { products: among.products, most, views, viewed, greatest: shareOfGreatest(all, most) };
+}

@@ -1,0 +1,101 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../../src/clock.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
+import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type Line, median } from './line.ts';
+
+/*
+ * What a read costs in the daemon (limiter, client, decoder, mirror, schedule: everything between a record that is due
+ * and its commit), beside a program that only fetches, hashes and parses the same calls. They and the service are three
+ * processes, and theirs is processor time. `npm run bench -- refreshes [--products 200] [--rounds 7]`
+ */
+
+const connections = 4;
+const targets = { 'first load': 0.45, '1 % of the dates changed': 1.1, unchanged: 2 } as const;
+type Kind = keyof typeof targets;
+
+/** Processor milliseconds of a call. */
+interface Round {
+  readonly daemon: number;
+  readonly bare: number;
+}
+
+interface Others {
+  readonly service: ChildProcess;
+  readonly bare: ChildProcess;
+}
+
+export async function refreshLines(args: readonly string[]): Promise<Line[]> {
+  const options = { products: { type: 'string', default: '200' }, rounds: { type: 'string', default: '7' } } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const service = fork(join(import.meta.dirname, 'replayed-service.ts'), [values.products]);
+  const [url] = (await once(service, 'message')) as [string];
+  const bare = fork(join(import.meta.dirname, 'bare-client.ts'), [url, String(connections)]);
+  const rounds: Readonly<Record<Kind, Round[]>> = { 'first load': [], '1 % of the dates changed': [], unchanged: [] };
+  try {
+    // The first round makes the service's answers, and the compiler's code.
+    for (let round = 0; round <= Number(values.rounds); round += 1) {
+      using directory = temporaryDirectory();
+      await using daemon = await startJobs(testConfig(directory.path, url), testLog('warn').log, {
+        clock: systemClock,
+      });
+      const measure = async (kind: Kind) => {
+        const found = await beside(daemon, { service, bare });
+        if (round > 0) rounds[kind].push(found);
+      };
+      await measure('first load');
+      requestDates(daemon);
+      await measure('unchanged');
+      await asked(service, 'change');
+      requestDates(daemon);
+      await measure('1 % of the dates changed');
+    }
+    return Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
+  } finally {
+    bare.disconnect();
+    service.disconnect();
+  }
+}
+
+function requestDates({ wiring }: DaemonJobs): void {
+  requestResync(wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+}
+
+/** The daemon reads what is due; then the bare program asks for the same. */
+async function beside({ wiring }: DaemonJobs, { service, bare }: Others): Promise<Round> {
+  await asked(service, 'calls');
+  const before = process.cpuUsage();
+  const signal = new AbortController().signal;
+  const { failed } = await pass(wiring.ports, connections, { job_id: null, signal });
+  const { user, system } = process.cpuUsage(before);
+  const calls = (await asked(service, 'calls')) as string[];
+  if (failed > 0 || calls.length === 0) throw new Error(`${failed} reads of ${calls.length} failed`);
+  const alone = (await asked(bare, calls)) as number;
+  return { daemon: (user + system) / 1000 / calls.length, bare: alone / calls.length };
+}
+
+async function asked(child: ChildProcess, question: 'calls' | 'change' | readonly string[]): Promise<unknown> {
+  child.send(question);
+  const [answer] = (await once(child, 'message')) as [unknown];
+  return answer;
+}
+
+function lineOf(kind: Kind, rounds: readonly Round[]): Line {
+  const ratio = median(rounds.map(({ daemon, bare }) => bare / daemon));
+  const [daemon = 0, bare = 0] = (['daemon', 'bare'] as const).map((side) =>
+    median(rounds.map((round) => round[side])),
+  );
+  return {
+    what: `a read, ${kind}: speed beside fetching, hashing and parsing alone (processor time)`,
+    value: `${daemon.toFixed(2)} ms, alone ${bare.toFixed(2)} ms = ${ratio.toFixed(2)} ×`,
+    target: `≥ ${targets[kind]} ×`,
+    met: ratio >= targets[kind],
+  };
+}

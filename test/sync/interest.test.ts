@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { countCallers } from '../../src/sync/checks/callers.ts';
+import { countSeen, type SeenProduct, viewCounter } from '../../src/sync/checks/views.ts';
+import { surveyDemand } from '../../src/sync/records/pricing.ts';
+import { explainProduct } from '../../src/sync/reports/explain.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
+
+const day = 86_400_000;
+
+/** Twelve products that have been read once, and what storefronts tell of them. */
+async function world(stack: AsyncDisposableStack) {
+  const harness = stack.use(
+    await virtualHarness(
+      { products: 12, lean: true },
+      { budget: { requests_per_second: 10, concurrency: 4, share: 0.25 } },
+    ),
+  );
+  const { wiring, clock } = harness;
+  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
+  const { ports, mirror } = wiring;
+  const views = viewCounter(ports);
+  const viewers = countCallers(clock);
+  const seen = (products: readonly Partial<SeenProduct>[], caller: string | null = null) => {
+    const whole = products.map((each) => ({ product_id: 0, date: null, count: 1, ...each }));
+    return countSeen({ ...ports, views, viewers }, { seen: whole, caller });
+  };
+  const dateIn = (days: number) => new Date(clock.now() + days * day).toISOString().slice(0, 10);
+  const survey = async () => {
+    const last = mirror.budget.demand();
+    if (last !== null) mirror.transaction(() => mirror.budget.saveDemand(last, 0));
+    await surveyDemand(ports, new AbortController().signal);
+  };
+  const ids = mirror.products.ids();
+  const weigh = (product_id: number | undefined) => {
+    const found = explainProduct(ports, product_id ?? 0);
+    if (found === null) throw new Error('no such product');
+    const windows = found.records.filter(({ resource }) => resource === 'availability');
+    return { ...found.weighed, weight: found.weight, windows: windows.map(({ weight }) => weight) };
+  };
+  return { harness, ports, mirror, clock, ids, views, seen, survey, weigh, dateIn };
+}
+
+describe('what shoppers look at', () => {
+  const stack = new AsyncDisposableStack();
+  let all: Awaited<ReturnType<typeof world>>;
+  beforeAll(async () => {
+    all = await world(stack);
+  });
+  afterAll(() => stack.disposeAsync());
+
+  it('weighs a product and the window of the dates, fades by half in thirty days, and is told apart from its place', async () => {
+    const { ids, views, seen, survey, weigh, dateIn, clock, mirror } = all;
+    await survey();
+    const [looked, other] = [weigh(ids[0]), weigh(ids[1])];
+    expect([looked.views, other.views]).toEqual([0, 0]);
+
+    expect(
+      seen([
+        { product_id: ids[0] ?? 0, date: dateIn(40), count: 25 },
+        { product_id: ids[0] ?? 0, count: 5 },
+      ]),
+    ).toEqual({
+      counted: 30,
+      ignored: 0,
+    });
+    expect(weigh(ids[0]).views).toBe(0);
+    await views.flush();
+    await survey();
+    const after = weigh(ids[0]);
+    expect(after).toMatchObject({ views: 30, list_place: looked.list_place, limited: false });
+    expect(after.interest - looked.interest).toBeCloseTo(3, 9);
+    expect(after.windows[1]).toBeGreaterThan(2 * (after.windows[0] ?? 0));
+    expect(after.windows.reduce((sum, each) => sum + each, 0) / after.windows.length).toBeCloseTo(after.weight, 9);
+    expect(weigh(ids[1])).toEqual(other);
+
+    clock.advance(30 * day);
+    expect(weigh(ids[0]).views).toBeCloseTo(15, 6);
+    // What is left of them, and more.
+    seen([{ product_id: ids[0] ?? 0, count: 5 }]);
+    await views.flush();
+    expect(weigh(ids[0]).views).toBeCloseTo(20, 6);
+    expect(mirror.transaction(() => mirror.interest.prune(clock.now()))).toBe(1);
+  });
+
+  it('of products that are not mirrored, and of a caller beyond its limit, is ignored and said so', async () => {
+    const { ids, seen, views, weigh, dateIn, clock } = all;
+    expect(
+      seen([
+        { product_id: 999_999_999, count: 4 },
+        { product_id: ids[2] ?? 0, count: 2 },
+      ]),
+    ).toEqual({ counted: 2, ignored: 4 });
+    // Neither the past nor beyond the horizon has a window: the product was looked at all the same.
+    expect(
+      seen([
+        { product_id: ids[2] ?? 0, date: dateIn(-9) },
+        { product_id: ids[2] ?? 0, date: dateIn(2000) },
+      ]).counted,
+    ).toBe(2);
+    const told = Array.from({ length: 31 }, () => seen([{ product_id: ids[3] ?? 0 }], 'a script').counted);
+    expect([told.slice(0, 30).every((each) => each === 1), told[30]]).toEqual([true, 0]);
+    expect(seen([{ product_id: ids[3] ?? 0 }], 'somebody else').counted).toBe(1);
+    clock.advance(60_000);
+    expect(seen([{ product_id: ids[3] ?? 0 }], 'a script').counted).toBe(1);
+    await views.flush();
+    expect([weigh(ids[2]).views, weigh(ids[3]).views]).toEqual([expect.closeTo(4, 3), expect.closeTo(32, 3)]);
+    expect(new Set(weigh(ids[2]).windows).size).toBe(1);
+  });
+
+  it('made up by a script, a million times, takes five twelfths of the weight of twelve products and no more', async () => {
+    const { ids, seen, views, survey, weigh } = all;
+    for (let time = 0; time < 100; time += 1) seen([{ product_id: ids[4] ?? 0, count: 10_000 }]);
+    await views.flush();
+    await survey();
+    const weights = ids.map((id) => weigh(id));
+    const whole = weights.reduce((sum, { weight }) => sum + weight, 0);
+    expect(weights[4]).toMatchObject({ views: expect.closeTo(1_000_000, 0), limited: true });
+    expect((weights[4]?.weight ?? 0) / whole).toBeCloseTo(5 / 12, 6);
+    expect(weights.filter(({ limited }) => limited)).toHaveLength(1);
+  });
+
+  it('counted before the mirror could be written is not lost, nor counted twice', async () => {
+    const { ids, mirror, ports, weigh } = all;
+    let full = true;
+    const transaction: typeof mirror.transaction = (work) => {
+      if (full) throw new Error('the disk is full');
+      return mirror.transaction(work);
+    };
+    const views = viewCounter({ clock: ports.clock, mirror: { ...mirror, transaction } });
+    views.add({ product_id: ids[5] ?? 0, part: 0 }, 3);
+    await expect(views.flush()).rejects.toThrow('full');
+    views.add({ product_id: ids[5] ?? 0, part: 0 }, 4);
+    full = false;
+    await views.flush();
+    await views.flush();
+    expect(weigh(ids[5]).views).toBeCloseTo(7, 6);
+  });
+});
