@@ -61,11 +61,11 @@ export const ofCatalogue = {
     about: 'Failing',
     severity: 'warning',
     means:
-      'the reads of some records have failed for two days or more. They keep their last good data and are tried once a day',
+      'the reads of some records have failed again and again, most of them for two days or more. They keep their last good data and are tried once a day. A list that does not end is one of them: what is gone from it is not noticed',
     todo: '`catalogued status` says why they fail, `catalogued explain PRODUCT` of one; tell the service what it answers',
     depends_on: [...keepsOld, 'no-progress', 'fill-endless'],
     found: ({ records: { failing_long } }) =>
-      failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records have failed for days` },
+      failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records fail again and again` },
   },
   'images-vanished': {
     about: 'Images',
@@ -151,13 +151,16 @@ export const ofCatalogue = {
   },
 } satisfies ConditionKinds;
 
-function promiseBroken({ filled_at, freshness, contradicted }: ConditionFacts) {
+function promiseBroken({ filled_at, freshness, contradicted, records: { unanswered } }: ConditionFacts) {
   // Before everything was read once, the fill tells how far it is.
   const broken = filled_at === null ? [] : freshness.filter(({ kept }) => kept === 0);
   if (broken.length === 0) return null;
   const said = broken.map(({ resource, tier, records, stale, expired, promise_ms }) => {
-    const doubted =
-      contradicted !== null && resource === 'availability' ? ', or contradicted by the product itself' : '';
+    const doubts = [
+      ...(contradicted === null ? [] : [', or contradicted by the product itself']),
+      ...(unanswered === 0 ? [] : [', or left out of the service’s answers']),
+    ];
+    const doubted = resource === 'availability' ? doubts.join('') : '';
     const late = `${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${doubted}`;
     const hidden = `${number(expired)} are past their limit and hidden`;
     return `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}: ${[...(stale === 0 ? [] : [late]), ...(expired === 0 ? [] : [hidden])].join(', ')}`;
