@@ -8,6 +8,7 @@ import type { Job } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
 import { backupsIn } from '../src/files/backups.ts';
 import { requestResync } from '../src/sync/records/resync.ts';
+import { auditsOf } from '../src/sync/truth/audits.ts';
 import { firstColumn } from './documents.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
 import { needs } from './fakes/needs.ts';
@@ -123,6 +124,22 @@ const effects: readonly Effect[] = [
       mirror.transaction(() => mirror.categories.countSale(anyProduct(world), 5, noon));
     },
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _product WHERE category = 'top'") > 0,
+  },
+  {
+    job: 'audit',
+    claim: 'a record drawn by chance is read in the second of its instant',
+    at: '12:00:01',
+    cause: async ({ drive, parts }) => {
+      const { ports } = parts.wiring;
+      const { chance } = ports;
+      // One point, a fifth of a second from now.
+      const rolls = [1e-9, 1e-5];
+      Object.assign(ports, { chance: () => rolls.shift() ?? 1 - 1e-9 });
+      Object.assign(parts, { audits: auditsOf(ports) });
+      await drive(parts.audits.run(never));
+      Object.assign(ports, { chance });
+    },
+    seen: ({ ask }) => ask('mirror', 'SELECT sum(audited) FROM _audit') > 0,
   },
   {
     job: 'pass',

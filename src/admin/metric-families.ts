@@ -4,6 +4,7 @@ import { conditionFamilies } from './condition-families.ts';
 import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
 import { processFamilies } from './process-families.ts';
+import { truthFamilies } from './truth-families.ts';
 
 /**
  * The families of `/metrics`, all computed from the status. Instants are seconds, so that an age is `time() - x`.
@@ -195,21 +196,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     ),
   ),
 
-  gauge(
-    'catalogued_availability_checks',
-    'Checks that showed whether the mirror was right, by tier.',
-    byTier('checks'),
-  ),
-  gauge('catalogued_availability_checks_wrong', 'Those in which the mirror was wrong.', byTier('wrong')),
-  gauge(
-    'catalogued_availability_orders',
-    'Orders that showed whether the mirror was right, by tier.',
-    byTier('orders'),
-  ),
-  gauge('catalogued_availability_orders_wrong', 'Those in which the mirror was wrong.', byTier('orders_wrong')),
-  gauge('catalogued_availability_checks_unanswered', 'Checks that the service did not answer.', ({ status }) =>
-    one(status.error_rate.unanswered),
-  ),
+  ...truthFamilies,
 
   gauge(
     'catalogued_snapshot_published_timestamp_seconds',
@@ -277,11 +264,6 @@ export const metricFamilies: readonly MeasuredFamily[] = [
 
   ...processFamilies,
 ];
-
-/** Returns counts by tier. Rows are deleted after `retention.changes`, so these are gauges, not counters. */
-function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
-  return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
-}
 
 function promise({ resource, tier }: Freshness): Labels {
   return { resource, tier: tier ?? '' };

@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import { parseDuration } from '../config/units.ts';
 import type { Wiring } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
+import { moneyText } from '../domain/values/money.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import { ago, printable } from '../format.ts';
+import { ago, duration, printable } from '../format.ts';
 import { checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
 import type { CheckAnswer, CheckedDate } from '../sync/checks/check-answer.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -35,11 +36,10 @@ export function checkCommand(io: Io): Command {
     .argument('<product>', 'the product id', productId)
     .requiredOption('--date <date>', 'the date at the venue (YYYY-MM-DD)', calendarDate)
     .option('--time <time>', 'the timeslot, HH:MM or whole_day (default: any time of the date)', slotTime)
-    .option(
-      '--variant <id:count...>',
-      'a variant and its number of tickets; may be repeated (default: any one ticket)',
-      variant,
-      [],
+    .addOption(
+      new Option('--variant <id:count...>', 'a variant and its number of tickets; may be repeated')
+        .argParser(variant)
+        .default([], 'any one ticket'),
     )
     .option(
       '--expect-price <minor>',
@@ -47,7 +47,11 @@ export function checkCommand(io: Io): Command {
       minorUnits,
     )
     .option('--currency <code>', 'the currency of the expected price (default: the first of service.currencies)')
-    .option('--deadline <duration>', 'how long to wait for the service', wait, deadline.usual)
+    .addOption(
+      new Option('--deadline <duration>', 'how long to wait for the service')
+        .argParser(wait)
+        .default(deadline.usual, duration(deadline.usual)),
+    )
     .option(
       '--caller <key>',
       'a name of your choice for whoever asks: each caller may make 30 live checks a minute',
@@ -158,7 +162,7 @@ function describe({ state, sellable, time, price, slots, max_tickets_per_order }
 }
 
 function printed(price: CheckedDate['price']): string {
-  return price === null ? 'no price' : `${price.amount} ${price.currency} minor units`;
+  return price === null ? 'no price' : moneyText(price.amount, price.currency);
 }
 
 function reasonText(reason: CheckReason | undefined): string {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
+import { moneyText } from '../domain/values/money.ts';
 import { printable } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { notMirrored } from '../sync/checks/check.ts';
@@ -92,7 +93,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
     from === null ? 'its first read' : instant(from),
     to === null ? 'now' : instant(to),
     state ?? '-',
-    lowest_price === null ? '-' : `${lowest_price} ${currency} minor units`,
+    lowest_price === null ? '-' : moneyText(lowest_price, currency),
     reason ?? '-',
   ]);
   if (rows.length > 0)

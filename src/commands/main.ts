@@ -7,118 +7,146 @@ import { version } from '../version.ts';
 import type { Io } from './terminal/io.ts';
 
 /** The commands. Only the module of the command typed is loaded, so that `status` answers at once. */
-const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {
-  run: {
-    summary: 'run the daemon in the foreground: keep the mirror true',
-    load: async (io) => (await import('./run.ts')).runCommand(io),
-  },
-  reload: {
-    summary: 'have the running daemon read its configuration again, or keep the one it has',
-    load: async (io) => (await import('./reload.ts')).reloadCommand(io),
-  },
+const commands: Readonly<Record<string, { group: string; summary: string; load: (io: Io) => Promise<Command> }>> = {
   demo: {
+    group: 'First steps:',
     summary: 'see it work with a simulated service; needs no account and no network',
     load: async (io) => (await import('./sandbox/demo.ts')).demoCommand(io),
   },
   sandbox: {
+    group: 'First steps:',
     summary: 'run only the simulated service, to develop and test against',
     load: async (io) => (await import('./sandbox/sandbox.ts')).sandboxCommand(io),
   },
-  resync: {
-    summary: 'read the named records again now',
-    load: async (io) => (await import('./resync/resync.ts')).resyncCommand(io),
+  run: {
+    group: 'Run:',
+    summary: 'run the daemon in the foreground: keep the mirror true',
+    load: async (io) => (await import('./run.ts')).runCommand(io),
   },
-  status: {
-    summary: 'show what is mirrored, how old it is, and which promises are kept',
-    load: async (io) => (await import('./status/status.ts')).statusCommand(io),
-  },
-  explain: {
-    summary: 'show when and why a product was read, and when it will be read next',
-    load: async (io) => (await import('./explain.ts')).explainCommand(io),
-  },
-  plan: {
-    summary: 'show what the call budget buys, and what more would cost',
-    load: async (io) => (await import('./plan.ts')).planCommand(io),
-  },
-  probe: {
-    summary: 'compare the live service with our assumptions, in at most 40 calls',
-    load: async (io) => (await import('./probe.ts')).probeCommand(io),
-  },
-  check: {
-    summary: 'check live, before an order, whether what was shown still holds',
-    load: async (io) => (await import('./check.ts')).checkCommand(io),
-  },
-  order: {
-    summary: 'report an order, so that its dates are read again',
-    load: async (io) => (await import('./order.ts')).orderCommand(io),
-  },
-  removals: {
-    summary: 'list, approve or reject products that the service no longer lists',
-    load: async (io) => (await import('./removals.ts')).removalsCommand(io),
-  },
-  notifications: {
-    summary: 'list, show or replay what the service has sent',
-    load: async (io) => (await import('./notifications.ts')).notificationsCommand(io),
-  },
-  subscription: {
-    summary: 'compare, apply, reactivate or rotate subscriptions to change notifications',
-    load: async (io) => (await import('./subscription.ts')).subscriptionCommand(io),
-  },
-  images: {
-    summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',
-    load: async (io) => (await import('./images/images.ts')).imagesCommand(io),
-  },
-  report: {
-    summary: 'report a week of the catalogue: what came, went, moved, and was searched for in vain',
-    load: async (io) => (await import('./report/report.ts')).reportCommand(io),
-  },
-  changes: {
-    summary: 'print the change feed, and follow it',
-    load: async (io) => (await import('./changes.ts')).changesCommand(io),
-  },
-  jobs: {
-    summary: "the daemon's jobs: last run, next run, what failed; run one now",
-    load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
-  },
-  ack: {
-    summary: 'acknowledge a condition until it ends',
-    load: async (io) => (await import('./ack.ts')).ackCommand(io),
-  },
-  doctor: {
-    summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',
-    load: async (io) => (await import('./doctor.ts')).doctorCommand(io),
-  },
-  repair: {
-    summary: 'set aside a broken mirror or inbox so that the daemon can go on; destroys nothing',
-    load: async (io) => (await import('./repair.ts')).repairCommand(io),
-  },
-  backup: {
-    summary: 'make a verified backup of both files, or list those there are',
-    load: async (io) => (await import('./backup.ts')).backupCommand(io),
-  },
-  restore: {
-    summary: "put a backup in the mirror's place; destroys nothing",
-    load: async (io) => (await import('./restore.ts')).restoreCommand(io),
-  },
-  upgrade: {
-    summary: 'show what the next start with this version will do to the files',
-    load: async (io) => (await import('./upgrade.ts')).upgradeCommand(io),
+  reload: {
+    group: 'Run:',
+    summary: 'have the running daemon read its configuration again, or keep the one it has',
+    load: async (io) => (await import('./reload.ts')).reloadCommand(io),
   },
   service: {
+    group: 'Run:',
     summary: 'install the daemon as a service of systemd: user, unit, first configuration',
     load: async (io) => (await import('./service/service.ts')).serviceCommand(io),
   },
   config: {
+    group: 'Run:',
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./config.ts')).configCommand(io),
   },
-  bugreport: {
-    summary: 'write one archive for support, without a secret',
-    load: async (io) => (await import('./bugreport/command.ts')).bugreportCommand(io),
-  },
   completion: {
+    group: 'Run:',
     summary: 'print a script that completes commands in bash or zsh',
     load: async (io) => (await import('./completion.ts')).completionCommand(io, () => everyCommand(io)),
+  },
+  status: {
+    group: 'Look:',
+    summary: 'show what is mirrored, how old it is, and which promises are kept',
+    load: async (io) => (await import('./status/status.ts')).statusCommand(io),
+  },
+  explain: {
+    group: 'Look:',
+    summary: 'show when and why a product was read, and when it will be read next',
+    load: async (io) => (await import('./explain.ts')).explainCommand(io),
+  },
+  plan: {
+    group: 'Look:',
+    summary: 'show what the call budget buys, and what more would cost',
+    load: async (io) => (await import('./plan.ts')).planCommand(io),
+  },
+  report: {
+    group: 'Look:',
+    summary: 'report a week of the catalogue: what came, went, moved, and was searched for in vain',
+    load: async (io) => (await import('./report/report.ts')).reportCommand(io),
+  },
+  changes: {
+    group: 'Look:',
+    summary: 'print the change feed, and follow it',
+    load: async (io) => (await import('./changes.ts')).changesCommand(io),
+  },
+  images: {
+    group: 'Look:',
+    summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',
+    load: async (io) => (await import('./images/images.ts')).imagesCommand(io),
+  },
+  jobs: {
+    group: 'Look:',
+    summary: "the daemon's jobs: last run, next run, what failed; run one now",
+    load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
+  },
+  probe: {
+    group: 'Look:',
+    summary: 'compare the live service with our assumptions, in at most 40 calls',
+    load: async (io) => (await import('./probe.ts')).probeCommand(io),
+  },
+  check: {
+    group: 'Act:',
+    summary: 'check live, before an order, whether what was shown still holds',
+    load: async (io) => (await import('./check.ts')).checkCommand(io),
+  },
+  order: {
+    group: 'Act:',
+    summary: 'report an order, so that its dates are read again',
+    load: async (io) => (await import('./order.ts')).orderCommand(io),
+  },
+  resync: {
+    group: 'Act:',
+    summary: 'read the named records again now',
+    load: async (io) => (await import('./resync/resync.ts')).resyncCommand(io),
+  },
+  removals: {
+    group: 'Act:',
+    summary: 'list, approve or reject products that the service no longer lists',
+    load: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  },
+  notifications: {
+    group: 'Act:',
+    summary: 'list, show or replay what the service has sent',
+    load: async (io) => (await import('./notifications.ts')).notificationsCommand(io),
+  },
+  subscription: {
+    group: 'Act:',
+    summary: 'compare, apply, reactivate or rotate subscriptions to change notifications',
+    load: async (io) => (await import('./subscription.ts')).subscriptionCommand(io),
+  },
+  ack: {
+    group: 'Act:',
+    summary: 'acknowledge a condition until it ends',
+    load: async (io) => (await import('./ack.ts')).ackCommand(io),
+  },
+  doctor: {
+    group: 'Maintain and mend:',
+    summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',
+    load: async (io) => (await import('./doctor.ts')).doctorCommand(io),
+  },
+  repair: {
+    group: 'Maintain and mend:',
+    summary: 'set aside a broken mirror or inbox so that the daemon can go on; destroys nothing',
+    load: async (io) => (await import('./repair.ts')).repairCommand(io),
+  },
+  backup: {
+    group: 'Maintain and mend:',
+    summary: 'make a verified backup of both files, or list those there are',
+    load: async (io) => (await import('./backup.ts')).backupCommand(io),
+  },
+  restore: {
+    group: 'Maintain and mend:',
+    summary: "put a backup in the mirror's place; destroys nothing",
+    load: async (io) => (await import('./restore.ts')).restoreCommand(io),
+  },
+  upgrade: {
+    group: 'Maintain and mend:',
+    summary: 'show what the next start with this version will do to the files',
+    load: async (io) => (await import('./upgrade.ts')).upgradeCommand(io),
+  },
+  bugreport: {
+    group: 'Maintain and mend:',
+    summary: 'write one archive for support, without a secret',
+    load: async (io) => (await import('./bugreport/command.ts')).bugreportCommand(io),
   },
 };
 
@@ -159,8 +187,9 @@ export function commandNamed(args: readonly string[]): string | undefined {
 async function programFor(args: readonly string[], io: Io): Promise<Command> {
   const program = emptyProgram();
   const named = commandNamed(args);
-  for (const [name, { summary, load }] of Object.entries(commands)) {
-    program.addCommand(name === named ? await load(io) : new Command(name).description(summary));
+  for (const [name, { group, summary, load }] of Object.entries(commands)) {
+    const command = name === named ? await load(io) : new Command(name).description(summary);
+    program.addCommand(command.helpGroup(group));
   }
   quiet(program, io);
   return program;

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { isMissing } from '../domain/sale/absence.ts';
@@ -32,7 +32,11 @@ export function removalsCommand(io: Io): Command {
   command
     .command('approve')
     .description('Withdraws the held products: all of them, or those named.')
-    .option('--product <id>', 'withdraw only this product; may be repeated', productIds, [])
+    .addOption(
+      new Option('--product <id>', 'withdraw only this product; may be repeated')
+        .argParser(productIds)
+        .default([], 'all that are held'),
+    )
     .addHelpText('after', '\nExamples:\n  catalogued removals approve\n  catalogued removals approve --product 973698')
     .action(async ({ product }: { product: number[] }, own: Command) => {
       const count = await decide(io, configurationFor(io, own), 'approve', product);

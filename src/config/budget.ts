@@ -37,6 +37,9 @@ export const budget = section({
     .max(100, { error: 'expected a number from 1 to 100' })
     .default(5)
     .describe('… or up to so many times what the cadences need, if that is less.'),
+  audit: share(0.01).describe(
+    'Share of all calls that read a random record at a random time, to measure how much is true; 0: none.',
+  ),
   extra_calls: z
     .number({ error: 'expected a share from 0 to 10' })
     .min(0, { error: 'expected a share from 0 to 10' })

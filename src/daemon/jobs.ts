@@ -82,6 +82,7 @@ function listOf(parts: Parts): Job[] {
           if (watch.mayPrune()) await reassignCategories(ports, signal);
         }),
     },
+    auditJob(parts),
     {
       name: 'pass',
       every: second,
@@ -137,6 +138,21 @@ function listOf(parts: Parts): Job[] {
       run: (signal) => parts.conditions.look(() => parts.status(0), signal),
     },
   ];
+}
+
+/** Before the pass: it measures what is shown until then. */
+function auditJob(parts: Parts): Job {
+  const { wiring, guard, key } = parts;
+  return {
+    name: 'audit',
+    every: second,
+    asks_service: true,
+    workAt: () => parts.audits.nextAt(),
+    run: (signal) =>
+      guard.whenTimeKnown(async () => {
+        if (key.mayTry(wiring.ports.clock.now())) await parts.audits.run(signal);
+      }),
+  };
 }
 
 function searchCountsJob({ wiring: { files }, guard: { guarded }, fruitless }: Parts): Job {

@@ -4,6 +4,7 @@ import { keepSnapshots, type Snapshots } from '../snapshot/snapshot.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type CheckPorts, checkPorts } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
+import { type Audits, auditsOf } from '../sync/truth/audits.ts';
 import { type OutageWatch, outageWatch } from './conditions/outage-watch.ts';
 import { type ConditionWatch, watchConditions } from './conditions/watch.ts';
 import { type Guard, guardFiles } from './guard.ts';
@@ -26,6 +27,7 @@ export interface Parts {
   /** Disposed of by whoever asked for the parts, like the image files. */
   readonly checks: CheckPorts;
   readonly images: ImageFiles;
+  readonly audits: Audits;
   readonly fruitless: FruitlessSearches;
   /** Raises or clears the alarm about a flood of checks. */
   floods(): void;
@@ -55,6 +57,7 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     backups: keepBackups({ ...ports, inbox: wiring.inbox }, config.backup),
     checks: checkPorts(wiring),
     images: keepImageFiles(wiring, imageHost),
+    audits: auditsOf(ports),
     fruitless: fruitlessSearches(wiring.inbox, ports.clock),
     floods: watchChecks(ports, limiter.state),
     conditions: watchConditions(wiring),

@@ -30,6 +30,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
       config.scheduling === 'adaptive'
         ? { limits: { share: budget.share, times: budget.times }, floor: cadence.availability.floor }
         : null,
+    audit: budget.audit,
     removals: config.removals,
     ceiling: budget.requests_per_second,
     notifications: service.profile.notifications,

@@ -1,3 +1,4 @@
+import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import { interestMemoryMs } from '../sync/records/weights.ts';
@@ -24,6 +25,7 @@ export function prune({
     const before = now - config.retention.changes;
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
+    mirror.audits.prune(now - auditMemoryMs);
     mirror.interest.prune(now - interestMemoryMs);
     mirror.images.prune(before);
     mirror.closures.prune(before);

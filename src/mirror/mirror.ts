@@ -7,6 +7,7 @@ import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
 import { type Writes, writesTo } from '../sqlite/statements.ts';
+import { type AuditTable, auditTable } from './audits.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
@@ -68,6 +69,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly interest: InterestTable;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
+  readonly audits: AuditTable;
   readonly offers: OfferTable;
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
@@ -149,6 +151,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     interest: interestTable(writes),
     changes,
     checks: checkTables(writes),
+    audits: auditTable(writes),
     offers: offerTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),

@@ -233,12 +233,14 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
   const idle = { in_flight: 0, dry: null };
   if (job_id !== null)
     return [{ ...idle, queue: [], name: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
-  return laneEntries.map((name) => ({
-    ...idle,
-    queue: [],
-    name,
-    due: (limit) => mirror.records.due(clock.now(), name, limit),
-  }));
+  return laneEntries
+    .filter((name) => name !== 'audit')
+    .map((name) => ({
+      ...idle,
+      queue: [],
+      name,
+      due: (limit) => mirror.records.due(clock.now(), name, limit),
+    }));
 }
 
 /** Tells whether the mirror is filled: the list was walked, and every record was read once or is in quarantine. */

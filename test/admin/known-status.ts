@@ -124,6 +124,18 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     bodies_gone: 0,
     receiver: null,
   },
+  truth: {
+    audited: 15_120,
+    untrue: 181,
+    share: 181 / 15_120,
+    margin: 0.00184,
+    from_at: now - 168 * hour,
+    to_at: now,
+    by_tier: [
+      { tier: 'near', audited: 5_040, untrue: 120, share: 120 / 5_040, margin: 0.0046 },
+      { tier: 'far', audited: 12, untrue: 0, share: null, margin: null },
+    ],
+  },
   error_rate: {
     checks: 15,
     wrong: 1,

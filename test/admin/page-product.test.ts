@@ -9,14 +9,17 @@ function textOf(shown: ProductView): string {
 
 describe('the view of a product says', () => {
   const cases: [string, RegExp][] = [
-    ['what the mirror says of it', /^ Museum of Bread &amp; Roses Shown yes, on sale Category museums; .* 1\.5 times/],
+    [
+      'what the mirror says of it',
+      /^ Museum of Bread &amp; Roses Shown yes, on sale Category museums Weight a stale copy does 1\.5 times/,
+    ],
     [
       'which answer was refused last, and where',
       /variants \(en\) 1 h ago 3 bad-answer: variants\[2\]\.price: expected/,
     ],
     [
       'its next dates, and which of them are stale',
-      /2026-11-22 available 1,250 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
+      /2026-11-22 available 12\.50 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
     ],
     [
       'when and why each part is read',

@@ -36,6 +36,7 @@ const empty: typeof known = {
   backup: { ...known.backup, copies: 0, newest: null, made_at: null, bytes: null, tried_at: null },
   jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
+  truth: { audited: 0, untrue: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
 const nothing: PageMemory = {

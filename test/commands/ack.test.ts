@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -41,4 +42,13 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   expect(daemon.wiring.inbox.conditions.flips(0)).toMatchObject([
     { code: 'images-refused', ended_at: expect.any(Number) },
   ]);
+
+  // A promised age has periods of its own, which nobody can acknowledge away.
+  const db = new Database(daemon.wiring.mirror.path);
+  db.exec("UPDATE _record SET stale_at = 1 WHERE resource = 'variants'");
+  db.close();
+  await daemon.schedule.run('conditions');
+  const broken = daemon.wiring.inbox.conditions.open().map(({ code }) => code);
+  expect(broken).toEqual(expect.arrayContaining(['promise-broken', 'promise:variants']));
+  expect(await run('ack', 'promise:variants', '--because', 'why not')).toMatchObject({ code: 64 });
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { document, section } from '../documents.ts';
-import { alertRules, documentedTable } from './documents.ts';
+import { alertRules, documentedPromises, documentedTable } from './documents.ts';
 
 const root = new URL('../../', import.meta.url);
 
@@ -11,6 +11,13 @@ describe('what is made from the table of conditions', () => {
     const path = 'docs/troubleshooting.md';
     const [stands = ''] = /\| Condition \|[\s\S]*?(?=\n\n)/.exec(section('Conditions')) ?? [];
     const made = document(path).replace(stands, documentedTable);
+    await expect(made).toMatchFileSnapshot(fileURLToPath(new URL(path, root)));
+  });
+
+  it('stands in docs/monitoring.md: which promise each breaks', async () => {
+    const path = 'docs/monitoring.md';
+    const [stands = ''] = /\| Promise \|[\s\S]*?(?=\n\n)/.exec(section('When a promise was broken')) ?? [];
+    const made = document(path).replace(stands, documentedPromises);
     await expect(made).toMatchFileSnapshot(fileURLToPath(new URL(path, root)));
   });
 

@@ -1,4 +1,5 @@
 import type { ConditionKind } from '../../src/domain/conditions/condition.ts';
+import { promiseTable } from '../../src/domain/conditions/promises.ts';
 import { type ConditionCode, conditionCodes, conditionTable, plain } from '../../src/domain/conditions/table.ts';
 import { duration } from '../../src/format.ts';
 
@@ -14,6 +15,14 @@ export function documentedTable(): string {
     return `| \`${code}\` (${about}) | ${severity} | ${means}.${after} | ${lowerFirst(todo)} |`;
   });
   return ['| Condition | Severity | Means | What to do |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** Returns the table of promises of docs/monitoring.md. */
+export function documentedPromises(): string {
+  const rows = promiseTable.map(
+    ({ promise, broken_by }) => `| ${promise} | ${broken_by.map((code) => `\`${code}\``).join(', ')} |`,
+  );
+  return ['| Promise | Broken while this holds |', '|---|---|', ...rows].join('\n');
 }
 
 function lowerFirst(text: string): string {

@@ -415,7 +415,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
+    'subscriptions', 'gaps', 'error_rate', 'truth', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
@@ -429,7 +429,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'plan --declaration': ['endpoints'],
   'report --week': [
     'at', 'week', 'mirror', 'written_by', 'filled_at', 'known_since', 'currency', 'products', 'prices', 'images',
-    'sold_without_subscription', 'checkout', 'fruitless_searches',
+    'sold_without_subscription', 'truth', 'checkout', 'fruitless_searches',
   ],
   check: ['verdict', 'reasons', 'now', 'mirror', 'alternatives'],
   'check: verdict': ['holds', 'changed', 'gone', 'unknown'],

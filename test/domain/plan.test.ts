@@ -38,6 +38,7 @@ const catalogue = {
   ] as const),
   walks: { products: 7 * day, experiences: 7 * day },
   extra: null,
+  audit: 0,
   look: day,
 };
 const shares = { checkout: 0, notification: 0, reopening: 0, near: 0.3, far: 0.1, weekly: 0.1, fill: 0 };

@@ -71,7 +71,7 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
   const config = {
     scheduling: 'fixed',
     // So slow that a few checks are a flood.
-    budget: { requests_per_second: 1, concurrency: 1 },
+    budget: { requests_per_second: 1, concurrency: 1, audit: works.includes('audit') ? 0.01 : 0 },
     maintenance: { at, zone: 'UTC' },
     backup: { directory: backups, at },
     snapshot: works.includes('snapshot') ? { every: '1h', path: snapshot } : {},

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkReasons } from '../../domain/checks/check.ts';
 import { deadline, isCaller, isOrderId, isSlotTime } from '../../domain/checks/check-question.ts';
-import { bit, calendarDate, date, id, instant, maybe, money, notObject, strict, text, whole } from './values.ts';
+import { bit, calendarDate, date, id, instant, maybe, money, never, notObject, strict, text, whole } from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;
 
@@ -159,6 +159,16 @@ export const errorRate = z.object({
   unanswered: z.int(),
   by_tier: z.array(z.object({ ...reports, tier: z.enum(['near', 'middle', 'far']), rate })),
   worst: z.array(z.object({ ...reports, product_id: z.int(), rate })),
+});
+
+const untrue = { audited: z.int(), untrue: z.int(), share: rate, margin: rate };
+
+/** How much of what shoppers see is untrue, by random reads, as in the status. */
+export const truth = z.object({
+  ...untrue,
+  from_at: never,
+  to_at: never,
+  by_tier: z.array(z.object({ ...untrue, tier: z.enum(['near', 'middle', 'far']) })),
 });
 
 /** One date as the views show it. */

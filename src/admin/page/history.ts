@@ -1,42 +1,42 @@
+import { ageCode, ageLabel } from '../../domain/conditions/ages.ts';
 import type { Severity } from '../../domain/conditions/condition.ts';
 import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../../domain/conditions/history.ts';
-import { type ConditionCode, conditionCodes, conditionTable } from '../../domain/conditions/table.ts';
+import { promiseTable } from '../../domain/conditions/promises.ts';
+import { type ConditionCode, conditionCodes, conditionTable, isCondition } from '../../domain/conditions/table.ts';
 import { ago, duration, number, short } from '../../format.ts';
+import type { Freshness } from '../../mirror/status/status.ts';
 import { type Html, html } from './html.ts';
 import { type ConditionMemory, memoryMs } from './memory.ts';
-import { tableOf } from './tables.ts';
+import { type TableColumn, tableOf } from './tables.ts';
 
 const dayMs = 86_400_000;
 
 interface Row {
-  readonly code: string;
   readonly about: string;
+  /** Of the condition; null: several together, or a promise. */
+  readonly code: string | null;
   readonly severity: Severity;
   readonly periods: ConditionMemory['periods'];
 }
 
-/** Draws when each condition was shown: a strip of 24 hours and one of 90 days for each that was. */
-export function historyPart(memory: ConditionMemory | null, now: number): Html {
+/** Draws when each promise was broken and each condition shown: a strip of 24 hours and one of 90 days for each. */
+export function historyPart(memory: ConditionMemory | null, freshness: readonly Freshness[], now: number): Html {
   if (memory === null) return part(html`<p class="none">Not known: the inbox, where it is kept, cannot be read.</p>`);
-  const { watched_since, periods } = memory;
+  const { watched_since } = memory;
   if (watched_since === null) return part(html`<p class="none">None yet: nobody has looked.</p>`);
-  const rows = rowsOf(periods, now);
-  const others = conditionCodes.length - rows.filter(({ code }) => code !== anything).length;
+  const periods = memory.periods.filter(({ ended_at }) => ended_at === null || ended_at > now - memoryMs);
+  const conditions = conditionRows(periods);
+  const others = conditionCodes.length - conditions.filter(({ code }) => code !== null).length;
   const since = now - watched_since < memoryMs ? `, watched since ${day(watched_since)}` : '';
   const strips = (span_ms: number) => (row: Row) => stripOf(row, Math.max(now - span_ms, 0), now, watched_since);
-  return part(html`${tableOf<Row>(
-    `When something was wrong, as the daemon saw it${since}`,
-    [
-      {
-        heading: 'what',
-        cell: ({ about, code }) => html`${about}${code === anything ? null : html` <code>${code}</code>`}`,
-      },
-      { heading: '24 hours', cell: strips(dayMs) },
-      { heading: '90 days', cell: strips(memoryMs) },
-      { heading: 'last', cell: (row) => lastOf(row, now) },
-    ],
-    rows,
-  )}
+  const columns: readonly TableColumn<Row>[] = [
+    { heading: 'what', cell: ({ about, code }) => html`${about}${code === null ? null : html` <code>${code}</code>`}` },
+    { heading: '24 hours', cell: strips(dayMs) },
+    { heading: '90 days', cell: strips(memoryMs) },
+    { heading: 'last', cell: (row) => lastOf(row, now) },
+  ];
+  return part(html`${tableOf<Row>(`When a promise was broken, as the daemon saw it${since}`, columns, promiseRows(periods, freshness))}
+${tableOf<Row>('When something was wrong', columns, conditions)}
 <p class="soft">${others === conditionCodes.length ? 'None' : `None of the other ${number(others)}`} of the <a href="/v1/conditions">conditions</a> was shown in this time.</p>`);
 }
 
@@ -46,27 +46,36 @@ ${inner}</section>
 `;
 }
 
-const anything = 'anything';
+/** The promised ages, then what conditions break. */
+function promiseRows(periods: ConditionMemory['periods'], freshness: readonly Freshness[]): Row[] {
+  const of = (about: string, codes: readonly string[]): Row => {
+    const own = periods.filter(({ code }) => codes.includes(code));
+    return { about, code: null, severity: 'error', periods: own };
+  };
+  return [
+    ...freshness.map((line) => of(`${ageLabel(line)}, ${duration(line.promise_ms)}`, [ageCode(line)])),
+    ...promiseTable.map(({ promise, broken_by }) => of(promise, broken_by)),
+  ];
+}
 
-/** All together, the promises, and whatever was shown, in the order of the table. */
-function rowsOf(periods: ConditionMemory['periods'], now: number): Row[] {
-  const within = periods.filter(({ ended_at }) => ended_at === null || ended_at > now - memoryMs);
+/** All together, and whatever was shown, in the order of the table. */
+function conditionRows(periods: ConditionMemory['periods']): Row[] {
+  const shown = periods.filter(({ code }) => isCondition(code));
   const rows = conditionCodes
     .map((code: ConditionCode): Row => {
       const { about, severity } = conditionTable[code];
-      return { code, about, severity, periods: within.filter((each) => each.code === code) };
+      return { code, about, severity, periods: shown.filter((each) => each.code === code) };
     })
-    .filter(({ code, periods: own }) => code === 'promise-broken' || own.length > 0)
-    .toSorted((a, b) => Number(b.code === 'promise-broken') - Number(a.code === 'promise-broken'));
-  const severity = rows.some((row) => row.severity === 'error' && row.periods.length > 0) ? 'error' : 'warning';
-  return [{ code: anything, about: 'Anything', severity, periods: within }, ...rows];
+    .filter(({ periods: own }) => own.length > 0);
+  const severity = rows.some((row) => row.severity === 'error') ? 'error' : 'warning';
+  return [{ code: null, about: 'Anything', severity, periods: shown }, ...rows];
 }
 
-function lastOf({ code, periods }: Row, now: number): Html | string {
+function lastOf({ about, periods }: Row, now: number): Html | string {
   const last = periods.toSorted((a, b) => (a.ended_at ?? now) - (b.ended_at ?? now)).at(-1);
   if (last === undefined) return html`<span class="none">never</span>`;
   const until = last.ended_at === null ? html`<span class="no">lasts</span>` : html`until ${ago(last.ended_at, now)}`;
-  return code === anything ? until : html`${until}: ${short(last.says)}`;
+  return about === 'Anything' ? until : html`${until}: ${short(last.says)}`;
 }
 
 /** The width of a strip in its own units, and the least width of what is drawn on it. */

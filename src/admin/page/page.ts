@@ -11,17 +11,16 @@ import type { PageMemory } from './memory.ts';
 import {
   backupPart,
   callsPart,
-  errorRatePart,
   figuresPart,
   imagesPart,
   notificationsPart,
-  promisesPart,
   remarksPart,
   snapshotPart,
 } from './parts.ts';
-import { productForm } from './product.ts';
 import { progressPart } from './progress.ts';
+import { nearFirst, promisesPart } from './promises.ts';
 import { changesPart, deliveriesPart } from './recent.ts';
+import { errorRatePart, truthPart } from './truth.ts';
 import { headline, verdictPart } from './verdict.ts';
 
 export interface PageOptions {
@@ -51,7 +50,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
     now,
     head: html`${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
 <link rel="icon" href="${icon(verdict)}">`,
-    main: html`${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}${historyPart(memory.conditions, now)}${lookPart()}<div class="column">${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}`,
+    main: html`${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status, now)}${historyPart(memory.conditions, nearFirst(status.freshness), now)}${lookPart()}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}`,
     footer: html`${
       refresh === null
         ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`
@@ -63,7 +62,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
 /** Leads to what the page does not show by itself. */
 function lookPart(): Html {
   return html`<section class="wide"><h2>Look closer</h2>
-${productForm()} <a href="/resync">Resync …</a></section>
+<p><a href="/product">One product …</a> <a href="/resync">Resync …</a></p></section>
 `;
 }
 

@@ -2,12 +2,12 @@ import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import { jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import { ago, duration, megabytes, number, resourceLabel } from '../../format.ts';
-import type { ErrorRate } from '../../mirror/status/error-rate.ts';
-import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
+import type { MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
-import { tableOf } from './tables.ts';
+import { counted, tableOf } from './tables.ts';
+import { untrueFigure } from './truth.ts';
 
 export function figuresPart(status: DaemonStatus, now: number): Html {
   const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
@@ -15,6 +15,7 @@ export function figuresPart(status: DaemonStatus, now: number): Html {
   return html`<section class="wide" aria-label="Key figures"><dl class="figures">
 ${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing read yet' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
 ${figure('Products on sale', number(products.sellable), `${number(products.visible)} visible, ${number(products.withdrawn)} withdrawn`)}
+${figure('Untrue of what is seen', ...untrueFigure(status.truth))}
 ${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
 ${figure('Calls a second', `${daemon.rate.toFixed(1)} at most`, `of ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}
 ${figure('File', megabytes(file_bytes), `${megabytes(wal_bytes)} of write-ahead log`)}
@@ -82,91 +83,6 @@ export function remarksPart(
 <ul>${remarks.map((remark) => html`<li>${remark}</li>`)}</ul>
 ${failures.length === 0 ? null : failing}</section>
 `;
-}
-
-export function promisesPart(freshness: readonly Freshness[], now: number): Html {
-  return html`<section class="wide"><h2>Promises</h2>
-${
-  freshness.length === 0
-    ? html`<p class="none">None can be judged yet: nothing was read.</p>`
-    : tableOf<Freshness>(
-        'How old records may become, and how many are younger',
-        [
-          {
-            heading: 'what',
-            cell: ({ resource, tier }) => resourceLabel(resource) + (tier === null ? '' : `, ${tier}`),
-          },
-          { heading: 'promise', kind: 'number', cell: ({ promise_ms }) => duration(promise_ms) },
-          { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
-          { heading: 'share', cell: shares },
-          { heading: 'fresh', kind: 'number', cell: ({ fresh }) => number(fresh) },
-          { heading: 'stale', kind: 'number', cell: ({ stale }) => counted(stale, 'some') },
-          { heading: 'expired', kind: 'number', cell: ({ expired }) => counted(expired, 'no') },
-          { heading: 'oldest', kind: 'number', cell: ({ oldest_checked_at }) => oldest(oldest_checked_at, now) },
-          { heading: 'kept', cell: ({ kept }) => verdictOn(kept) },
-        ],
-        freshness.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier)),
-      )
-}</section>
-`;
-}
-
-/** The order of tiers: what shoppers ask for first comes first. */
-const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
-
-/** Draws fresh, stale and expired as parts of one bar, beside their numbers. */
-function shares({ records, fresh, stale, expired }: Freshness): Html {
-  const width = (count: number) => (records === 0 ? 0 : Math.round((count / records) * 10_000) / 100);
-  // Any count above 0 is visible.
-  const [late, gone] = [stale, expired].map((count) => (count === 0 ? 0 : Math.max(1.5, width(count)))) as [
-    number,
-    number,
-  ];
-  return html`<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="fresh" width="${Math.max(0, (fresh === 0 ? 0 : 100) - late - gone)}" height="4"/><rect class="stale" x="${100 - late - gone}" width="${late}" height="4"/><rect class="expired" x="${100 - gone}" width="${gone}" height="4"/></svg>`;
-}
-
-type Reports = Pick<ErrorRate, 'checks' | 'wrong' | 'orders' | 'orders_wrong'>;
-
-export function errorRatePart(rate: ErrorRate): Html {
-  if (rate.rate === null)
-    return html`<section><h2>Availability error rate</h2>
-<p class="none">None yet: no check and no order has shown whether the mirror was right.</p></section>
-`;
-  return html`<section><h2>Availability error rate</h2>
-<p>The mirror was wrong in <strong>${wrongShare(rate)}</strong> of ${number(reports(rate))} checks and orders.${unanswered(rate)}</p>
-${tableOf<ErrorRate['by_tier'][number]>('By tier of the date', [{ heading: 'tier', cell: ({ tier }) => tier }, ...reportColumns], rate.by_tier)}
-${
-  rate.worst.length === 0
-    ? null
-    : tableOf<ErrorRate['worst'][number]>(
-        'Products that were wrong most often',
-        [{ heading: 'product', cell: ({ product_id }) => productLink(product_id) }, ...reportColumns],
-        rate.worst,
-      )
-}</section>
-`;
-}
-
-const reportColumns = [
-  { heading: 'checks and orders', kind: 'number', cell: (row: Reports) => number(reports(row)) },
-  { heading: 'wrong', kind: 'number', cell: (row: Reports) => counted(row.wrong + row.orders_wrong, 'some') },
-  { heading: 'share', kind: 'number', cell: wrongShare },
-] as const;
-
-function reports({ checks, orders }: Reports): number {
-  return checks + orders;
-}
-
-function wrongShare(row: Reports): Html | string {
-  if (reports(row) === 0) return html`<span class="none">none yet</span>`;
-  return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
-}
-
-/** Describes the checks that are in no share, because they show nothing about the mirror. */
-function unanswered({ unknown, unanswered: silent }: ErrorRate): string {
-  return unknown + silent === 0
-    ? ''
-    : ` Not counted: ${number(unknown)} about dates that the mirror does not have, ${number(silent)} that the service did not answer.`;
 }
 
 export function callsPart({ daemon }: DaemonStatus): Html {
@@ -276,19 +192,6 @@ export function backupPart({ backup }: DaemonStatus, now: number): Html {
 <p>${number(copies)} in <code>${directory}</code>. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}. The last trial: ${tried}.</p>
 ${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}${tried_failure === null ? null : html`<p><span class="no">✗ cannot be restored</span>: <code>${tried_failure}</code></p>`}</section>
 `;
-}
-
-function oldest(at: number | null, now: number): Html | string {
-  if (at === null) return html`<span class="none">none</span>`;
-  return at === 0 ? html`<span class="some">never</span>` : ago(at, now);
-}
-
-function verdictOn(kept: 0 | 1): Html {
-  return kept === 1 ? html`<span class="yes">✓ kept</span>` : html`<span class="no">✗ broken</span>`;
-}
-
-function counted(count: number, kind: 'some' | 'no'): Html {
-  return count === 0 ? html`0` : html`<span class="${kind}">${number(count)}</span>`;
 }
 
 function times(count: number): string {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
+import { moneyText } from '../../domain/values/money.ts';
 import { ago, duration, number, short } from '../../format.ts';
 import type { ShownDay, ShownImage } from '../../mirror/catalogue/shown.ts';
 import type { FeedChange } from '../../mirror/changes/change-feed.ts';
@@ -35,23 +36,25 @@ export interface ProductPageOptions {
   now(): number;
 }
 
-/** Adds `GET /product?id=`: shows people one product, and why it is shown so. */
+/** Adds `GET /product?id=`: shows people one product, and why it is shown so; without an id asks for one. */
 export function productRoute(app: FastifyInstance, { product, now }: ProductPageOptions): void {
   app.get<{ Querystring: { id?: unknown } }>('/product', async ({ query: { id } }, reply) => {
+    if (id === undefined) return sendPage(reply, questionPage('Which product?', now()));
     const product_id = typeof id === 'string' && /^[1-9]\d{0,14}$/.test(id.trim()) ? Number(id) : null;
-    if (product_id === null) return sendPage(reply, sorry('A product id is a whole number above 0', now()), 400);
+    if (product_id === null) return sendPage(reply, questionPage('A product id is a whole number above 0', now()), 400);
     const view = product(product_id);
-    if (view === null) return sendPage(reply, sorry(`Product ${product_id} is not in the mirror`, now()), 404);
+    if (view === null) return sendPage(reply, questionPage(`Product ${product_id} is not in the mirror`, now()), 404);
     return sendPage(reply, renderProduct(view, now()));
   });
 }
 
-/** A form that leads to a product. */
-export function productForm(): Html {
+/** A form that leads to a product: not for a page that refreshes itself, which clears what is being typed. */
+function productForm(): Html {
   return html`<form action="/product" method="get"><label>Product <input name="id" inputmode="numeric" required pattern="[0-9]+" size="12"></label> <button>Show</button></form>`;
 }
 
-function sorry(says: string, now: number): string {
+/** Says something, and asks for a product. */
+function questionPage(says: string, now: number): string {
   const main = html`<section class="wide"><h1>${says}</h1>
 ${productForm()}</section>
 `;
@@ -117,8 +120,7 @@ ${
           {
             heading: 'lowest price',
             kind: 'number',
-            cell: ({ lowest_price, currency }) =>
-              lowest_price === null ? '-' : `${number(lowest_price)} ${currency} minor units`,
+            cell: ({ lowest_price, currency }) => (lowest_price === null ? '-' : moneyText(lowest_price, currency)),
           },
           {
             heading: 'read',

@@ -86,8 +86,10 @@ function page(title: string, main: Html, now: number): string {
 
 /** A form whose answer is the price. */
 function choicePart(product: Fields[string]): Html {
-  const box = (name: ResyncResource) =>
-    html`<label><input type="checkbox" name="resources" value="${name}"> ${name} <span class="soft">${resyncHelp[name]}</span></label>\n`;
+  const box = (name: ResyncResource) => {
+    const help = resyncHelp[name] === name ? null : html` <span class="soft">${resyncHelp[name]}</span>`;
+    return html`<label><input type="checkbox" name="resources" value="${name}"> ${name}${help}</label>\n`;
+  };
   return html`<section class="wide"><h1>Resync</h1>
 <p>Reads again now what is named, and leaves all other schedules unchanged. The price comes first.</p>
 <form class="choice" action="/resync" method="get">

@@ -65,12 +65,14 @@ td a { white-space: nowrap; }
 .yes { color: var(--good); } .no { color: var(--bad); } .some { color: var(--wait); }
 .none { color: var(--soft); }
 section > ul { margin: .25rem 0; padding-left: 1.1rem; } section > ul li { overflow-wrap: anywhere; margin: .2rem 0; }
-table + p, p + table, ul + table, table + table, .figures + p { margin-top: .9rem; }
+table + p, p + table, ul + table, table + table, table + form, h1 + form, .figures + p { margin-top: .9rem; }
+p a + a { margin-left: 1rem; }
 header a { text-decoration: none; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; margin: .75rem 0 0; }
 .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
 form { display: inline-flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
 form.choice { display: grid; gap: .4rem; justify-items: start; }
+.choice label:has([type=checkbox]) { padding-left: 1.6rem; text-indent: -1.6rem; }
 input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .4rem; padding: .3rem .6rem; }
 input[type=checkbox] { accent-color: var(--bar); }
 button { background: var(--track); cursor: pointer; }

@@ -1,3 +1,4 @@
+import { number } from '../../format.ts';
 import { type Html, html } from './html.ts';
 
 export interface TableColumn<Row> {
@@ -29,4 +30,9 @@ function line<Row>(columns: readonly TableColumn<Row>[], row: Row): Html {
   );
   return html`<tr role="row">${cells}</tr>
 `;
+}
+
+/** Returns a count that stands out unless it is 0. */
+export function counted(count: number, kind: 'some' | 'no'): Html {
+  return count === 0 ? html`0` : html`<span class="${kind}">${number(count)}</span>`;
 }

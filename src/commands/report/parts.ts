@@ -5,6 +5,7 @@ import type { TitledMove, WeekReport } from '../../domain/week/report.ts';
 import type { ProductEvent } from '../../domain/week/turnover.ts';
 import type { Week } from '../../domain/week/week.ts';
 import { number } from '../../format.ts';
+import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 
 /* What a report says, in the words that text and HTML have in common. */
 
@@ -59,6 +60,11 @@ export function figuresOf(report: WeekReport): Figure[] {
     figure('Sold without a subscription', bare.products.length, 'products'),
     figure('Orders lost', checkout.orders_wrong, `at most, of ${number(checkout.orders)}: ${lostShare(checkout)}`),
     {
+      name: 'Untrue for shoppers',
+      value: (report.truth && untrueText(report.truth)) ?? 'not known',
+      more: 'of what they see, at a random moment',
+    },
+    {
       name: 'Searches in vain',
       value: searches === null ? 'not known' : number(searches),
       more: `${number(fruitless_searches?.length ?? 0)} different words`,
@@ -72,6 +78,7 @@ export function partsOf(report: WeekReport): ReportPart[] {
     pricesPart(report),
     imagesPart(report),
     subscriptionPart(report),
+    truthPart(report),
     checkoutPart(report),
     searchesPart(report),
   ];
@@ -186,6 +193,18 @@ function subscriptionPart({ sold_without_subscription: { covers_sales, products 
       number(sale.orders),
     ]),
   };
+}
+
+function truthPart({ truth }: WeekReport): ReportPart {
+  const title = 'Untrue for shoppers';
+  const text = truth === null ? null : untrueText(truth);
+  const says =
+    truth === null
+      ? 'Not known: random reads are kept for seven days.'
+      : text === null
+        ? `${cannotTell(truth).replace(/^c/, 'C')}.`
+        : `${text} of what shoppers see is untrue, by ${number(truth.audited)} random reads of the last seven days.`;
+  return { title, says: [says], tables: [] };
 }
 
 function checkoutPart({ checkout }: WeekReport): ReportPart {

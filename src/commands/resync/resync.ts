@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Answer } from '../../admin/api.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -36,7 +36,9 @@ export function resyncCommand(io: Io): Command {
   for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
   return command
     .option('--all', 'all of the above')
-    .option('--product <id...>', 'only these products; may be repeated', productIds, [])
+    .addOption(
+      new Option('--product <id...>', 'only these products; may be repeated').argParser(productIds).default([], 'all'),
+    )
     .option('--from <date>', 'availability from this date on (YYYY-MM-DD)', calendarDate)
     .option('--to <date>', 'availability up to this date', calendarDate)
     .option('--dry-run', 'print what it would cost, and change nothing')

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { BackupStatus } from '../../backup/keep.ts';
 import { unshared } from '../../doctor/files.ts';
+import { errorRateGoal } from '../../domain/checks/error-rate.ts';
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
 import type { ConditionCode } from '../../domain/conditions/table.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
@@ -10,6 +11,7 @@ import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
 import { table } from '../terminal/table.ts';
 
@@ -70,6 +72,8 @@ function facts(status: ShownStatus, now: number): string[] {
     `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log`,
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
+    truth(status, now),
+    ...errors(status),
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
@@ -85,7 +89,6 @@ function facts(status: ShownStatus, now: number): string[] {
       `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
     ),
     ...notifications(status, now),
-    ...errors(status),
     ...status.not_offered.map(
       ({ path, since, set }) =>
         `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week unless you set ${set}`,
@@ -185,6 +188,16 @@ function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string 
   return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
+/** Returns the line about how much of what shoppers see is untrue. */
+function truth({ truth: measured }: ShownStatus, now: number): string {
+  const { audited, from_at, to_at, by_tier } = measured;
+  const text = untrueText(measured);
+  if (text === null || from_at === null || to_at === null) return `Truth     ${cannotTell(measured)}`;
+  const tiers = by_tier.map((row) => `${row.tier} ${untrueText(row) ?? 'not known yet'}`);
+  const until = to_at < now ? `, until ${ago(to_at, now)}` : '';
+  return `Truth     ${text} of what shoppers see is untrue, by ${number(audited)} random reads in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
+}
+
 /** Returns the lines about how often checks and orders found the mirror wrong; none before the first. */
 function errors({ error_rate }: ShownStatus): string[] {
   const { checks, wrong, orders, orders_wrong, rate, by_tier, worst } = error_rate;
@@ -194,7 +207,7 @@ function errors({ error_rate }: ShownStatus): string[] {
     .slice(0, 3)
     .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
   return [
-    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
+    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}; the goal is below ${100 * errorRateGoal} %`,
     ...when(products.length > 0, `          most often wrong: ${products.join(', ')}`),
   ];
 }

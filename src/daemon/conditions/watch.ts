@@ -1,12 +1,13 @@
+import { type BrokenAge, brokenAges } from '../../domain/conditions/ages.ts';
 import { conditionsOf, type HeldCondition, type Memory, metSince, noMemory } from '../../domain/conditions/decide.ts';
 import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
-import { type ConditionCode, conditionTable } from '../../domain/conditions/table.ts';
+import { isCondition } from '../../domain/conditions/table.ts';
 import { watchedNow } from '../../domain/conditions/watched.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import type { Wiring } from '../wiring.ts';
 import { conditionTries } from './tries.ts';
 
-/** Remembers from one look to the next since when conditions have held, and notes when they begin and end. */
+/** Remembers from one look to the next since when conditions have held, and notes when they and broken promises begin and end. */
 export interface ConditionWatch {
   /** Returns the conditions that a status amounts to now. */
   conditionsOf(status: Unjudged): HeldCondition[];
@@ -31,8 +32,8 @@ export function watchConditions(
 
   /** What an earlier process has noted; in memory, because status is asked for while the inbox is lost, too. */
   function recall(): void {
-    const periods = inbox.conditions.open().filter(({ code }) => Object.hasOwn(conditionTable, code));
-    const of = periods.map(({ code, ...period }) => [code as ConditionCode, period] as const);
+    const periods = inbox.conditions.open();
+    const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
     memory = {
       met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...memory.met]),
       acknowledged: new Map(
@@ -41,11 +42,11 @@ export function watchConditions(
     };
   }
 
-  function write(held: readonly HeldCondition[], now: number): void {
-    const { began, ended } = inbox.conditions.note(held, now);
+  function write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+    const { began, ended } = inbox.conditions.note([...held, ...ages], now);
     for (const { code, severity, says } of held.filter((each) => began.includes(each.code)))
       log[severity === 'error' ? 'error' : 'warn']({ condition: code, says }, 'condition began');
-    for (const code of ended) log.info({ condition: code }, 'condition ended');
+    for (const code of ended.filter(isCondition)) log.info({ condition: code }, 'condition ended');
     recall();
   }
 
@@ -60,12 +61,12 @@ export function watchConditions(
       const facts = factsOf(found);
       memory = { ...memory, met: metSince(facts, now, memory) };
       const held = conditionsOf(facts, now, memory);
-      if (files.isWell('inbox')) storage.soon('conditions', () => write(held, now));
+      if (files.isWell('inbox')) storage.soon('conditions', () => write(held, brokenAges(facts), now));
     },
     acknowledge: (status, code, because) => {
       const now = clock.now();
-      write(conditionsOf(factsOf(status), now, memory), now);
-      const done = inbox.conditions.acknowledge(code, because, now);
+      write(conditionsOf(factsOf(status), now, memory), brokenAges(status), now);
+      const done = isCondition(code) && inbox.conditions.acknowledge(code, because, now);
       recall();
       return done;
     },

@@ -23,6 +23,11 @@ export function extraCalls({ share, times }: ExtraLimits, needed: number, rate: 
   return Math.max(0, Math.min(share * rate, times * needed) - needed);
 }
 
+/** Returns how many of the extra calls are left when random reads (`share` of all calls) are made of them. */
+export function besideAudits(extra: number, needed: number, share: number): number {
+  return Math.max(0, extra - share * (needed + extra));
+}
+
 /**
  * Returns the limits as they are now: after back-pressure only what the promises need, twice that after an hour without
  * more of it, four times after two. An instant in the future was set by a wrong clock, and counts as never.

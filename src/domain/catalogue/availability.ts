@@ -108,11 +108,15 @@ export function otherOffers(before: DayForm | undefined, after: DayForm | undefi
 }
 
 /**
- * Tells whether a shopper would notice what two dates differ in: times, variants, prices, or tickets left of which there
- * are no more than one may order (`most`; null: the service names no limit).
+ * Tells whether a shopper would notice what two dates differ in: whether it can be had, times, variants, prices, or
+ * tickets left of which there are no more than one may order (`most`; null: the service names no limit).
  */
 export function isNoticed(before: DayForm | undefined, after: DayForm | undefined, most: number | null): boolean {
-  return differ(before, after, most ?? Number.POSITIVE_INFINITY);
+  return isAvailable(before) !== isAvailable(after) || differ(before, after, most ?? Number.POSITIVE_INFINITY);
+}
+
+function isAvailable(form: DayForm | undefined): boolean {
+  return form !== undefined && summarise(form).available;
 }
 
 /** Compares what views show, counts of tickets up to `most`. */

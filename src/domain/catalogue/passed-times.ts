@@ -30,6 +30,12 @@ export function withoutPassed(form: DayForm, minute: number): DayForm {
   return [availability === 0 ? 0 : sum, timezone, left, ...rest];
 }
 
+/** The times of a date that can still be had; undefined: there is none, as where it is sold out. */
+export function timesLeft(form: DayForm | undefined, minute: number): DayForm | undefined {
+  const left = form === undefined ? undefined : withoutPassed(form, minute);
+  return left === undefined || left[2].length === 0 ? undefined : left;
+}
+
 /** What can be bought of a date from one minute of it to another. */
 export interface BookableStretch extends Pick<DaySummary, 'lowest_price' | 'max_tickets'>, PrintedPrice {
   /** -1: from whenever on. */

@@ -1,3 +1,4 @@
+import { wilson } from '../truth/estimate.ts';
 import type { OfferStanding } from './check.ts';
 
 /*
@@ -58,6 +59,19 @@ export interface ReportCounts {
   readonly wrong: number;
   readonly orders: number;
   readonly orders_wrong: number;
+}
+
+/** Of the availability error rate at checkout: what shops should stay below, and what suppliers are held to. */
+export const errorRateGoal = 0.01;
+const errorRateLimit = 0.015;
+
+/**
+ * Tells whether the mirror was wrong too often: at the limit or above it, and too often for chance where the goal is met.
+ */
+export function isOftenWrong({ checks, wrong, orders, orders_wrong }: ReportCounts): boolean {
+  const reports = checks + orders;
+  const rate = reports === 0 ? 0 : (wrong + orders_wrong) / reports;
+  return rate >= errorRateLimit && wilson(rate, reports).low > errorRateGoal;
 }
 
 /** Returns the share of reports in which the mirror was wrong; null before the first. */

@@ -55,7 +55,7 @@ interface InboxFacts {
   readonly receiver: { readonly failed: number } | null;
 }
 
-interface FreshnessFacts {
+export interface FreshnessFacts {
   readonly resource: string;
   readonly tier: string | null;
   readonly records: number;

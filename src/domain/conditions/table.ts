@@ -17,6 +17,10 @@ export const conditionTable: Readonly<Record<ConditionCode, ConditionKind>> = ta
 
 export const conditionCodes = Object.keys(table) as readonly ConditionCode[];
 
+export function isCondition(code: string): code is ConditionCode {
+  return Object.hasOwn(table, code);
+}
+
 /** Returns what to do about a condition, as plain text. */
 export function todoOf(code: ConditionCode): string {
   return plain(table[code].todo);

@@ -7,7 +7,7 @@ import { usualLane } from './resources.ts';
  */
 
 /** The lanes, most urgent first; records store the index. */
-export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
+export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill', 'audit'] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
@@ -19,7 +19,10 @@ export const laneEntries: readonly LaneEntry[] = [...lanes, 'triggered'];
 export const triggeredShare = 0.3;
 
 /** The share of the rate that is reserved for each lane, from 0 to 1. */
-export type LaneShares = Readonly<Record<Lane, number>>;
+type Reserved = Readonly<Record<Lane, number>>;
+
+/** The same as configured: random reads have the share that they need. */
+export type LaneShares = Omit<Reserved, 'audit'>;
 
 /** The most calls that a lane may be owed: with more, an idle lane would return with a burst. */
 const mostOwed = 2;
@@ -32,15 +35,15 @@ const checksAhead = { seconds: 2, least: 4, most: 30 };
 
 /**
  * The least shares, whatever the configuration says: reads that notifications request proceed while shoppers flood the
- * checkout lane, and first reads while the near lane is never empty.
+ * checkout lane, and first and random reads while the near lane is never empty.
  */
-const floors: Partial<LaneShares> = { notification: 0.15, fill: 0.1 };
+const floors: Partial<Reserved> = { notification: 0.15, fill: 0.1, audit: 0.01 };
 
 /**
  * Returns the configured shares with the floors; the others give way where all together would be more than the rate.
  */
-export function withFloors(shares: LaneShares): LaneShares {
-  const wanted = lanes.map((lane) => Math.max(shares[lane], floors[lane] ?? 0));
+export function withFloors(shares: LaneShares): Reserved {
+  const wanted = lanes.map((lane) => Math.max(reservedFor(lane, shares), floors[lane] ?? 0));
   const fixed = lanes.reduce((sum, lane) => sum + (floors[lane] ?? 0), 0);
   const rest = wanted.reduce((sum, share) => sum + share, 0) - fixed;
   const scale = rest <= 1 - fixed ? 1 : (1 - fixed) / rest;
@@ -50,6 +53,11 @@ export function withFloors(shares: LaneShares): LaneShares {
       return [lane, floor + ((wanted[index] ?? 0) - floor) * scale];
     }),
   ) as Record<Lane, number>;
+}
+
+/** Returns the share of the rate that the configuration reserves for a lane. */
+export function reservedFor(lane: Lane, shares: LaneShares): number {
+  return lane === 'audit' ? 0 : shares[lane];
 }
 
 /** The calls that each lane is owed of its reserved share. */
@@ -75,7 +83,7 @@ export function nextLane(credit: LaneCredit, waiting: (lane: Lane) => boolean): 
  * Returns the credit when one of `rate` calls a second starts in `taken`: each lane gains its share of that call, and
  * `taken` pays for it.
  */
-export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane, rate: number): LaneCredit {
+export function afterTurn(credit: LaneCredit, shares: Reserved, taken: Lane, rate: number): LaneCredit {
   const next = Object.fromEntries(
     lanes.map((lane) => [lane, Math.min(mostOwed, credit[lane] + shares[lane])]),
   ) as Record<Lane, number>;
@@ -92,6 +100,8 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
   switch (reason) {
     case 'never-fetched':
       return 'fill';
+    case 'audit':
+      return 'audit';
     case 'live-check':
     case 'order-failed':
       return 'checkout';

@@ -1,7 +1,7 @@
-import { type ExtraLimits, extraCalls } from '../budget/extra-calls.ts';
+import { besideAudits, type ExtraLimits, extraCalls } from '../budget/extra-calls.ts';
 import type { Window } from '../catalogue/availability.ts';
 import { readsPerPeriod } from './cadence.ts';
-import { type Lane, type LaneShares, lanes } from './lanes.ts';
+import { type Lane, type LaneShares, lanes, reservedFor } from './lanes.ts';
 import type { Offered } from './record-kinds.ts';
 import {
   type Cadences,
@@ -50,6 +50,8 @@ export interface Catalogue {
   readonly extra: (ExtraLimits & { readonly rate: number; readonly most: number }) | null;
   /** How often an off-sale product is looked at, in milliseconds. */
   readonly look: number;
+  /** The share of all calls that are random reads, by which it is measured how much is true. */
+  readonly audit: number;
 }
 
 /** One line of a plan. */
@@ -91,17 +93,25 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   for (const resource of listResources) if (offered.has(resource)) addList(add, resource, rows[resource], catalogue);
   const cadences = [...lines.values()];
   const dates = cadences.filter(({ what }) => datesOnSale.has(what));
+  const promised = callsPerDay(cadences);
   const needed = callsPerDay(dates);
-  const share = extraReads(catalogue, callsPerDay(cadences), needed) / Math.max(1, needed);
+  const idle = extraReads(catalogue, promised, needed);
+  const share = besideAudits(idle, promised, catalogue.audit) / Math.max(1, needed);
   const extra = dates.map(({ lane, what, calls_per_day }) => ({
     lane,
     what: `${what}, where a change is likely`,
     records: 0,
     calls_per_day: calls_per_day * share,
   }));
-  return [...cadences, ...extra.filter(({ calls_per_day }) => calls_per_day > 0)].sort(
-    (a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane),
-  );
+  const audits: PlanLine = {
+    lane: 'audit',
+    what: 'random reads that measure what is true',
+    records: 0,
+    calls_per_day: catalogue.audit * (promised + idle),
+  };
+  return [...cadences, ...extra, audits]
+    .filter(({ records, calls_per_day }) => records > 0 || calls_per_day > 0)
+    .sort((a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
 }
 
 /** Returns the extra availability reads a day, where the cadences need so many calls, and so many of them for dates. */
@@ -183,7 +193,7 @@ export interface LaneSupply {
 export function shareOut(lines: readonly PlanLine[], shares: LaneShares, rate: number): LaneSupply[] {
   const perDay = (rate * dayMs) / 1000;
   const wanted = lanes.map((lane) => callsPerDay(lines.filter((line) => line.lane === lane)));
-  const got = lanes.map((lane, index) => Math.min(wanted[index] ?? 0, shares[lane] * perDay));
+  const got = lanes.map((lane, index) => Math.min(wanted[index] ?? 0, reservedFor(lane, shares) * perDay));
   let left = perDay - got.reduce((sum, calls) => sum + calls, 0);
   for (const [index] of lanes.entries()) {
     const more = Math.min(left, (wanted[index] ?? 0) - (got[index] ?? 0));

@@ -24,6 +24,8 @@ export type DueReason =
   | 'reopening-look'
   /** Somebody is about to order (specification §1 rule 5). */
   | 'live-check'
+  /** Picked by chance, to measure how much of what is shown is true. */
+  | 'audit'
   /** An order was made (specification §1 rule 5). */
   | 'order-recheck'
   /** The service refused an order of what the record says is there. */

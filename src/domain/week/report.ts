@@ -1,6 +1,7 @@
 import type { CreditChange, Takedown } from '../catalogue/image-audit.ts';
 import type { ReportCounts } from '../checks/error-rate.ts';
 import { errorRate } from '../checks/error-rate.ts';
+import type { UntrueShare } from '../truth/estimate.ts';
 import type { PriceMove, PriceMoves } from './prices.ts';
 import { type ProductEvent, type Turnover, turnoverOf } from './turnover.ts';
 import type { Week } from './week.ts';
@@ -51,6 +52,8 @@ export interface WeekFacts {
   readonly takedowns: readonly Takedown[];
   readonly credit_changes: readonly CreditChange[];
   readonly late_images: readonly LateImages[];
+  /** Of the last seven days, whatever the week: no longer is kept. */
+  readonly truth: UntrueShare;
   readonly checkout: CheckoutCounts;
   readonly worst: readonly WrongProduct[];
   readonly bare_sales: readonly BareSale[];
@@ -89,10 +92,15 @@ export interface WeekReport {
     readonly credit_changes: readonly CreditChange[];
   };
   readonly sold_without_subscription: { readonly covers_sales: 0 | 1; readonly products: readonly BareSale[] };
+  /** How much of what shoppers see is untrue, by random reads; null: the week ended before they were kept. */
+  readonly truth: UntrueShare | null;
   readonly checkout: CheckoutCounts & { readonly rate: number | null; readonly worst: readonly WrongProduct[] };
   /** Null: the inbox, where they are counted, cannot be read. */
   readonly fruitless_searches: readonly FruitlessSearch[] | null;
 }
+
+/** Random reads are kept for seven days: a week that ended longer ago than this has none of its own. */
+const truthWithinMs = 86_400_000;
 
 interface ReportOf {
   readonly at: number;
@@ -125,6 +133,7 @@ export function weekReport(facts: WeekFacts, { at, week, mirror, fruitless_searc
       credit_changes: facts.credit_changes.filter((change) => inWeek(change.at)),
     },
     sold_without_subscription: { covers_sales: facts.covers_sales, products: facts.bare_sales },
+    truth: week.to > at - truthWithinMs ? facts.truth : null,
     checkout: { ...checkout, rate: errorRate(checkout), worst: facts.worst },
     fruitless_searches,
   };

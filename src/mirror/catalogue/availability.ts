@@ -12,10 +12,10 @@ import type { OfProduct, WindowRead } from './dates/window.ts';
 export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
   /**
    * Stores an answer, priced by whom its variants are for: store those first. Days whose compact form is the stored one
-   * are not written. `changed`: days that differ from what was stored, `noticed`: those of them in which a shopper would
-   * notice it, `added`: days that had no row.
+   * are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
+   * would notice it, `added`: days that had no row.
    */
-  store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: number; added: number };
+  store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
 }
@@ -31,7 +31,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     store: (read, answer) => {
       const { product_id, currency, from } = read;
       const { covered_to: to, max_tickets_per_order, variants } = answer;
-      const counts = { changed: 0, noticed: 0, added: 0 };
+      const counts = { changed: 0, noticed: [] as string[], added: 0 };
       if (to < from) return counts;
       const limits = spans.limits({ product_id, currency }, from, to);
       const newer = spans.makeRoom(read, to);
@@ -55,12 +55,12 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         }
         run.push(date);
         const before = stored.get(date);
-        const day = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
-        if (day === 'offers' || (day !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
-        if (day === 'same') continue;
+        const { differs, noticed } = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
+        if (differs === 'offers' || (differs !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
+        if (differs === 'nothing') continue;
         if (before === undefined) counts.added += 1;
         else counts.changed += 1;
-        if (before !== undefined && day !== 'unnoticed') counts.noticed += 1;
+        if (noticed) counts.noticed.push(date);
       }
       closeRun();
       if (moved.length > 0)

@@ -439,6 +439,7 @@ export interface Tables {
     unknown: number;
     unanswered: number;
   };
+  _audit: { from_at: number; tier: Tier | 'all'; audited: number; untrue: number };
   _promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }
 

@@ -11,6 +11,7 @@ import { closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
+import { type Truth, truthOf } from './truth.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -71,6 +72,7 @@ export interface MirrorStatus {
   }[];
   /** How often the mirror was wrong when somebody was about to order, over the days that are kept. */
   readonly error_rate: ErrorRate;
+  readonly truth: Truth;
   /** Paths that the service does not have: asked again once a week, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Conditions that a person should know of. */
@@ -111,6 +113,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     closures: closureReads(reads).counts(),
     ...pushStatus(reads),
     error_rate: errorRateOf(reads),
+    truth: truthOf(reads),
     not_offered: offerReads(reads)
       .missing()
       .map((each) => ({ ...each, set: keyOf[each.path] })),

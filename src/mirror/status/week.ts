@@ -11,6 +11,7 @@ import { countNames } from '../checks.ts';
 import { uncovered } from '../push/covering.ts';
 import { working } from '../push/working.ts';
 import { query } from '../sql/sql.ts';
+import { truthOf } from './truth.ts';
 
 type Span = Pick<Week, 'from' | 'to'>;
 type Days = { readonly first: number; readonly last: number };
@@ -42,6 +43,7 @@ export function readWeek(connection: Database, week: Span, now: number): WeekFac
         images,
         hidden_from: verified_at + imageLimitMs,
       })),
+      truth: truthOf(db),
       ...sales(db, daysOf(week)),
     };
   });

@@ -140,8 +140,8 @@ function awaySql(near: boolean, id: string): string {
 }
 
 /**
- * Returns all that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by
- * key.
+ * Returns the query of all that was found, the table `hit`: what narrows most is asked first, and everything else is looked
+ * up by key. Who names it twice has it `AS MATERIALIZED`: else it is asked twice.
  */
 function hitSql(form: Form, columns: Columns): string {
   const { text, near, filters, order } = form;
@@ -163,12 +163,10 @@ function hitSql(form: Form, columns: Columns): string {
   const ofDay =
     day === null ? printedSql(columns, 'r.product_id', filters.dates) : printedOfDate(columns, 'bookable_days', day);
   const price = byPrice ? ofDay.price : 'NULL';
-  return `hit AS (
-  SELECT r.product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
-    r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
-  FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
-  WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}
-)`;
+  return `SELECT r.product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
+  r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
+FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
+WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}`;
 }
 
 const orderSql: Readonly<Record<Order, string>> = {
@@ -189,7 +187,9 @@ export function pageSql(form: Form, columns: Columns): string {
     dates !== 'none'
       ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
       : 'NULL';
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)}
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS MATERIALIZED (
+${hitSql(form, columns)}
+)
 SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
   p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${printed.price} AS price,
   ${printed.type} AS price_variant_type, @currency AS currency,
@@ -200,7 +200,7 @@ ORDER BY ${order}`;
 }
 
 export function totalSql(form: Form, columns: Columns): string {
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)} SELECT count(*) AS total FROM hit`;
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (${hitSql(form, columns)}) SELECT count(*) AS total FROM hit`;
 }
 
 /** At most so many products are counted by facets: the first ones, where there are more. */
@@ -209,7 +209,9 @@ export const mostCounted = 10_000;
 /** Returns what there is to count of what was found, each a JSON array of its values; `cut`: there are more than are counted. */
 export function facetSql({ cut, ...form }: Form & { readonly cut: boolean }, columns: Columns): string {
   const values = ['city_id', 'country_id', 'rating', 'price'] as const;
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)},
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (
+${hitSql(form, columns)}
+),
 fact AS MATERIALIZED (
   SELECT product_id, city_id, country_id, rating, ${printedSql(columns, 'h.product_id', form.filters.dates).price} AS price
   FROM ${cut ? `(SELECT * FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted})` : 'hit'} h

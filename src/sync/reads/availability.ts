@@ -20,6 +20,8 @@ export type AvailabilityRead =
   | {
       readonly kind: 'stored';
       readonly changed: boolean;
+      /** Dates that were stored otherwise, as a shopper would notice; the first one answered where only variants were. */
+      readonly noticed: readonly string[];
       /** `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says on sale. */
       readonly sale: 'on' | 'off' | 'contradicted';
       /** When the (first) request was sent. */
@@ -85,7 +87,7 @@ export async function readAvailability(
   const [language] = policy.extent.languages;
   const requests = requestsFor(ports, window);
   let sent_at = Number.POSITIVE_INFINITY;
-  const found: Found = { changed: false, noticed: false };
+  const found: Found = { changed: false, noticed: [] };
   let body_hash: string | null = null;
   let known = record.body_hash;
   /** Called when nothing is left to request, inside the transaction of the last answer. */
@@ -143,7 +145,7 @@ export async function readAvailability(
       settle();
       return 'stored';
     }, 'now');
-  return { kind: 'stored', changed: found.changed, sale: 'on', sent_at, unanswered: requests.unanswered };
+  return { kind: 'stored', ...found, sale: 'on', sent_at, unanswered: requests.unanswered };
 }
 
 /** Plans the next read of a window, and of the one before, and tells who waits for the product to be on sale. */
@@ -151,12 +153,13 @@ function settleWindow(
   ports: SyncPorts,
   record: RecordFacts,
   { window, product }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'>,
-  read: Pick<StoredRead, 'sent_at' | 'changed' | 'noticed' | 'body_hash' | 'unanswered_at'>,
+  { noticed, ...read }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at'> & Found,
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const before = ports.mirror.products.find(record.product_id) ?? product;
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-  settleStored(ports, record, { ...read, cadence: window.every, worth: product, sooner });
+  const found = { ...read, noticed: noticed.length > 0 };
+  settleStored(ports, record, { ...found, cadence: window.every, worth: product, sooner });
   planMovedDate(ports, record, window, product.timezone);
   release(ports, record, { sent_at: read.sent_at, before });
 }
@@ -201,7 +204,7 @@ function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void 
 }
 
 function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {
-  return { kind: 'stored', changed: false, unanswered: [], ...said };
+  return { kind: 'stored', changed: false, noticed: [], unanswered: [], ...said };
 }
 
 /** Returns the failure of a read that was answered for other dates than requested: the old copy stays. */
@@ -220,16 +223,16 @@ function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): A
   return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
 }
 
-/** Whether an answer changed anything in the mirror, and whether a shopper would notice it. */
+/** Whether an answer changed anything in the mirror, and the dates in which a shopper would notice it. */
 interface Found {
   changed: boolean;
-  noticed: boolean;
+  readonly noticed: string[];
 }
 
 /** Adds what one answer changed to what those before it did. */
 function note(found: Found, { changed, noticed }: Found): void {
   found.changed ||= changed;
-  found.noticed ||= noticed;
+  found.noticed.push(...noticed);
 }
 
 function storeAnswer(
@@ -242,7 +245,7 @@ function storeAnswer(
   const { sent_at, hash } = reading;
   if (reading.kind === 'unchanged') {
     mirror.availability.confirm({ product_id, currency, hash, sent_at });
-    return { changed: false, noticed: false };
+    return { changed: false, noticed: [] };
   }
   const now = clock.now();
   const { refused_prices: prices = 0 } = reading.value;
@@ -263,7 +266,8 @@ function storeAnswer(
   const lessVariants = mirror.variants.forget(read, mirror.availability.variantIds(product_id));
   if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
   const others = newVariants || lessVariants;
-  return { changed: days.changed > 0 || others, noticed: days.noticed > 0 || others };
+  const noticed = others && days.noticed.length === 0 ? [from] : days.noticed;
+  return { changed: days.changed > 0 || others, noticed };
 }
 
 function cappedAway(covered_to: string): NoAnswer {

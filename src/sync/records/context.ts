@@ -35,6 +35,8 @@ export interface Policy extends ProductPolicy {
     /** No record is read again earlier than this, in milliseconds; null: by the number of products (pricing.ts). */
     readonly floor: number | null;
   } | null;
+  /** The share of all calls that are random reads (truth/audits.ts); 0: none. */
+  readonly audit: number;
   /** More products missing at once than this are held back. */
   readonly removals: RemovalLimits;
   /** The ceiling, in calls a second. */

@@ -27,12 +27,18 @@ export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
     walks: { ...cadence, products: listCadence(cadence) },
     extra: extraOf({ mirror, policy }),
     look: dayMs,
+    audit: policy.audit,
   };
+}
+
+/** Returns a catalogue of which only what is promised is read. */
+export function promisesOf(catalogue: Catalogue): Catalogue {
+  return { ...catalogue, extra: null, audit: 0 };
 }
 
 /** Returns the calls a day that the promises need. */
 export function neededCalls(facts: CatalogueFacts): number {
-  return callsPerDay(planOf({ ...catalogueOf(facts), extra: null }));
+  return callsPerDay(planOf(promisesOf(catalogueOf(facts))));
 }
 
 function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Catalogue['extra'] {

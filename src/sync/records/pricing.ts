@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
+import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
 import { dueByCadence, dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
   addDemand,
@@ -19,7 +19,7 @@ import { believed } from './beliefs.ts';
 import type { Ports, SyncPorts } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { cadenceOf } from './reschedule.ts';
-import { type ProductWeight, surveyInterest, weighProduct, weightOfRecord } from './weights.ts';
+import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
 const holdsMs = 6 * 3_600_000;
@@ -43,7 +43,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
   const interest = await surveyInterest(ports, signal);
-  const weigh = lastWeighed((product) => weighProduct(ports, product, interest));
+  const weigh = weighing(ports, interest);
   let demand: Demand = noDemand(pricesAround(lastPrice(ports)));
   let cursor: AdaptiveRecord | null = null;
   for (;;) {
@@ -81,16 +81,6 @@ export function dueAfterRead(
   return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor });
 }
 
-/** Calls the function once for the records of a product, which follow one another. */
-function lastWeighed(weigh: (product: AdaptiveRecord) => ProductWeight): (record: AdaptiveRecord) => number {
-  let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
-  return (record) => {
-    const { product_id } = record;
-    if (last?.product_id !== product_id) last = { product_id, weight: weigh(record) };
-    return weightOfRecord(last.weight, record);
-  };
-}
-
 /** The price of a call now, and the shortest interval between two reads; before the first survey none is worth one. */
 function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   const surveyed = mirror.budget.demand();
@@ -98,7 +88,8 @@ function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   const { demand, promised, floor, interest } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
-  return { price: clearingPrice(demand, extraCalls(limits, promised, learned.rate / 1000)), floor, interest };
+  const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
+  return { price: clearingPrice(demand, extra), floor, interest };
 }
 
 interface Market {

@@ -69,6 +69,19 @@ export function weightOfRecord(
   return resource === 'availability' ? (windows[part] ?? weight) : weight;
 }
 
+/** Returns what weighs records: each product once for its records, which follow one another. */
+export function weighing(
+  ports: WeightPorts,
+  among: SurveyedInterest,
+): (record: RecordKey & { readonly category: string | null }) => number {
+  let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
+  return (record) => {
+    const { product_id } = record;
+    if (last?.product_id !== product_id) last = { product_id, weight: weighProduct(ports, record, among) };
+    return weightOfRecord(last.weight, record);
+  };
+}
+
 /** Views that are older than this are a thousandth of what they were. */
 export const interestMemoryMs = 300 * 86_400_000;
 

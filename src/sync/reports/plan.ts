@@ -11,7 +11,7 @@ import {
 } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import { type CatalogueFacts, catalogueOf } from '../records/counted.ts';
+import { type CatalogueFacts, catalogueOf, promisesOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
@@ -54,7 +54,7 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
   const calls_per_day = callsPerDay(lines);
-  const needed = callsPerDay(planOf({ ...catalogue, extra: null }));
+  const needed = callsPerDay(planOf(promisesOf(catalogue)));
   const learned = mirror.budget.learned();
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
   const lanes = shareOut(lines, shares, policy.ceiling);
@@ -68,11 +68,11 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
     sweeps: sweepsOf(catalogue, policy.ceiling),
     lanes,
     broken: lanes
-      .filter(({ wanted, got }) => wanted > got * 1.0001)
+      .filter(({ lane, wanted, got }) => lane !== 'audit' && wanted > got * 1.0001)
       .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
     buys: buysOf(facts, needed, calls_per_day - needed),
     interest: interestOf(facts),
-    what_if: whatIf(facts, { ...catalogue, extra: null }).map(([change, other]) => ({
+    what_if: whatIf(facts, promisesOf(catalogue)).map(([change, other]) => ({
       change,
       calls_per_day: callsPerDay(planOf(other)) - needed,
     })),

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { type DayForm, isNoticed, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { timesLeft } from '../../../domain/catalogue/passed-times.ts';
 import { nothingPrinted, type PrintedPrice, printedOn } from '../../../domain/catalogue/printed-price.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
+import { minutesPassed } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import { query, upsert } from '../../sql/sql.ts';
@@ -19,11 +21,18 @@ type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 /** `most`: how many tickets one may order; null: the service names no limit. */
 type DayRead = WindowRead & DateSetting & { readonly most: number | null };
 
-/**
- * What a date is beside the stored one: `counts` if only the tickets left differ, `unnoticed` if there are more of them
- * than one may order. `offers` if no change of its state tells that times or prices differ, or that it has its first row.
- */
-type DayStored = 'same' | 'unnoticed' | 'counts' | 'state' | 'offers';
+/** What a date is beside the stored one. */
+interface DayStored {
+  /**
+   * `counts` if only the tickets left differ. `offers` if no change of its state tells that times or prices differ, or
+   * that it has its first row.
+   */
+  readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
+  /** Whether a shopper would notice it who saw the stored one; of today only by what has not begun. */
+  readonly noticed: boolean;
+}
+
+const same: DayStored = { differs: 'nothing', noticed: false };
 
 /** Dates with what is offered on them. */
 export interface DayTable {
@@ -78,7 +87,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
     store: (key, form, stored, read) => {
       const document = form === undefined ? null : JSON.stringify(form);
       const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
-      if (stored?.hash === digest) return 'same';
+      if (stored?.hash === digest) return same;
       const before = stored === undefined ? undefined : documents.of(stored.document_id);
       const offersDiffer = stored === undefined || otherOffers(before, form);
       const document_id = documents.replace(stored?.document_id ?? null, document);
@@ -90,9 +99,9 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       const told =
         stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;
-      if (told !== null && told !== 'price_changed') return 'state';
-      if (offersDiffer || otherPrice(stored, printed)) return 'offers';
-      return isNoticed(before, form, read.most) ? 'counts' : 'unnoticed';
+      const noticed = stored !== undefined && isSeen(key.date, before, form, read);
+      if (told !== null && told !== 'price_changed') return { differs: 'state', noticed };
+      return { differs: offersDiffer || otherPrice(stored, printed) ? 'offers' : 'counts', noticed };
     },
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
@@ -145,6 +154,12 @@ function dayDocuments(db: Writes) {
       dropBefore.run({ ...of, date });
     },
   };
+}
+
+function isSeen(date: string, before: DayForm | undefined, after: DayForm | undefined, read: DayRead): boolean {
+  if (date > read.today) return isNoticed(before, after, read.most);
+  const passed = minutesPassed(read.timezone, date, read.now);
+  return isNoticed(timesLeft(before, passed), timesLeft(after, passed), read.most);
 }
 
 /** Tells whether another price is printed: the cheapest time of an adult may sell out while a child's is the lowest. */

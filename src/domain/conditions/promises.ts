@@ -1,0 +1,42 @@
+import type { ConditionCode } from './table.ts';
+
+export interface PromiseKind {
+  readonly promise: string;
+  /** Each condition breaks one promise at most. */
+  readonly broken_by: readonly ConditionCode[];
+}
+
+/** The promises beside the ages of records, and which conditions break each. */
+export const promiseTable: readonly PromiseKind[] = [
+  {
+    promise: 'The mirror is whole, and what is read is stored',
+    broken_by: [
+      'mirror-lost',
+      'mirror-damaged',
+      'disk-full',
+      'file-locked',
+      'no-progress',
+      'fill-endless',
+      'daemon-silent',
+    ],
+  },
+  {
+    promise: 'Every delivery is stored and applied',
+    broken_by: ['inbox-lost', 'inbox-damaged', 'deliveries-refused', 'deliveries-stuck'],
+  },
+  {
+    promise: 'Changes are announced to us',
+    broken_by: [
+      'receiver-unreachable',
+      'subscription-silent',
+      'subscription-mute',
+      'subscription-taken',
+      'subscription-broken',
+      'subscription-failing',
+    ],
+  },
+  { promise: 'Images are confirmed in time', broken_by: ['images-vanished', 'images-unverified'] },
+  { promise: 'Dates agree with their products', broken_by: ['dates-contradicted', 'sale-contradicted', 'other-dates'] },
+  { promise: 'What a check finds is what was shown', broken_by: ['often-wrong'] },
+  { promise: 'The newest backup can be restored', broken_by: ['backup-failing', 'backup-late', 'backup-unusable'] },
+];

@@ -1,0 +1,36 @@
+import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
+import { query } from './sql/sql.ts';
+import type { Tables } from './sql/tables.ts';
+
+/** What random reads have found, by period and tier. */
+export interface AuditTable {
+  /** Adds to what is known of a period. */
+  count(found: Tables['_audit']): void;
+  /** Forgets periods that began before an instant. */
+  prune(before: number): void;
+}
+
+export function auditTable(db: Writes): AuditTable {
+  const add = db.change((found: Bound<Tables['_audit']>) =>
+    query
+      .insertInto('_audit')
+      .values(pick(found, ['from_at', 'tier', 'audited', 'untrue']))
+      .onConflict((known) =>
+        known.columns(['from_at', 'tier']).doUpdateSet(({ eb }) => ({
+          audited: eb('_audit.audited', '+', found.audited),
+          untrue: eb('_audit.untrue', '+', found.untrue),
+        })),
+      ),
+  );
+  const drop = db.change(({ before }: Bound<{ before: number }>) =>
+    query.deleteFrom('_audit').where('from_at', '<', before),
+  );
+  return {
+    count: (found) => {
+      add.run(found);
+    },
+    prune: (before) => {
+      drop.run({ before });
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Tier } from '../../domain/catalogue/availability.ts';
+import { auditPeriodMs, type UntrueShare, untrueShare } from '../../domain/truth/estimate.ts';
+import type { Reads } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+
+/** How much of what shoppers see is untrue, by random reads of the last seven days. */
+export interface Truth extends UntrueShare {
+  /** The time that the reads are of; null: there was none. */
+  readonly from_at: number | null;
+  readonly to_at: number | null;
+  /** The same of the dates of each tier. */
+  readonly by_tier: readonly (UntrueShare & { readonly tier: Tier })[];
+}
+
+const tiers: readonly Tier[] = ['near', 'middle', 'far'];
+
+export function truthOf(db: Reads): Truth {
+  const periods = db
+    .rows(() => query.selectFrom('_audit').select(['from_at', 'tier', 'audited', 'untrue']).orderBy('from_at'))
+    .all();
+  const of = (tier: Tier | 'all') => periods.filter((each) => each.tier === tier);
+  const last = periods.at(-1);
+  return {
+    ...untrueShare(of('all')),
+    from_at: periods[0]?.from_at ?? null,
+    to_at: last === undefined ? null : last.from_at + auditPeriodMs,
+    by_tier: tiers.filter((tier) => of(tier).length > 0).map((tier) => ({ tier, ...untrueShare(of(tier)) })),
+  };
+}

@@ -1,0 +1,131 @@
+import { setImmediate } from 'node:timers/promises';
+import { isGoneBy } from '../../domain/sale/absence.ts';
+import { planOf } from '../../domain/schedule/plan.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import { daysBetween } from '../../domain/time/dates.ts';
+import { venueToday } from '../../domain/time/venue.ts';
+import { drawAudits, mayAudit } from '../../domain/truth/draw.ts';
+import { auditPeriodMs } from '../../domain/truth/estimate.ts';
+import { findingsOf } from '../../domain/truth/finding.ts';
+import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
+import { readAvailability } from '../reads/availability.ts';
+import type { Ports, SyncPorts } from '../records/context.ts';
+import { catalogueOf } from '../records/counted.ts';
+import { surveyInterest, weighing } from '../records/weights.ts';
+
+/** Random reads: how much of what shoppers see is untrue follows from what they find (domain/truth). */
+export interface Audits {
+  /** Returns when there is something to do; null: nothing is measured, or not before the fill has ended. */
+  nextAt(): number | null;
+  /** Draws records and instants for the next six hours, and reads those whose instant has come. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+interface Drawn {
+  readonly at: number;
+  readonly key: RecordKey;
+}
+
+/** An instant missed by more, because the machine slept or the service was slow, is no random one any more. */
+const lateMs = 600_000;
+/** The number of records between two turns of the event loop. */
+const slice = 100;
+const dayMs = 86_400_000;
+
+export function auditsOf(ports: Ports): Audits {
+  const { mirror, clock, policy } = ports;
+  const span = { from: 0, to: 0 };
+  let drawn: Drawn[] = [];
+  const isOver = () => clock.now() < span.from || clock.now() >= span.to;
+
+  async function draw(signal: AbortSignal): Promise<void> {
+    const from = clock.now();
+    const next = await drawnFrom(ports, { from, to: from + auditPeriodMs }, signal);
+    if (signal.aborted) return;
+    drawn = next;
+    Object.assign(span, { from, to: from + auditPeriodMs });
+  }
+
+  return {
+    nextAt: () => {
+      if (policy.audit === 0 || mirror.filledAt() === null) return null;
+      return isOver() ? 0 : (drawn[0]?.at ?? span.to);
+    },
+    run: async (signal) => {
+      if (policy.audit === 0 || mirror.filledAt() === null) return;
+      if (isOver()) await draw(signal);
+      for (let next = drawn[0]; next !== undefined && next.at <= clock.now() && !signal.aborted; next = drawn[0]) {
+        drawn.shift();
+        if (clock.now() - next.at <= lateMs && mayAudit(ports.budget(), clock.now()))
+          await audit(ports, next.key, signal);
+      }
+    },
+  };
+}
+
+/** Returns records with instants of a span, as often as their part of what shoppers see: the earliest first. */
+async function drawnFrom(ports: Ports, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
+  const audits = planOf(catalogueOf(ports)).find(({ lane }) => lane === 'audit');
+  const reads = ((audits?.calls_per_day ?? 0) * (span.to - span.from)) / dayMs;
+  const weigh = weighing(ports, await surveyInterest(ports, signal));
+  let total = 0;
+  for await (const records of shown(ports, signal)) for (const record of records) total += weigh(record);
+  const { next } = drawAudits({ ...span, reads, total }, ports.chance);
+  const drawn: Drawn[] = [];
+  for await (const records of shown(ports, signal))
+    for (const record of records) {
+      const { resource, product_id, edition, part } = record;
+      const key = { resource, product_id, edition, part };
+      for (const at of next(weigh(record))) drawn.push({ at, key });
+    }
+  return drawn.sort((a, b) => a.at - b.at);
+}
+
+/** Goes through the dates of everything on sale, a slice at a time. */
+async function* shown({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal): AsyncGenerator<AdaptiveRecord[]> {
+  let cursor: AdaptiveRecord | null = null;
+  while (!signal.aborted) {
+    const records: AdaptiveRecord[] = mirror.records.adaptiveAfter(cursor, slice);
+    if (records.length === 0) return;
+    yield records;
+    cursor = records.at(-1) ?? null;
+    await setImmediate();
+  }
+}
+
+/** Reads a record, whenever it is due, and counts whether what the mirror showed was still true. The answer is stored. */
+async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, policy } = ports;
+  const record = mirror.records.find(key);
+  const product = mirror.products.find(key.product_id);
+  const { extent, cadence } = policy.of(product?.category ?? null);
+  const window = extent.windows.find(({ part }) => part === key.part);
+  if (record?.fetched_at == null || product === null || window === undefined) return;
+  // Shoppers see no dates of it.
+  if (mirror.checks.saleState(key.product_id) !== 'on-sale') return;
+  const untrue = await untrueDates(ports, { ...record, due_reason: 'audit' }, signal);
+  if (untrue === null) return;
+  const today = venueToday(product.timezone, clock.now()).earliest;
+  const days = untrue === 'all' ? 'all' : untrue.map((date) => daysBetween(today, date));
+  const from_at = Math.floor(clock.now() / auditPeriodMs) * auditPeriodMs;
+  mirror.transaction(() => {
+    for (const { tier, untrue: found } of findingsOf(window, cadence.availability, days))
+      mirror.audits.count({ from_at, tier, audited: 1, untrue: found });
+  });
+}
+
+/** Reads a record's window. Returns the dates that were untrue; `all`: it is not on sale; null: the answer does not tell. */
+async function untrueDates(
+  { upstream, ...ports }: Ports,
+  record: Parameters<typeof readAvailability>[1],
+  signal: AbortSignal,
+): Promise<readonly string[] | 'all' | null> {
+  const { mirror } = ports;
+  const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
+  const own = { ...ports, upstream: upstream.in('audit'), progressed: () => undefined, commit };
+  const read = await readAvailability(own, record, { signal, commit });
+  if (read.kind === 'refused') return isGoneBy(read.status, mirror.removals.one(record.product_id)) ? 'all' : null;
+  if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
+  // Its own read still says on sale, or it would not have been shown: a closure that nobody has told of looks like that.
+  return read.sale === 'on' ? read.noticed : 'all';
+}

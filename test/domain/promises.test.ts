@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { brokenAges } from '../../src/domain/conditions/ages.ts';
+import { promiseTable } from '../../src/domain/conditions/promises.ts';
+import { conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
+
+it('each condition breaks one promise at most, and every error breaks one, but for causes that may end before any is', () => {
+  const breaking = promiseTable.flatMap(({ broken_by }) => broken_by);
+  expect(new Set(breaking).size).toBe(breaking.length);
+  const others = conditionCodes.filter((code) => conditionTable[code].severity === 'error' && !breaking.includes(code));
+  // The ages of records are measured by themselves.
+  expect(others).toEqual(['key-refused', 'clock-doubted', 'promise-broken']);
+});
+
+it('a promised age is broken by its own line, also while the service is away; and none before the first fill has ended', () => {
+  const line = {
+    resource: 'availability',
+    tier: 'near',
+    records: 12,
+    stale: 3,
+    expired: 1,
+    oldest_checked_at: null,
+    promise_ms: 6 * 3_600_000,
+  };
+  const freshness = [
+    { ...line, kept: 0 as const },
+    { ...line, tier: null, resource: 'variants', kept: 1 as const },
+  ];
+  expect(brokenAges({ filled_at: 1, freshness, contradicted: null })).toMatchObject([
+    {
+      code: 'promise:availability/near',
+      says: '3 of 12 records are older than 6 h, 1 are past their limit and hidden',
+    },
+  ]);
+  expect(brokenAges({ filled_at: null, freshness, contradicted: null })).toEqual([]);
+});

@@ -1,0 +1,161 @@
+import { expect, it } from 'vitest';
+import { truthOf } from '../../src/mirror/status/truth.ts';
+import { readsOf } from '../../src/sqlite/statements.ts';
+import { surveyInterest, weighProduct } from '../../src/sync/records/weights.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
+import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Few dates have tickets, and nothing changes. */
+const still = { products: 8, lean: true, counts: 'none' } as const;
+/** Half of all calls are random reads, so that days tell what takes weeks otherwise. */
+const often = { requests_per_second: 100_000, concurrency: 4, audit: 0.5 };
+/** One window a product, of near and middle dates. */
+const near = { availability: { horizon: 31 } };
+
+function truthIn({ wiring, clock }: VirtualHarness) {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  try {
+    return truthOf(readsOf(db));
+  } finally {
+    db.close();
+  }
+}
+
+async function filled(
+  stack: AsyncDisposableStack,
+  sandbox: Parameters<typeof virtualHarness>[0],
+  config: Record<string, unknown> = { budget: often },
+) {
+  const harness = stack.use(await virtualHarness(sandbox, { scheduling: 'fixed', cadence: near, ...config }));
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
+}
+
+/** Returns which products are shown otherwise than the service has them now: times, prices, and tickets up to an order's most. */
+function untrueNow({ wiring, clock, sandbox }: VirtualHarness): Set<number> {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  const [from, to] = [1, 28].map((ahead) => new Date(clock.now() + ahead * day).toISOString().slice(0, 10)) as [
+    string,
+    string,
+  ];
+  try {
+    const shown = db
+      .prepare<[number, string, string], string>(
+        `SELECT date || ' ' || time || ' ' || variant_id || ' ' || retail_price || ' ' || min(availability, 20)
+         FROM availability_slots WHERE product_id = ? AND date BETWEEN ? AND ?`,
+      )
+      .pluck();
+    const wrong = sandbox.world.visible().filter((product) => {
+      const said = sandbox.world
+        .days(product, from, to, 'EUR')
+        .flatMap(({ date, slots }) =>
+          slots.flatMap(({ time, availability, offers }) =>
+            offers.map((each) =>
+              [date, time, each.variant_id, each.retail_price, Math.min(availability, 20)].join(' '),
+            ),
+          ),
+        );
+      return said.sort().join() !== shown.all(product.id, from, to).sort().join();
+    });
+    return new Set(wrong.map(({ id }) => id));
+  } finally {
+    db.close();
+  }
+}
+
+it('random reads of what is true find nothing untrue, cost the share that is configured, and are remembered', async () => {
+  await using stack = new AsyncDisposableStack();
+  const harness = await filled(stack, still);
+  const before = harness.sandbox.calls.counts().calls;
+  await harness.liveUntil(harness.clock.now() + 2 * day);
+  const { lanes } = harness.wiring.limiter.state();
+  const measured = truthIn(harness);
+  expect(measured).toMatchObject({ audited: lanes.audit.calls, untrue: 0, share: 0 });
+  expect(measured.margin).toBeGreaterThan(0.02);
+  expect(measured.by_tier.map(({ tier, audited }) => [tier, audited])).toEqual([
+    ['near', measured.audited],
+    ['middle', measured.audited],
+  ]);
+  const calls = harness.sandbox.calls.counts().calls - before;
+  expect(measured.audited / calls).toBeGreaterThan(0.3);
+  expect(measured.audited / calls).toBeLessThan(0.6);
+
+  await harness.restart();
+  expect(truthIn(harness)).toEqual(measured);
+});
+
+it('random reads find dates that the service no longer sells, and count nothing that it does not answer', async () => {
+  await using stack = new AsyncDisposableStack();
+  const harness = await filled(stack, still);
+  const { sandbox, clock } = harness;
+  for (const { id } of sandbox.world.visible()) sandbox.world.disable(id);
+  await harness.liveUntil(clock.now() + 5 * hour);
+  const found = truthIn(harness);
+  expect(found.untrue).toBeGreaterThan(0);
+  expect(found.untrue).toBe(found.audited);
+  expect(found.by_tier.map(({ tier, untrue }) => [tier, untrue])).toEqual([
+    ['near', found.untrue],
+    ['middle', found.untrue],
+  ]);
+
+  for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
+  await harness.liveUntil(clock.now() + 2 * day);
+  const [before, made] = [truthIn(harness).audited, harness.wiring.limiter.state().lanes.audit.calls];
+  sandbox.faults.add({ kind: 'status', status: 500, path: 'availability' });
+  await harness.liveUntil(clock.now() + 12 * hour);
+  expect(harness.wiring.limiter.state().lanes.audit.calls).toBeGreaterThan(made);
+  expect(truthIn(harness).audited).toBe(before);
+});
+
+it('no random read is made for an hour after back-pressure, nor where none is wanted', async () => {
+  await using stack = new AsyncDisposableStack();
+  const harness = await filled(stack, still);
+  const { clock, wiring } = harness;
+  Object.assign(wiring.ports, {
+    budget: () => ({ ...wiring.limiter.learned(), pressed_at: clock.now() - hour / 2 }),
+  });
+  await harness.liveUntil(clock.now() + day);
+  expect(wiring.limiter.state().lanes.audit.calls).toBe(0);
+  const none = await filled(stack, still, { budget: { ...often, audit: 0 } });
+  await none.liveUntil(none.clock.now() + day);
+  expect(none.wiring.limiter.state().lanes.audit.calls).toBe(0);
+  expect(truthIn(none)).toEqual({
+    audited: 0,
+    untrue: 0,
+    share: null,
+    margin: null,
+    from_at: null,
+    to_at: null,
+    by_tier: [],
+  });
+});
+
+it('random reads measure what is untrue, by what sells, as looks at everything find it', needs('time'), async () => {
+  await using stack = new AsyncDisposableStack();
+  const harness = await filled(stack, {
+    products: 12,
+    counts: 'none',
+    changes: { median_hours: 12, sigma: 1.2, until: noon + 30 * day },
+  });
+  const { clock, wiring } = harness;
+  const among = await surveyInterest(wiring.ports, new AbortController().signal);
+  const seen = { untrue: 0, all: 0 };
+  const end = clock.now() + 6 * day;
+  while (clock.now() < end) {
+    await harness.liveUntil(clock.now() + 2 * hour);
+    const untrue = untrueNow(harness);
+    for (const { id, status } of harness.sandbox.world.visible()) {
+      if (status !== 'available') continue;
+      const { weight } = weighProduct(wiring.ports, { product_id: id, category: null }, among);
+      seen.all += weight;
+      if (untrue.has(id)) seen.untrue += weight;
+    }
+  }
+  const { share, margin } = truthIn(harness);
+  expect(Math.abs((share ?? 1) - seen.untrue / seen.all)).toBeLessThan(margin ?? 0);
+  expect(share).toBeGreaterThan(0.05);
+});
