@@ -64,7 +64,7 @@ function listOf(parts: Parts): Job[] {
       every: minute,
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => surveyDueAt(ports),
+      workAt: () => (mirror.promises.replannedTo() === null ? surveyDueAt(ports) : ports.clock.now()),
       run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
     },
     {

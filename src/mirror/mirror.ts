@@ -38,6 +38,7 @@ import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
 import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
+import { type SignalTable, signalTable } from './schedule/signals.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
@@ -66,6 +67,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly walks: WalkTable;
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
+  readonly signals: SignalTable;
   readonly interest: InterestTable;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
@@ -148,6 +150,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     walks: walkTable(writes),
     jobs: jobTable(writes),
     budget: budgetTable(writes),
+    signals: signalTable(writes),
     interest: interestTable(writes),
     changes,
     checks: checkTables(writes),

@@ -12,6 +12,7 @@ import { type BudgetReads, budgetReads } from './schedule/budget.ts';
 import { type InterestReads, interestReads } from './schedule/interest.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
 import { type RecordReads, recordReads } from './schedule/record-reads.ts';
+import { type SignalReads, signalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
@@ -23,6 +24,7 @@ export interface MirrorFacts {
   readonly changes: ChangeReads;
   readonly records: RecordReads;
   readonly budget: BudgetReads;
+  readonly signals: SignalReads;
   readonly interest: InterestReads;
   readonly offers: OfferReads;
   readonly products: ProductReads;
@@ -71,6 +73,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
     categories: categoryReads(reads),
     experiences: experienceReads(reads),
     budget: budgetReads(reads),
+    signals: signalReads(reads),
     interest: interestReads(reads),
     subscriptions: subscriptionReads(reads),
   };

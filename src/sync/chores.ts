@@ -7,6 +7,7 @@ import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
 import { surveyDemand } from './records/pricing.ts';
+import { replanRest } from './records/reschedule.ts';
 import { priceStoredDates } from './records/stored-dates.ts';
 
 /** The number of products handled between two turns of the event loop. */
@@ -24,6 +25,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   updateOtherDatesAlarm(ports);
   judgeNotices(ports);
   await updateCoverage(ports, signal);
+  await replanRest(ports, signal);
   healGaps(ports);
   await priceStoredDates(ports, signal);
   await surveyDemand(ports, signal);

@@ -246,7 +246,7 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
 /** Tells whether the mirror is filled: the list was walked, and every record was read once or is in quarantine. */
 function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;
-  return mirror.records.fill().waiting === 0 && mirror.products.count() > 0;
+  return !mirror.records.isAnyUnread() && mirror.products.count() > 0;
 }
 
 function report(

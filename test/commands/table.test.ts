@@ -57,3 +57,18 @@ it('nothing is coloured, so NO_COLOR and FORCE_COLOR decide nothing', async () =
       expect(`${stdout}${stderr}`).not.toContain('\u001b');
     }
 });
+
+it('a name that is too long for its column is broken where it has a joint, and a heading stays whole', () => {
+  expect(
+    table(
+      ['subscription', 'resource'],
+      [
+        ['demo', 'checkout_information'],
+        ['d', 'x'.repeat(14)],
+      ],
+      24,
+    ),
+  ).toBe(
+    'subscription  resource\ndemo          checkout_\n              informatio\n              n\nd             xxxxxxxxxx\n              xxxx',
+  );
+});

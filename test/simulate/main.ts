@@ -11,9 +11,10 @@ import { notificationsStory } from './notifications.ts';
 import { allCells, legend, quickCells, head as rateHead } from './rates/table.ts';
 import { rateLines } from './rates/threads.ts';
 import { type ShopperMonth, shopperMonths } from './shoppers.ts';
+import { compareLists, listWorlds } from './signals.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --lists [--times 2] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     fixed: { type: 'boolean', default: false },
     faults: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
+    lists: { type: 'boolean', default: false },
     times: { type: 'string', default: '2' },
     notifications: { type: 'boolean', default: false },
     images: { type: 'boolean', default: false },
@@ -42,6 +44,7 @@ const saying = (line: string) => void say(`${line}\n`);
 
 async function main(): Promise<number> {
   if (values.compare) return comparison();
+  if (values.lists) return lists();
   if (values.images) return images();
   if (values.shoppers) return shoppers();
   if (values.rates) return rates();
@@ -228,6 +231,51 @@ ${number(Number(values.products))} products, sales Zipf 0.9, nothing older than 
   say(
     `${table(
       head,
+      rows.map(({ cells }) => cells),
+    )}\n`,
+  );
+  return rows.every(({ met }) => met) ? 0 : 1;
+}
+
+/** What the walks over the list save where it shows some of the changes, and cost where it shows none. `--products` is 1000 unless given. */
+async function lists(): Promise<number> {
+  const products = given('products', 1000, values.products);
+  say(`Sales-weighted staleness of availability at equal calls, the walks among them; rates steady, σ 1.5.
+${number(products)} products, ${values.times} times the calls that 6 h need; days 8 to 21, ${values.seeds} seeds.\n\n`);
+  const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => Number(values.seed) + index);
+  const extent = { products, times: Number(values.times) };
+  const results = await compareLists(seeds, extent, availableParallelism(), ({ world, seed }) =>
+    progress(`${world.name}, seed ${seed}`),
+  );
+  const rows = listWorlds.map((world) => {
+    const of = results.filter((each) => each.world.name === world.name);
+    const mean = (value: (each: (typeof of)[number]) => number) =>
+      of.reduce((sum, each) => sum + value(each), 0) / of.length;
+    const beside = mean(({ watching, blind }) => watching / blind);
+    const ratio = mean(({ watching, optimum }) => watching / optimum);
+    const met = world.recall === 0 ? beside <= 1.01 : ratio <= (world.recall >= 0.6 ? 0.75 : 1);
+    return {
+      met,
+      cells: [
+        world.name,
+        percent(mean(({ optimum }) => optimum)),
+        percent(mean(({ blind }) => blind)),
+        percent(mean(({ watching }) => watching)),
+        ratio.toFixed(3),
+        beside.toFixed(3),
+        `${(100 * (mean(({ calls }) => calls.watching / calls.optimum) - 1)).toFixed(1)} %`,
+        mean(({ walks_a_day }) => walks_a_day).toFixed(0),
+        mean(({ precision }) => precision).toFixed(2),
+        mean(({ recall }) => recall).toFixed(2),
+        met ? 'yes' : 'no',
+      ],
+    };
+  });
+  const head = ['world', 'optimum without the list', 'without', 'with', 'with / optimum', 'with / without'];
+  const learned = ['calls, with over optimum', 'walks a day', 'precision', 'recall', 'met'];
+  say(
+    `${table(
+      [...head, ...learned],
       rows.map(({ cells }) => cells),
     )}\n`,
   );

@@ -105,7 +105,7 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
   it('shows images with their credits beside them, and nothing of the service as markup', async () => {
     const { status, html } = await page(`/product/${ids.open}`);
     expect(status).toBe(200);
-    expect(html).toContain(`<h1>${escaped}</h1>`);
+    expect(html).toContain(`<h1 lang="en">${escaped}</h1>`);
     expect(html).toContain(`alt="${escaped}" loading="lazy"><figcaption>${escaped}</figcaption></figure>`);
     expect(html).not.toContain('<script');
   });
@@ -166,7 +166,7 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
 
   it('says of a closed product why, until when, and what there is instead; and offers no ticket', async () => {
     const { html } = await page(`/product/${ids.closed}?date=${dateIn(2)}`);
-    expect(html).toContain('This is not on sale now: out of season, expected back within month.');
+    expect(html).toContain('This is not on sale now: out of season, expected back within a month.');
     expect(html).toContain(`<a href="/product/${ids.instead}">`);
     expect(html).not.toContain('action="/checkout"');
   });

@@ -40,7 +40,7 @@ describe('a pass that meets another writer', () => {
       using _ = lock(harness);
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
     }
-    expect(wiring.mirror.records.fill().waiting).toBe(0);
+    expect(wiring.mirror.records.isAnyUnread()).toBe(false);
     const failing = new Database(wiring.mirror.path, { readonly: true });
     expect(
       failing.prepare('SELECT count(*) FROM _record WHERE failures > 0 OR failure IS NOT NULL').pluck().get(),

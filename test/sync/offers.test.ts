@@ -42,7 +42,8 @@ describe('a service with exactly the calls of the specification', () => {
     expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
     expect(missing(harness)).toEqual(['experiences', 'product']);
     expect(harness.wiring.mirror.products.count()).toBe(40);
-    expect(harness.wiring.mirror.records.fill()).toMatchObject({ failing: 0, waiting: 0 });
+    expect(harness.wiring.mirror.records.fill().failing).toBe(0);
+    expect(harness.wiring.mirror.records.isAnyUnread()).toBe(false);
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
     expect(said).toHaveLength(2);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');

@@ -60,7 +60,7 @@ td svg { display: block; width: 100%; min-width: 5rem; height: .5rem; border-rad
 .strip { height: 1rem; } .strip .well { fill: var(--good); opacity: .3; }
 tbody th code { display: block; color: var(--soft); white-space: nowrap; font-size: .82rem; font-weight: 400; } td:has(.strip) { width: 29%; }
 td small { display: block; color: var(--soft); font-size: .82rem; white-space: nowrap; }
-td a { white-space: nowrap; }
+td a, th a { white-space: nowrap; }
 .yes, .no, .some { font-weight: 600; white-space: nowrap; }
 .yes { color: var(--good); } .no { color: var(--bad); } .some { color: var(--wait); }
 .none { color: var(--soft); }

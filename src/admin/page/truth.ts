@@ -24,7 +24,7 @@ export function truthPart(truth: Truth): Html {
   return html`<section><h2>Untrue of what shoppers see</h2>
 ${
   text === null
-    ? html`<p class="none">Nobody can tell yet: ${cannotTell(truth)}.</p>`
+    ? html`<p class="none">We ${cannotTell(truth)}.</p>`
     : html`<p><strong>${text}</strong>, by ${number(truth.audited)} random reads${over}: in those the service said something else than the mirror showed.</p>`
 }
 ${

@@ -202,7 +202,7 @@ function truthPart({ truth }: WeekReport): ReportPart {
     truth === null
       ? 'Not known: random reads are kept for seven days.'
       : text === null
-        ? `${cannotTell(truth).replace(/^c/, 'C')}.`
+        ? `We ${cannotTell(truth)}.`
         : `${text} of what shoppers see is untrue, by ${number(truth.audited)} random reads of the last seven days.`;
   return { title, says: [says], tables: [] };
 }

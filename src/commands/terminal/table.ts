@@ -3,7 +3,7 @@ import type { Io } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
-/** A column of text becomes no narrower: what does not fit then runs over. */
+/** A column of text becomes no narrower than this or a word of its heading: what does not fit then runs over. */
 const narrowest = 10;
 const gap = '  ';
 
@@ -29,19 +29,23 @@ export function table(
   );
   const widths = fitted(
     headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0)),
-    right,
+    headings.map((heading, column) => (right[column] ? null : floorOf(heading))),
     width,
   );
   return cells.flatMap((row) => linesOf(row, widths, right)).join('\n');
 }
 
-/** Narrows the widest column of text until a line fits, or none can be narrowed. */
-function fitted(widths: readonly number[], right: readonly boolean[], width: number): number[] {
+function floorOf(heading: string): number {
+  return heading.split(' ').reduce((most, word) => Math.max(most, word.length), narrowest);
+}
+
+/** Narrows the widest column that may be narrower until a line fits, or none may. `floors` null: never. */
+function fitted(widths: readonly number[], floors: readonly (number | null)[], width: number): number[] {
   const narrowed = [...widths];
-  const text = narrowed.flatMap((_, column) => (right[column] ? [] : [column]));
+  const spare = (column: number) => (narrowed[column] ?? 0) > (floors[column] ?? Number.POSITIVE_INFINITY);
   for (let over = length(narrowed) - width; over > 0; over -= 1) {
-    const widest = text.toSorted((a, b) => (narrowed[b] ?? 0) - (narrowed[a] ?? 0))[0];
-    if (widest === undefined || (narrowed[widest] ?? 0) <= narrowest) break;
+    const [widest] = [...narrowed.keys()].filter(spare).toSorted((x, y) => (narrowed[y] ?? 0) - (narrowed[x] ?? 0));
+    if (widest === undefined) break;
     narrowed[widest] = (narrowed[widest] ?? 0) - 1;
   }
   return narrowed;
@@ -65,13 +69,13 @@ function linesOf(row: readonly string[], widths: readonly number[], right: reado
   );
 }
 
-/** Breaks text at its last space before the width, a longer word anywhere. */
+/** Breaks text at its last space before the width, a longer word after `_`, `-` or `/`, or else anywhere. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let rest = text;
   while (rest.length > width && width > 0) {
     const space = rest.lastIndexOf(' ', width);
-    const at = space > 0 ? space : width;
+    const at = space > 0 ? space : (/^.*[_/-]/.exec(rest.slice(0, width))?.[0].length ?? width);
     lines.push(rest.slice(0, at).trimEnd());
     rest = rest.slice(at).trimStart();
   }

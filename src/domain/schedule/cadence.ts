@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Due, RecordKey } from './record.ts';
 import { resources } from './resources.ts';
-import { type Volatility, worthwhileInterval } from './volatility.ts';
+import { intervalAfterSignal, planReads, type Watch } from './signal.ts';
+import type { Volatility } from './volatility.ts';
 
 /* Decides when a record is due: pure functions of the facts and the cadence, without `now`. */
 
@@ -52,17 +53,24 @@ export interface Worth {
   readonly price: number;
   /** The shortest interval between two reads, in milliseconds. */
   readonly floor: number;
+  /** The signal about it, and how likely it says since the last read that it has changed; left out: there is none. */
+  readonly signal?: { readonly watch: Watch; readonly jump: number };
 }
 
 /** Returns when a record is due: by its cadence, or earlier, as soon as a call is worth its price. */
 export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, worth: Worth): Due {
   const due = dueByCadence(key, fetched_at, cadence);
   const cap = due.at - fetched_at;
-  const interval = worthwhileInterval(worth.volatility, { ...worth, cap });
+  const interval = worthwhileInterval({ ...worth, cap });
   if (interval >= cap) return due;
   // Varied a little each time, so that records of the same rate drift apart.
   const spread = 0.975 + 0.05 * phase({ ...key, product_id: key.product_id + fetched_at });
   return { at: Math.round(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
+}
+
+function worthwhileInterval({ volatility, signal, ...worth }: Worth & { readonly cap: number }): number {
+  if (signal === undefined || signal.jump === 0) return planReads(volatility, worth, signal?.watch ?? null).every;
+  return intervalAfterSignal(volatility, worth, signal.watch, signal.jump);
 }
 
 /**

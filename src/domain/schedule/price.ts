@@ -1,4 +1,5 @@
-import { staleShare, type Volatility, worthwhileInterval } from './volatility.ts';
+import { planReads, type Watch } from './signal.ts';
+import { staleShare, type Volatility } from './volatility.ts';
 
 /*
  * The price of a call: the one number by which adaptive scheduling compares records. It is set so that the demand of
@@ -13,6 +14,8 @@ export interface Priced {
   /** Never read later than this after the last read (its cadence), and never earlier than that, in milliseconds. */
   readonly cap: number;
   readonly floor: number;
+  /** The signal about it; null or left out: there is none. */
+  readonly watch?: Watch | null;
 }
 
 /** The demand of a number of records at several prices, which ascend. */
@@ -52,14 +55,14 @@ export function noDemand(prices: readonly number[]): Demand {
 export function addDemand(demand: Demand, records: readonly Priced[]): Demand {
   const [asked, stale] = [[...demand.asked], [...demand.stale]];
   let { needed, weight: total, stale_needed } = demand;
-  for (const { volatility, weight, cap, floor } of records) {
+  for (const { volatility, weight, cap, floor, watch = null } of records) {
     needed += 1 / cap;
     total += weight;
     stale_needed += weight * staleShare(volatility, cap);
     for (const [index, price] of demand.prices.entries()) {
-      const interval = worthwhileInterval(volatility, { weight, price, floor, cap });
-      asked[index] = (asked[index] ?? 0) + 1 / interval;
-      stale[index] = (stale[index] ?? 0) + weight * staleShare(volatility, interval);
+      const plan = planReads(volatility, { weight, price, floor, cap }, watch);
+      asked[index] = (asked[index] ?? 0) + 1 / plan.mean;
+      stale[index] = (stale[index] ?? 0) + weight * plan.stale;
     }
   }
   return { ...demand, needed, asked, weight: total, stale_needed, stale };

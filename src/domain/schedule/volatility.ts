@@ -73,6 +73,12 @@ export function stillTrue({ shape, exposure }: Volatility, elapsed: number): num
   return (exposure / (exposure + elapsed)) ** shape;
 }
 
+/** Returns how many changes are expected in an interval in which there was one. */
+export function changesWithin(volatility: Volatility, elapsed: number): number {
+  const changed = 1 - stillTrue(volatility, elapsed);
+  return changed < 1e-9 ? 1 : ((volatility.shape / volatility.exposure) * elapsed) / changed;
+}
+
 /** Returns the share of the time in which a record read every `interval` ms is no longer true. */
 export function staleShare(volatility: Volatility, interval: number): number {
   return 1 - trueTime(volatility, interval) / interval;

@@ -1,7 +1,9 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
-import type { Writes } from '../../sqlite/statements.ts';
+import type { Looks } from '../../domain/schedule/signal.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { ClosureTable } from '../push/closures.ts';
+import { query } from '../sql/sql.ts';
 import type { ImageLedger } from './image-ledger.ts';
 import type { ProductRead, StoredProduct } from './product/entry.ts';
 import { productPrices } from './product/prices.ts';
@@ -13,6 +15,8 @@ import type { SearchTable } from './search.ts';
 /** Products with their texts, prices, tags and images. */
 export interface ProductTables extends ProductReads, Pick<ProductRows, 'close'> {
   store(entry: ProductEntry, read: ProductRead): StoredProduct;
+  /** Two looks at its list entry differ in what may go with a change of its dates. */
+  signalled(product_id: number, looks: Looks): void;
 }
 
 /** The tables that products are stored beside. */
@@ -39,7 +43,7 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     };
     // Further editions only add to what a primary read has found.
     if ((language !== primary.language || currency !== primary.currency) && row === null)
-      return { outcome: 'late', ...kept, detail_doubted: false, fields: [], before_at: null };
+      return { outcome: 'late', ...kept, detail_doubted: false, repriced: false, fields: [], before_at: null };
     const earlier = changes.added();
     const primarily = language === primary.language && currency === primary.currency;
     const { differing: columns, ...status } = primarily
@@ -53,7 +57,8 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     if (row !== null) tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
     const { fields, before_at } = text;
-    return { ...status, outcome, detail_doubted: text.changed && source === 'list', fields, before_at };
+    const detail_doubted = text.changed && source === 'list';
+    return { ...status, outcome, detail_doubted, repriced: price, fields, before_at };
   }
 
   /** Tells what differs and no other change tells: what is read for the first time only once the mirror is filled. */
@@ -68,5 +73,18 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     if (again || first) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
   }
 
-  return { ...productReads(db), store, close: rows.close };
+  const signal = db.change(({ product_id, at, before_at }: Bound<Looks & { product_id: number }>) =>
+    query
+      .updateTable('_product')
+      .set({ signal_at: at, signal_before_at: before_at })
+      .where('product_id', '=', product_id),
+  );
+  return {
+    ...productReads(db),
+    store,
+    close: rows.close,
+    signalled: (product_id, looks) => {
+      signal.run({ product_id, ...looks });
+    },
+  };
 }

@@ -10,6 +10,11 @@ export interface Surveyed {
   readonly promised: number;
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
+  /**
+   * How often the product list is best walked, and the calls a millisecond that takes beyond its cadence; left out: by its
+   * cadence.
+   */
+  readonly walks?: { readonly every: number; readonly calls: number };
   readonly interest: SurveyedInterest;
 }
 
@@ -42,10 +47,16 @@ export interface BudgetTable extends BudgetReads {
 export function budgetReads(db: Reads): BudgetReads {
   const state = db.values(() => query.selectFrom('_budget').select('state'));
   const demand = db.values(() => query.selectFrom('_budget').select('demand'));
+  let parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
   const surveyedAt = db.values(() => query.selectFrom('_budget').select('surveyed_at'));
   return {
     learned: () => parse(state.get() ?? null),
-    demand: () => JSON.parse(demand.get() ?? 'null') as Surveyed | null,
+    demand: () => {
+      const text = demand.get() ?? 'null';
+      // Every read asks for its price, and a survey comes four times a day.
+      if (text !== parsed.text) parsed = { text, demand: JSON.parse(text) as Surveyed | null };
+      return parsed.demand;
+    },
     surveyedAt: () => surveyedAt.get() ?? null,
   };
 }

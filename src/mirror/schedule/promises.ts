@@ -1,7 +1,7 @@
 import { optionalPathOf } from '../../domain/schedule/offer.ts';
 import type { Offered } from '../../domain/schedule/record-kinds.ts';
 import { type Resource, type UntieredResource, untieredResources } from '../../domain/schedule/resources.ts';
-import { type Bound, pick, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, pick, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { type StaleAfter, staleRows } from './stale.ts';
@@ -21,6 +21,9 @@ export interface PromiseTable {
    * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed.
    */
   write(promised: Promised, daysPerRequest: number): boolean;
+  /** Returns up to which product the records are planned by what is promised now; null: all are. */
+  replannedTo(): number | null;
+  replanned(to: number | null): void;
   /** What is promised of a resource is promised no more. */
   drop(resource: Resource): void;
   /** Moves `stale_at` of what depends on the product with its cadence, of one product or (null) of all. */
@@ -31,7 +34,11 @@ export function promiseTable(db: Writes): PromiseTable {
   const stored = db.rows(() => query.selectFrom('_promise').select(columns).orderBy('resource').orderBy('tier'));
   const told = db.values(() => query.selectFrom('_budget').select('category_cadences'));
   const tell = db.change(({ own }: Bound<{ own: string }>) =>
-    query.updateTable('_budget').set({ category_cadences: own }),
+    query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
+  );
+  const replannedTo = db.values(() => query.selectFrom('_budget').select('replanned_to'));
+  const replanned = db.change(({ to }: Bound<{ to: number | null }>) =>
+    query.updateTable('_budget').set({ replanned_to: to }),
   );
   const clear = db.change(() => query.deleteFrom('_promise'));
   const drop = db.change(({ resource }: Bound<{ resource: Resource }>) =>
@@ -53,12 +60,19 @@ export function promiseTable(db: Writes): PromiseTable {
       stale.moveByProduct(cadence, null);
       return true;
     },
+    replannedTo: () => replannedTo.get() ?? null,
+    replanned: (to) => {
+      replanned.run({ to });
+    },
     drop: (resource) => {
       drop.run({ resource });
     },
     moveStaleAt: stale.moveByProduct,
   };
 }
+
+/** Before the lists, whose number is 0. */
+const beforeAll = -1;
 
 const columns = ['resource', 'tier', 'promise_ms', 'first_part', 'last_part'] as const;
 

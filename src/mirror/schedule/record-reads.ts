@@ -22,11 +22,10 @@ export interface RecordReads {
   answeredAstray(): number;
   /** Returns how many products have dates that the service left out, or answered others for. */
   unanswered(): number;
-  /**
-   * Returns what `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of
-   * all.
-   */
-  waiting(product_id: number | null): WaitingRecord[];
+  /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
+  waiting(product_id: number): WaitingRecord[];
+  /** Returns the next products that have records, in ascending order; 0: the lists. */
+  productsAfter(product_id: number, limit: number): number[];
   /** Everything that is known of a product's records, for people. */
   ofProduct(product_id: number): RecordDetail[];
   /**
@@ -35,6 +34,8 @@ export interface RecordReads {
    */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
+  /** Tells whether a record was never fetched, and is not in quarantine. */
+  isAnyUnread(): boolean;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
   beyond(now: number): RecordKey[];
 }
@@ -43,8 +44,6 @@ export interface FillState {
   readonly records: number;
   readonly never_fetched: number;
   readonly failing: number;
-  /** Never fetched, and not in quarantine. */
-  readonly waiting: number;
 }
 
 /** A record that waits for its cadence, with what the cadence depends on. */
@@ -79,7 +78,13 @@ const facts = [
 const details = [...facts, 'lane', 'fetched_reason', 'stale_at', 'failed_at', 'failure'] as const;
 
 export function recordReads(db: Reads): RecordReads {
-  return { ...dueRecords(db), ...waitingRecords(db), ...recordCounts(db), ...singleRecords(db) };
+  return {
+    ...dueRecords(db),
+    ...waitingRecords(db),
+    ...adaptiveRecords(db),
+    ...recordCounts(db),
+    ...singleRecords(db),
+  };
 }
 
 function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueAt'> {
@@ -174,8 +179,8 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'bey
   };
 }
 
-function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter'> {
-  const waiting = () =>
+function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter'> {
+  const waiting = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_record as r')
       .leftJoin('_product as p', 'p.product_id', 'r.product_id')
@@ -199,11 +204,25 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
       .where('r.fetched_at', 'is not', null)
       .$narrowType<{ fetched_at: number }>()
       .where('r.failures', '=', 0)
-      .where('r.due_reason', 'in', ['cadence-elapsed', 'likely-changed']);
-  const all = db.rows(waiting);
-  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    waiting().where('r.product_id', '=', product_id),
+      .where('r.due_reason', 'in', ['cadence-elapsed', 'likely-changed'])
+      .where('r.product_id', '=', product_id),
   );
+  const products = db.values((bound: Bound<{ product_id: number; limit: number }>) =>
+    query
+      .selectFrom('_record')
+      .select('product_id')
+      .distinct()
+      .where('product_id', '>', bound.product_id)
+      .orderBy('product_id')
+      .limit(bound.limit),
+  );
+  return {
+    waiting: (product_id) => waiting.all({ product_id }),
+    productsAfter: (product_id, limit) => products.all({ product_id, limit }),
+  };
+}
+
+function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
   type After = Bound<{ product_id: number; edition: string; part: number; limit: number }>;
   const adaptive = db.rows(({ product_id, edition, part, limit }: After) =>
     query
@@ -223,7 +242,6 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
       .limit(limit),
   );
   return {
-    waiting: (product_id) => (product_id === null ? all.all() : ofProduct.all({ product_id })),
     adaptiveAfter: (cursor, limit) => {
       const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
       return adaptive.all({ product_id, edition, part, limit });
@@ -231,7 +249,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
   };
 }
 
-function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill'> {
+function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill' | 'isAnyUnread'> {
   const unanswered = () =>
     query
       .selectFrom('_record')
@@ -240,19 +258,26 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
   const all = db.values(unanswered);
   const astray = db.values(() => unanswered().where('failures', '>', 0));
   const fill = db.rows(() =>
-    query.selectFrom('_record').select(({ and, eb, fn }) => [
-      fn.countAll<number>().as('records'),
-      fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
-      fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
-      fn
-        .countAll<number>()
-        .filterWhere(and([eb('fetched_at', 'is', null), eb('failures', '<', quarantineAfter)]))
-        .as('waiting'),
-    ]),
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => [
+        fn.countAll<number>().as('records'),
+        fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
+        fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
+      ]),
+  );
+  const unread = db.values(() =>
+    query
+      .selectFrom('_record')
+      .select('product_id')
+      .where('fetched_at', 'is', null)
+      .where('failures', '<', quarantineAfter)
+      .limit(1),
   );
   return {
     answeredAstray: () => astray.get() ?? 0,
     unanswered: () => all.get() ?? 0,
-    fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0, waiting: 0 },
+    fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0 },
+    isAnyUnread: () => unread.get() !== undefined,
   };
 }

@@ -47,6 +47,8 @@ export const mirrorInstants: MirrorInstants = {
     sold_at: 'now',
     asked_at: 'now',
     dates_off_at: 'now',
+    signal_at: 'absent',
+    signal_before_at: 'absent',
   },
   _product_text: {
     ...copyOf('products'),

@@ -9,6 +9,7 @@ import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absen
 import type { OptionalPath } from '../../domain/schedule/offer.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
+import type { SignalTier } from '../../domain/schedule/signal.ts';
 
 /*
  * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
@@ -62,6 +63,8 @@ export interface Tables {
     covered: Bit;
     dates_off_at: number | null;
     sellable: Bit;
+    signal_at: number | null;
+    signal_before_at: number | null;
   };
   _product_text: {
     product_id: number;
@@ -423,7 +426,9 @@ export interface Tables {
     demand: string | null;
     surveyed_at: number | null;
     category_cadences: string | null;
+    replanned_to: number | null;
   };
+  _signal: { tier: SignalTier; rightly: number; wrongly: number; shown: number; hidden: number };
   _check_count: {
     product_id: number;
     tier: Tier;

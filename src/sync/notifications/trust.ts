@@ -12,7 +12,7 @@ type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 export function expectNotices(
   { mirror }: Pick<Ports, 'mirror'>,
   { product_id, sent_at }: { product_id: number; sent_at: number },
-  { was, is, fields, before_at }: StoredProduct,
+  { was, is, fields, before_at }: Pick<StoredProduct, 'was' | 'is' | 'fields' | 'before_at'>,
 ): void {
   // A read in the future was dated by a wrong clock.
   if (before_at === null || before_at > sent_at) return;

@@ -1,4 +1,5 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
@@ -6,9 +7,11 @@ import { holdVanishedImages } from '../images/vanished.ts';
 import { walkForNotices } from '../notifications/apply.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
+import { extraWalk } from '../records/pricing.ts';
 import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
 import type { Refreshed } from '../records/settle.ts';
+import { noteSignal } from './list-signal.ts';
 import { afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
@@ -21,9 +24,20 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   const { language, currency } = splitListEdition(record.edition);
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
+  const cadence = listCadence(policy.cadence);
+  if (
+    record.due_reason === 'likely-changed' &&
+    record.fetched_at !== null &&
+    extraWalk(ports, record.fetched_at) === null
+  ) {
+    const { fetched_at } = record;
+    mirror.transaction(() => mirror.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
+    return { kind: 'postponed' };
+  }
   let ordered = policy.listOrdered;
   return walk(ports, record, {
-    cadence: listCadence(policy.cadence),
+    cadence,
+    ...(primary ? { sooner: (started_at) => extraWalk(ports, started_at) } : {}),
     read: async (page) => {
       const reading = await upstream.productPage(page, language, currency, signal, ordered ? 'ordered' : undefined);
       if (!ordered || reading.kind !== 'refused' || reading.status !== 400) return reading;
@@ -42,7 +56,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
         );
       // Only the primary walk says anything about images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
-      return storeEntries(ports, stored, { language, currency, sent_at, reason: record.due_reason });
+      return storeEntries(ports, stored, { primary, language, currency, sent_at, reason: record.due_reason });
     },
     finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
@@ -62,25 +76,24 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
 function storeEntries(
   ports: SyncPorts,
   entries: readonly ProductEntry[],
-  { language, currency, sent_at, reason }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'>,
+  { primary, ...by }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'> & { readonly primary: boolean },
 ): boolean {
   const { mirror, clock, policy } = ports;
+  const { language, sent_at } = by;
   let changed = false;
   const zones = new Set<string | null>();
   for (const entry of entries) {
     const known = mirror.products.find(entry.product_id);
     if (known?.timezone !== entry.timezone) zones.add(entry.timezone);
     const stored = mirror.products.store(entry, {
+      ...by,
       source: 'list',
-      language,
-      currency,
       primary: { language: policy.extent.languages[0], currency: policy.extent.currencies[0] },
-      sent_at,
       now: clock.now(),
       stale_at: sent_at + productCadence(policy, known),
-      reason,
     });
     afterStore(ports, { product_id: entry.product_id, language, sent_at }, stored);
+    if (primary) noteSignal(ports, { product_id: entry.product_id, sent_at }, stored);
     changed ||= stored.outcome !== 'unchanged' && stored.outcome !== 'late';
   }
   if (zones.size > 0) mirror.writeZones(clock.now());

@@ -1,5 +1,5 @@
 import { afterPage } from '../../domain/catalogue/list-page.ts';
-import { futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
+import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
@@ -9,6 +9,8 @@ import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStor
 /** One list: how its pages are read and stored. `store` and `finished` run inside the transaction of their page. */
 export interface List<Entry> {
   readonly cadence: number;
+  /** Returns when it is walked again before its cadence; null: it is not. */
+  sooner?(started_at: number): Due | null;
   read(page: number): Promise<Reading<Page<Entry>>>;
   /** Called when the first page was not answered; returns `gone` if there is no such list, which is no failure. */
   refused?(reading: NoAnswer): 'gone' | 'failed';
@@ -124,7 +126,8 @@ function endOfList<Entry>(
     return null;
   }
   mirror.walks.end(key, complete ? clock.now() : null);
-  const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence };
+  const sooner = list.sooner?.(state.started_at) ?? null;
+  const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence, sooner };
   const settled = settleStored(ports, record, read);
   // Afterwards, because the end of a list may bring the next walk forward.
   list.finished({ complete, started_at: state.started_at, rows: rows.attempt, rejected });

@@ -1,6 +1,8 @@
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { usualLane } from '../../domain/schedule/resources.ts';
+import type { Looks } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 
 /** Returns the believed rate of change of a record: learned from its visits, or the usual one of its kind. */
 export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
@@ -11,4 +13,14 @@ export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape'
 /** Returns what is believed of a record that nobody has seen yet. */
 export function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
   return priorVolatility(usualLane(resource, part));
+}
+
+/** Returns what the product list showed after a read at `read_at`, up to `at`; null: nothing, or a wrong clock wrote it. */
+export function signalOf(
+  { signal_at, signal_before_at }: Pick<KnownProduct, 'signal_at' | 'signal_before_at'>,
+  read_at: number,
+  at: number,
+): Looks | null {
+  if (signal_at === null || signal_before_at === null || signal_at <= read_at || signal_at > at) return null;
+  return { before_at: signal_before_at, at: signal_at };
 }

@@ -2,7 +2,7 @@ import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { allProducts, assignCategories } from './categories.ts';
 import type { Ports } from './context.ts';
 import { ownReads } from './deciding-reads.ts';
-import { reschedule } from './reschedule.ts';
+import { replanNext, reschedule } from './reschedule.ts';
 
 /**
  * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, promises and
@@ -31,7 +31,8 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     }
     mirror.records.dropOthers([primary, ...further, ...wanted.flatMap(({ kinds }) => kinds)]);
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
-    if (mirror.promises.write(policy, policy.daysPerRequest)) reschedule(ports, null);
+    // The rest of a large catalogue is left to the chores.
+    if (mirror.promises.write(policy, policy.daysPerRequest)) replanNext(ports);
     else for (const product_id of moved) reschedule(ports, product_id);
     mirror.writeZones(clock.now());
   });

@@ -11,14 +11,26 @@ import {
   pricesAround,
 } from '../../domain/schedule/price.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import { walkKinds } from '../../domain/schedule/record-kinds.ts';
+import {
+  addWalkCosts,
+  bestWalkInterval,
+  jumpOf,
+  noWalkCosts,
+  signalTier,
+  type WalkCosts,
+  type Watch,
+  watchOf,
+} from '../../domain/schedule/signal.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
+import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
-import { believed } from './beliefs.ts';
+import { believed, signalOf } from './beliefs.ts';
 import type { Ports, SyncPorts } from './context.ts';
 import { neededCalls } from './counted.ts';
-import { cadenceOf } from './reschedule.ts';
+import { walkAgain } from './deciding-reads.ts';
+import { cadenceOf, listCadence } from './reschedule.ts';
 import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
@@ -44,21 +56,42 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
   const interest = await surveyInterest(ports, signal);
   const weigh = weighing(ports, interest);
-  let demand: Demand = noDemand(pricesAround(lastPrice(ports)));
+  const { price, walk_every } = marketOf(ports);
+  let demand: Demand = noDemand(pricesAround(price === noExtraCalls ? null : price));
+  let walks = noWalkCosts(listCadence(policy.cadence), floor, mirror.signals.of('near'));
   let cursor: AdaptiveRecord | null = null;
   for (;;) {
     const records: AdaptiveRecord[] = mirror.records.adaptiveAfter(cursor, slice);
     if (signal.aborted) return;
     if (records.length === 0) break;
-    demand = addDemand(
-      demand,
-      records.map((record) => pricedOf(ports, record, { floor, weight: weigh(record) })),
-    );
+    const priced = records.map((record) => pricedOf(ports, record, { floor, weight: weigh(record), walk_every }));
+    demand = addDemand(demand, priced);
+    if (price !== noExtraCalls) walks = addWalkCosts(walks, priced, price);
     cursor = records.at(-1) ?? null;
     await setImmediate();
   }
-  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs, interest };
-  mirror.transaction(() => mirror.budget.saveDemand(surveyed, clock.now()));
+  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs, interest, ...walksAt(ports, walks, price) };
+  mirror.transaction(() => {
+    mirror.budget.saveDemand(surveyed, clock.now());
+    const walked_at = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
+    const due = walked_at === null ? null : extraWalk(ports, walked_at);
+    if (due !== null) walkAgain(ports, Math.max(due.at, clock.now()), due.reason);
+  });
+}
+
+/** Returns how often the list is best walked at a price, if extra calls are made at all. */
+function walksAt({ mirror, policy }: PricingPorts, costs: WalkCosts, price: number): Pick<Surveyed, 'walks'> {
+  if (price === noExtraCalls) return {};
+  const pages = Math.max(1, Math.ceil(mirror.products.count() / policy.pageSize));
+  const every = bestWalkInterval(costs, price, pages);
+  return { walks: { every, calls: pages * (1 / every - 1 / Math.max(every, listCadence(policy.cadence))) } };
+}
+
+/** Returns when the list is walked beyond its cadence after a walk; null: not, or extra calls are not made now. */
+export function extraWalk(ports: PricingPorts, walked_at: number): Due | null {
+  const { price, walk_every } = marketOf(ports);
+  if (price === noExtraCalls || walk_every >= listCadence(ports.policy.cadence)) return null;
+  return { at: walked_at + walk_every, reason: 'likely-changed' };
 }
 
 /** Returns when the demand is computed next; null: it need not be, or not before the fill has ended. */
@@ -75,40 +108,48 @@ export function dueAfterRead(
   { fetched_at, cadence, product }: { fetched_at: number; cadence: number; product: KnownProduct },
   volatility: Volatility,
 ): Due {
-  const { price, floor, interest } = marketOf(ports);
+  const { price, floor, interest, walk_every } = marketOf(ports);
   if (interest === null) return dueByCadence(record, fetched_at, cadence);
+  const watch = watchOf(ports.mirror.signals.of(signalTier(record.part)), walk_every);
+  const signal = { watch, jump: jumpOf(watch, signalOf(product, fetched_at, ports.clock.now()), fetched_at) };
   const weight = weightOfRecord(weighProduct(ports, product, interest), record);
-  return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor });
-}
-
-/** The price of a call now, and the shortest interval between two reads; before the first survey none is worth one. */
-function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
-  const surveyed = mirror.budget.demand();
-  if (surveyed === null || policy.adaptive === null) return { price: noExtraCalls, floor: 0, interest: null };
-  const { demand, promised, floor, interest } = surveyed;
-  const learned = budget();
-  const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
-  const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
-  return { price: clearingPrice(demand, extra), floor, interest };
+  return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor, signal });
 }
 
 interface Market {
+  /** The price of a call now; before the first survey none is worth one. */
   readonly price: number;
+  /** The shortest interval between two reads. */
   readonly floor: number;
+  /** How often the list is walked. */
+  readonly walk_every: number;
   readonly interest: SurveyedInterest | null;
 }
 
-function lastPrice(ports: PricingPorts): number | null {
-  const { price } = marketOf(ports);
-  return price === noExtraCalls ? null : price;
+function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
+  const surveyed = mirror.budget.demand();
+  const cadence = listCadence(policy.cadence);
+  if (surveyed === null || policy.adaptive === null)
+    return { price: noExtraCalls, floor: 0, walk_every: cadence, interest: null };
+  const { demand, promised, floor, interest, walks = { every: cadence, calls: 0 } } = surveyed;
+  const learned = budget();
+  const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
+  const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
+  return {
+    price: clearingPrice(demand, extra - walks.calls),
+    floor,
+    walk_every: Math.min(walks.every, cadence),
+    interest,
+  };
 }
 
 /** Returns a record as the demand counts it. */
 function pricedOf(
-  { policy }: Pick<Ports, 'policy'>,
+  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   record: AdaptiveRecord,
-  { weight, floor }: Pick<Priced, 'weight' | 'floor'>,
-): Priced {
+  { weight, floor, walk_every }: Pick<Priced, 'weight' | 'floor'> & Pick<Market, 'walk_every'>,
+): Priced & { readonly watch: Watch } {
   const cap = dayMs / readsPerPeriod(dayMs, cadenceOf(policy.of(record.category), record, null));
-  return { volatility: believed(record), weight, cap, floor };
+  const watch = watchOf(mirror.signals.of(signalTier(record.part)), walk_every);
+  return { volatility: believed(record), weight, cap, floor, watch };
 }

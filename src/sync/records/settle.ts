@@ -1,11 +1,12 @@
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
+import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
 import { noteAnswer } from './absence.ts';
-import { believed, priorOf } from './beliefs.ts';
+import { believed, priorOf, signalOf } from './beliefs.ts';
 import type { SyncPorts } from './context.ts';
 import { decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
@@ -62,7 +63,7 @@ export function settleStored(
   const current = ports.mirror.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
-  const volatility = read.teaches === 'nothing' ? null : learned(current, read, now);
+  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now);
   const due = dueAfter(ports, record, read, volatility);
   ports.mirror.records.fetched(record, {
     sent_at,
@@ -93,15 +94,35 @@ function dueAfter(
  * reported by a failed order was already counted.
  */
 function learned(
+  ports: Pick<SyncPorts, 'mirror' | 'policy'>,
   record: RecordFacts,
-  { sent_at, changed, noticed = changed }: StoredRead,
+  { sent_at, changed, noticed = changed, worth }: StoredRead,
   now: number,
 ): Volatility | null {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
-    return afterVisit(believed(record), sent_at - fetched_at, noticed, priorOf(record));
+    return learnedWatched(ports, record, { before_at: fetched_at, at: sent_at, changed: noticed }, worth);
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
+}
+
+/** Learns from a visit about the record, and about the product list as a signal: which changes it shows, and how often it is right. */
+function learnedWatched(
+  { mirror, policy }: Pick<SyncPorts, 'mirror' | 'policy'>,
+  record: RecordFacts,
+  visit: { readonly before_at: number; readonly at: number; readonly changed: boolean },
+  product: KnownProduct | undefined,
+): Volatility {
+  const before = believed(record);
+  const { before_at, at, changed } = visit;
+  if (policy.adaptive === null || product === undefined)
+    return afterVisit(before, at - before_at, changed, priorOf(record));
+  const read = { ...visit, signal: signalOf(product, before_at, at), looked_at: product.listed_at };
+  const tier = signalTier(record.part);
+  const belief = mirror.signals.of(tier);
+  const next = afterWatchedRead(belief, before, read);
+  if (next !== belief) mirror.signals.save(tier, next);
+  return afterVisitWatched(before, read, belief, priorOf(record));
 }
 
 /**

@@ -38,7 +38,7 @@ function from_price(array $product): string
 
 function spoken(?string $text): string
 {
-    return str_replace('_', ' ', $text ?? '');
+    return str_replace(['within_month', 'more_than_month', '_'], ['within a month', 'in more than a month', ' '], $text ?? '');
 }
 
 function day(string $date): string
@@ -182,8 +182,9 @@ function product_page(array $product, string $today, string $month, ?string $dat
     $id = $product['product_id'];
     $price = e(from_price($product));
     $must_know = must_know($id);
-    return page($product['title'], '<h1>' . e($product['title']) . '</h1><p class="quiet">' . e($product['city_name']) . '</p>'
-        . gallery(images($id)) . '<p>' . e($product['tagline']) . '</p>'
+    $lang = 'lang="' . e($product['language_shown']) . '"';
+    return page($product['title'], "<h1 $lang>" . e($product['title']) . '</h1><p class="quiet">' . e($product['city_name']) . '</p>'
+        . gallery(images($id)) . "<p $lang>" . e($product['tagline']) . '</p>'
         . ($product['sellable'] ? '' : closed($product, recommended($id)))
         . ($price ? "<p class=\"price\">$price</p>" : '') . ($must_know ? notice(e($must_know)) : '')
         . calendar_table($month, $today, $date, calendar($id, "$month-01", "$month-31"))

@@ -39,7 +39,7 @@ def from_price(mirror, product):
 
 
 def spoken(text):
-    return (text or "").replace("_", " ")
+    return (text or "").replace("within_month", "within a month").replace("more_than_month", "in more than a month").replace("_", " ")
 
 
 def day(date):
@@ -157,8 +157,9 @@ def product_page(mirror, product, today, month, date):
     shown = e(from_price(mirror, product))
     must_know = mirror.must_know(number)
     days = mirror.calendar(number, f"{month:%Y-%m}-01", f"{month:%Y-%m}-31")
-    return page(product["title"], f'<h1>{e(product["title"])}</h1><p class="quiet">{e(product["city_name"])}</p>{gallery(mirror.images(number))}'
-                f'<p>{e(product["tagline"])}</p>' + ("" if product["sellable"] else closed(product, mirror.recommended(number)))
+    lang = f'lang="{e(product["language_shown"])}"'
+    return page(product["title"], f'<h1 {lang}>{e(product["title"])}</h1><p class="quiet">{e(product["city_name"])}</p>{gallery(mirror.images(number))}'
+                f'<p {lang}>{e(product["tagline"])}</p>' + ("" if product["sellable"] else closed(product, mirror.recommended(number)))
                 + (f'<p class="price">{shown}</p>' if shown else "")
                 + (notice(e(must_know)) if must_know else "") + calendar_table(mirror, month, today, date, days)
                 + (slots_table(number, date, mirror.slots(number, date)) if date and product["sellable"] else ""))

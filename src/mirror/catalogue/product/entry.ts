@@ -22,6 +22,8 @@ export interface StoredProduct {
   readonly is: SaleStatus;
   /** What the read says of its sale: `back` from being off sale, still `on`, or neither. */
   readonly sale: 'back' | 'on' | 'neither';
+  /** Its price is another one than the last read of it said. */
+  readonly repriced: boolean;
   /** A list entry has changed, so the single-product read stored over it may be outdated too. */
   readonly detail_doubted: boolean;
   /** Members of the document that differ from the last read of the same kind, and when that was sent; null: there was none. */

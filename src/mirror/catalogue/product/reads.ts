@@ -1,7 +1,7 @@
 import type { SaleStatus } from '../../../domain/catalogue/product.ts';
 import { type Bound, listed, type Reads } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
-import { hasDynamicPricing, primaryTitle } from '../of-product.ts';
+import { hasDynamicPricing, ofPrimaryText, primaryTitle } from '../of-product.ts';
 
 /** What the engine needs to know of a product before it asks for anything else. */
 export interface KnownProduct {
@@ -22,6 +22,11 @@ export interface KnownProduct {
   /** Tickets sold, as counted at `sold_at` (see `faded`). */
   readonly sold: number;
   readonly sold_at: number | null;
+  /** When its entry of the primary list was last read; null: never. */
+  readonly listed_at: number | null;
+  /** The last two reads of that entry between which its price or sale status changed; null: none did. */
+  readonly signal_at: number | null;
+  readonly signal_before_at: number | null;
 }
 
 /** A product as people ask about it. */
@@ -73,7 +78,8 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
     query
       .selectFrom('_product as p')
       .select(['product_id', 'timezone', 'sale_status', 'expected_reopening', 'sellable', 'read_at', 'dates_off_at'])
-      .select(['category', 'sold', 'sold_at', 'covered'])
+      .select(['category', 'sold', 'sold_at', 'covered', 'signal_at', 'signal_before_at'])
+      .select((of) => ofPrimaryText(of.ref('p.product_id')).select('t.list_read_at').$asScalar().as('listed_at'))
       .select((of) => hasDynamicPricing(of.ref('p.product_id')).as('has_dynamic_pricing'))
       .where('product_id', '=', product_id),
   );

@@ -1,0 +1,30 @@
+import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
+import { believed } from '../records/beliefs.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { dueAfterRead } from '../records/pricing.ts';
+import { cadenceOf } from '../records/reschedule.ts';
+
+/**
+ * Called when an entry of the primary list was stored. A new price or sale status is a signal that the product's dates
+ * may have changed too: those that are now worth a call are brought forward.
+ */
+export function noteSignal(
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>,
+  { product_id, sent_at }: { readonly product_id: number; readonly sent_at: number },
+  { before_at, was, is, repriced }: StoredProduct,
+): void {
+  const { mirror, clock, policy } = ports;
+  if (policy.adaptive === null || before_at === null || before_at >= sent_at || (was === is && !repriced)) return;
+  mirror.products.signalled(product_id, { before_at, at: sent_at });
+  const product = mirror.products.find(product_id);
+  if (product === null || !product.sellable) return;
+  for (const waiting of mirror.records.waiting(product_id)) {
+    const record = waiting.resource === 'availability' ? mirror.records.find(waiting) : null;
+    if (record?.fetched_at == null) continue;
+    const cadence = cadenceOf(policy.of(product.category), record, product);
+    const read = { fetched_at: record.fetched_at, cadence, product };
+    const due = dueAfterRead(ports, record, read, believed(record));
+    if (due.reason === 'likely-changed' && due.at < record.due_at)
+      mirror.records.setDue(record, { ...due, at: Math.max(due.at, clock.now()) });
+  }
+}

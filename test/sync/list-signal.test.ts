@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+import { priorSignal } from '../../src/domain/schedule/signal.ts';
+import { roll } from '../../src/sandbox/random.ts';
+import { needs } from '../fakes/needs.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+const hour = 3_600_000;
+const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
+const good = { rightly: 90, wrongly: 10, shown: 80, hidden: 20 };
+const noise = { rightly: 1, wrongly: 99, shown: 80, hidden: 20 };
+
+/** A filled mirror that may make extra calls. */
+async function filled(stack: AsyncDisposableStack) {
+  const harness = stack.use(
+    await virtualHarness(
+      { products: 8, lean: true, counts: 'none' },
+      { budget: { requests_per_second: 10, concurrency: 4, share: 0.25, times: 5 } },
+    ),
+  );
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
+}
+
+const pause = ({ wiring }: VirtualHarness) => {
+  const { due_at = 0, fetched_at = 0 } = wiring.mirror.records.find(list) ?? {};
+  return due_at - (fetched_at ?? 0);
+};
+
+/** Changes a price that is not a reduced one, in the product's dates and in the list, or in its dates alone. */
+function reprice({ sandbox }: VirtualHarness, which: number, where: 'both' | 'dates' = 'both'): number {
+  const products = sandbox.products().filter(({ id, status }) => status === 'available' && id % 4 !== 0);
+  const id = products[Math.floor(which * products.length)]?.id ?? 0;
+  const product = sandbox.world.find(id);
+  if (product !== null) {
+    if (where === 'dates') Object.assign(product, { from_price: product.from_price ?? product.price });
+    product.price += 100;
+  }
+  return id;
+}
+
+/** Returns how long after a new price the dates were read, and the pause between two walks, where this is believed of the list. */
+async function lived(belief: typeof good) {
+  await using stack = new AsyncDisposableStack();
+  const harness = await filled(stack);
+  const { wiring, clock } = harness;
+  for (const tier of ['near', 'far'] as const)
+    wiring.mirror.transaction(() => wiring.mirror.signals.save(tier, belief));
+  // Two surveys: the first finds a price, the second how often the list is walked at it.
+  await harness.liveUntil(clock.now() + 14 * hour);
+  const id = reprice(harness, 0);
+  const at = clock.now();
+  await harness.liveUntil(at + hour);
+  const dates = wiring.mirror.records.find({ resource: 'availability', product_id: id, edition: 'EUR', part: 0 });
+  return { found: (dates?.changed_at ?? 0) >= at, pause: pause(harness) };
+}
+
+it(
+  'a list that is believed is walked often, and a new price in it brings the dates forward; noise does not',
+  needs('time'),
+  async () => {
+    const [believed, not] = [await lived(good), await lived(noise)];
+    expect(believed.found).toBe(true);
+    expect(believed.pause).toBeLessThan(hour);
+    expect(not.pause).toBeGreaterThan(5 * hour);
+  },
+);
+
+it.each([
+  { where: 'both', shows: 'shows them' },
+  { where: 'dates', shows: 'shows none of them' },
+] as const)(
+  'it is learned from the reads of dates that change that the list $shows',
+  needs('time'),
+  async ({ where }) => {
+    await using stack = new AsyncDisposableStack();
+    const harness = await filled(stack);
+    const { clock, wiring } = harness;
+    const until = clock.now() + 30 * hour;
+    for (let turn = 0; clock.now() < until; turn += 1) {
+      reprice(harness, roll(1, turn, 'who'), where);
+      await harness.liveUntil(clock.now() + hour);
+    }
+    const { rightly, wrongly, shown, hidden } = wiring.mirror.signals.of('near');
+    if (where === 'both') {
+      expect(shown).toBeGreaterThan(2);
+      expect(rightly).toBeGreaterThan(1.5);
+      return;
+    }
+    expect([rightly, wrongly, shown]).toEqual([priorSignal.rightly, priorSignal.wrongly, priorSignal.shown]);
+    expect(hidden).toBeGreaterThan(priorSignal.hidden + 2);
+    expect(pause(harness)).toBeGreaterThan(5 * hour);
+  },
+);
+
+it('a survey from before signals is used as it is, and a signal from the future is none', async () => {
+  await using stack = new AsyncDisposableStack();
+  const harness = await filled(stack);
+  const { wiring, clock } = harness;
+  const { mirror } = wiring;
+  await harness.liveUntil(clock.now() + 8 * hour);
+  const surveyed = mirror.budget.demand();
+  if (surveyed === null) throw new Error('nothing was surveyed');
+  const { walks: _, ...older } = surveyed;
+  mirror.transaction(() => {
+    mirror.budget.saveDemand(older, clock.now());
+    for (const id of mirror.products.ids())
+      mirror.products.signalled(id, { before_at: clock.now() + 24 * hour, at: clock.now() + 48 * hour });
+  });
+  await harness.liveUntil(clock.now() + 8 * hour);
+  expect(mirror.signals.of('near').rightly).toBe(priorSignal.rightly);
+  expect(mirror.budget.demand()?.walks?.every).toBe(6 * hour);
+});
