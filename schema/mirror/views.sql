@@ -278,12 +278,13 @@ FROM (
   UNION ALL
   SELECT q.resource, q.tier, count(*),
     COALESCE(sum(n.now >= p.images_verified_at + q.promise_ms AND n.now < p.images_verified_at + 1209600000), 0),
-    sum(p.images_verified_at IS NULL OR n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
-    min(COALESCE(p.images_verified_at, 0)), q.promise_ms
+    sum(n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
+    min(p.images_verified_at), q.promise_ms
   FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
   CROSS JOIN _promise q
   CROSS JOIN _product p
-  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL
+  -- Where no read has ever told of images there is nothing to hide.
+  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL AND p.images_verified_at IS NOT NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),

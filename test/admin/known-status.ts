@@ -18,7 +18,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   images: 60,
   oldest_image_at: now - 48 * hour,
   unconfirmed_images: [],
-  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now },
+  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
   failures: [],
   freshness: [
     {

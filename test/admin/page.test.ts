@@ -28,7 +28,7 @@ function textOf(status: Omit<DaemonStatus, 'conditions'>, memory = remembered): 
 const empty: typeof known = {
   ...known,
   filled_at: null,
-  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now },
+  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
   freshness: [],
   images: 0,
   oldest_image_at: null,

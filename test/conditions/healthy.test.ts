@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
-import { healthyDays } from './healthy.ts';
+import { expected, healthyDays } from './healthy.ts';
 
 /** Its control is every planted failure: they are seen by the same looks. */
-describe('a day beside a service with every habit that breaks no promise', needs('time'), () => {
-  it('shows no condition at any of its looks, one each minute', { timeout: 300_000 }, async () => {
-    const { looks, shown } = await healthyDays(1);
-    expect(shown).toEqual([]);
+describe('a day beside a service with every habit', needs('time'), () => {
+  it('shows what a person has to know of it, and no other condition at any of its looks', {
+    timeout: 300_000,
+  }, async () => {
+    const { looks, unexpected, shown } = await healthyDays(1);
+    expect(unexpected).toEqual([]);
+    expect(shown).toEqual(Object.keys(expected));
     expect(looks).toBeGreaterThan(24 * 60);
   });
 });

@@ -1,4 +1,4 @@
-import { healthyDays } from './healthy.ts';
+import { expected, healthyDays } from './healthy.ts';
 import { measure, planted } from './planted.ts';
 
 /*
@@ -8,9 +8,11 @@ import { measure, planted } from './planted.ts';
  */
 const [first, days] = process.argv.slice(2);
 if (first === '--healthy') {
-  const { looks, shown } = await healthyDays(Number(days));
-  process.stdout.write(`${days} days, ${looks} looks, ${shown.length} conditions\n${shown.join('\n')}\n`);
-  process.exit(shown.length === 0 ? 0 : 1);
+  const { looks, unexpected, shown } = await healthyDays(Number(days));
+  process.stdout.write(`${days} days, ${looks} looks, ${unexpected.length} conditions that no habit explains\n`);
+  for (const each of unexpected) process.stdout.write(`${each}\n`);
+  for (const code of shown) process.stdout.write(`expected: ${code} (${expected[code]})\n`);
+  process.exit(unexpected.length === 0 ? 0 : 1);
 }
 
 const cell = (seconds: number | null) => (seconds === null ? 'NEVER' : String(seconds)).padStart(7);

@@ -148,7 +148,7 @@ export const planted: readonly Planted[] = [
     },
   },
   {
-    failure: 'reads stay as they were after announced edits',
+    failure: 'reads stay as they were after an announced edit',
     code: 'changes-not-shown',
     within_ms: hour,
     mended_ms: 15 * minute,
@@ -157,7 +157,7 @@ export const planted: readonly Planted[] = [
     world: () => livedFor(2 * hour),
     plant: (world) => {
       world.harness.sandbox.setHabits({ cached_ms: 10 * day });
-      for (const which of [0, 1, 2]) edit(world, which, 'what no read shows');
+      edit(world, 0, 'what no read shows');
       return () => {
         world.harness.sandbox.setHabits({ cached_ms: 0 });
         ask(world);

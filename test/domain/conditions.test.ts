@@ -14,10 +14,19 @@ const emptyInbox = { waiting: 0, applied: 0, superseded: 0, quarantined: 0, last
 const healthy: ConditionFacts = {
   filled_at: 0,
   wal_bytes: 0,
-  records: { all: 12, never_fetched: 0, failing: 0, failing_long: 0, last_read_at: now },
+  records: { all: 12, never_fetched: 0, failing: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
   subscriptions: [],
   freshness: [
-    { resource: 'availability', tier: 'near', records: 12, stale: 0, expired: 0, promise_ms: 360 * minute, kept: 1 },
+    {
+      resource: 'availability',
+      tier: 'near',
+      records: 12,
+      stale: 0,
+      expired: 0,
+      oldest_checked_at: null,
+      promise_ms: 360 * minute,
+      kept: 1,
+    },
   ],
   removals: null,
   contradicted: null,

@@ -25,6 +25,7 @@ describe('a delivery', () => {
     recommended_alternative_product_id: 9,
   };
   const update = (field_name: string) => ({ change_type: 'product_details_update', field_name, old_value: 1 });
+  const named = (field: string) => ({ field, old_value: 1, new_value: undefined });
   it.each<[string, unknown, ProductNotice[]]>([
     ['closes a product', of(disabled), [notice({ closure: closed })]],
     [
@@ -41,7 +42,7 @@ describe('a delivery', () => {
     [
       'updates fields',
       of(update('description'), update('tags')),
-      [notice({ updated: true, fields: ['description', 'tags'] })],
+      [notice({ updated: true, fields: [named('description'), named('tags')] })],
     ],
     [
       'says both directions',
@@ -51,9 +52,9 @@ describe('a delivery', () => {
     [
       'names a product twice',
       { products: [...of(disabled).products, ...of(update('title')).products] },
-      [notice({ closure: closed, updated: true, fields: ['title'] })],
+      [notice({ closure: closed, updated: true, fields: [named('title')] })],
     ],
-    ['has an id in digits', { products: [{ product_id: '7', changes: [update('x')] }] }, [notice({ updated: true, fields: ['x'] })]],
+    ['has an id in digits', { products: [{ product_id: '7', changes: [update('x')] }] }, [notice({ updated: true, fields: [named('x')] })]],
     [
       'is of the older system, and closes',
       { product_id: 7, change_types: ['checkout'], reason: 'out_of_season', reopening_date: 'more_than_month', alternative_product_id: 9 },

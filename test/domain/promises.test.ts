@@ -12,16 +12,24 @@ it('each condition breaks one promise at most, and every error breaks one, but f
 });
 
 it('a promised age is broken by its own line, also while the service is away; and none before the first fill has ended', () => {
-  const line = { resource: 'availability', tier: 'near', records: 12, stale: 3, expired: 1, promise_ms: 6 * 3_600_000 };
+  const line = {
+    resource: 'availability',
+    tier: 'near',
+    records: 12,
+    stale: 3,
+    expired: 1,
+    oldest_checked_at: null,
+    promise_ms: 6 * 3_600_000,
+  };
   const freshness = [
     { ...line, kept: 0 as const },
     { ...line, tier: null, resource: 'variants', kept: 1 as const },
   ];
-  expect(brokenAges({ filled_at: 1, freshness, contradicted: null })).toMatchObject([
+  expect(brokenAges({ filled_at: 1, freshness, contradicted: null, records: { unanswered: 0 } })).toMatchObject([
     {
       code: 'promise:availability/near',
       says: '3 of 12 records are older than 6 h, 1 are past their limit and hidden',
     },
   ]);
-  expect(brokenAges({ filled_at: null, freshness, contradicted: null })).toEqual([]);
+  expect(brokenAges({ filled_at: null, freshness, contradicted: null, records: { unanswered: 0 } })).toEqual([]);
 });

@@ -49,6 +49,7 @@ const mirror = {
     quarantined: count,
     failing_long: count,
     last_read_at: never,
+    unanswered: count,
   }),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
   freshness: z.array(promise),

@@ -51,13 +51,13 @@ export function serviceCommand(io: Io): Command {
       '\nWhat is not given is asked on a terminal.\n\nExamples:\n  sudo catalogued service install --base-url https://api.example.com --brand my-brand --key-file ./key\n  catalogued service install --instance norland --print',
     )
     .action(async (options: Options) => {
-      const wanted = await installationOf(options, io);
+      const { wanted, key_file } = await installationOf(options, io);
       const files = installedFiles(wanted, {
         unit: packaged('config/systemd/catalogued.service'),
         configuration: packaged('config/systemd/catalogued.yaml'),
       });
       if (options.print) print(io, wanted, files);
-      else install(io, { wanted, files, key: options.keyFile === undefined ? null : keyIn(options.keyFile) });
+      else install(io, { wanted, files, key: key_file === null ? null : keyIn(key_file) });
     });
   return command;
 }
@@ -68,7 +68,10 @@ function packaged(path: string): string {
   return readFileSync(new URL(path, root), 'utf8');
 }
 
-async function installationOf(options: Options, io: Io): Promise<Installation> {
+async function installationOf(
+  options: Options,
+  io: Io,
+): Promise<{ readonly wanted: Installation; readonly key_file: string | null }> {
   const { instance = null } = options;
   for (const [name, value] of [
     ['--user', options.user],
@@ -78,37 +81,49 @@ async function installationOf(options: Options, io: Io): Promise<Installation> {
       throw usage(`${name} is ${JSON.stringify(value)}, expected lower case letters, digits and hyphens`);
   if (instance !== null && options.user !== undefined)
     throw usage('--user and --instance exclude each other: an instance runs as catalogued-BRAND');
-  const answered = await answers(options, io);
+  const { key_file, ...answered } = await answers(options, io);
   checkAnswers(answered);
-  return {
+  const wanted = {
     user: instance === null ? (options.user ?? 'catalogued') : `catalogued-${instance}`,
     instance,
     program: realpathSync(fileURLToPath(root)).replace(/\/$/, ''),
     node: realpathSync(process.execPath),
     ...answered,
   };
+  return { wanted, key_file };
 }
 
-type Answers = Pick<Installation, 'base_url' | 'brand'>;
+/** `key_file` null: the key is put in its place later. */
+type Answers = Pick<Installation, 'base_url' | 'brand'> & { readonly key_file: string | null };
 
 /** Returns what was given, what is asked on a terminal, or the placeholders of the template for a person to fill in. */
-async function answers({ baseUrl, brand, print }: Options, io: Io): Promise<Answers> {
+async function answers({ baseUrl, brand, keyFile, print }: Options, io: Io): Promise<Answers> {
   const placeholders = { base_url: 'https://api.example.com', brand: 'my-brand' };
-  const given = { base_url: baseUrl ?? null, brand: brand ?? null };
+  const given = { base_url: baseUrl ?? null, brand: brand ?? null, key_file: keyFile ?? null };
   if (print || io.stdout.isTTY !== true || process.stdin.isTTY !== true)
-    return { base_url: given.base_url ?? placeholders.base_url, brand: given.brand ?? placeholders.brand };
+    return { ...given, base_url: given.base_url ?? placeholders.base_url, brand: given.brand ?? placeholders.brand };
   using terminal = Object.assign(createInterface({ input: process.stdin, output: process.stdout }), {
     [Symbol.dispose]: () => terminal.close(),
   });
-  const ask = (question: string) => terminal.question(question, { signal: io.signal });
+  const ask = (question: string) => terminal.question(question, { signal: io.signal }).catch(() => notAnswered(io));
   return {
     base_url: given.base_url ?? (await ask('Address of the service (https://…): ')),
     brand: given.brand ?? (await ask('Name of your brand: ')),
+    key_file: given.key_file ?? ((await ask('File that holds the key (empty: later): ')).trim() || null),
   };
 }
 
+/** Ctrl-C and Ctrl-D come as keys while a question is asked. */
+function notAnswered({ signal }: Pick<Io, 'signal'>): never {
+  signal.throwIfAborted();
+  throw new CataloguedError('not-answered', 'not answered: nothing was installed', {
+    exitCode: exitCodes.usage,
+    hint: 'give what is asked: catalogued service install --base-url URL --brand NAME --key-file FILE',
+  });
+}
+
 /** Refuses answers that the daemon would refuse (78), before anything is written. */
-function checkAnswers({ base_url, brand }: Answers): void {
+function checkAnswers({ base_url, brand }: Pick<Answers, 'base_url' | 'brand'>): void {
   parseConfig(JSON.stringify({ service: { base_url, user_agent: `${brand} catalogued` } }), {}, 'what was answered');
 }
 

@@ -1,4 +1,5 @@
 import type { Tried } from '../../domain/conditions/facts.ts';
+import { unshownOf } from '../../domain/conditions/unshown.ts';
 import { isMute } from '../../domain/push/mute.ts';
 import { isReachable } from '../../upstream/reach.ts';
 import type { Wiring } from '../wiring.ts';
@@ -13,8 +14,8 @@ export interface ConditionTries {
 const addressEveryMs = 15 * 60_000;
 /** Updates announced within this time are looked for in the reads that followed; a read may take some minutes. */
 const announcedMs = { from: 6 * 3_600_000, to: 10 * 60_000 };
-/** Fewer may be about what we do not mirror. */
-const fewestUnshown = 3;
+/** Of updates that must show in what we mirror; the service's own caches may take so long. */
+const awaitedMs = { from: 24 * 3_600_000, to: 30 * 60_000 };
 /** What the rhythm of deliveries is judged by. */
 const arrivalsAtMost = 2000;
 
@@ -51,8 +52,10 @@ export function conditionTries({
   function lookAtAnnouncements(): void {
     const now = clock.now();
     if (!files.isWell('mirror')) return;
-    const { products, shown, since } = mirror.trust.updates(now - announcedMs.from, now - announcedMs.to);
-    unshown = products < fewestUnshown || shown > 0 || since === null ? null : { products, since };
+    unshown = unshownOf({
+      told: mirror.trust.updates(now - announcedMs.from, now - announcedMs.to),
+      awaited: mirror.trust.unshown(now - awaitedMs.from, now - awaitedMs.to),
+    });
   }
 
   function listen(): void {

@@ -14,17 +14,25 @@ export interface BrokenAge extends FoundCondition {
   readonly line: FreshnessFacts;
 }
 
+type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted'> & {
+  readonly records: Pick<ConditionFacts['records'], 'unanswered'>;
+};
+
 /** Returns the promised ages that are broken now, also while the cause is what is shown. None before the first fill has ended. */
-export function brokenAges(facts: Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted'>): BrokenAge[] {
+export function brokenAges(facts: AgeFacts): BrokenAge[] {
   // Before everything was read once, the fill tells how far it is.
   const broken = facts.filled_at === null ? [] : facts.freshness.filter(({ kept }) => kept === 0);
   return broken.map((line) => ({ code: ageCode(line), since: null, says: lateText(line, facts), line }));
 }
 
 /** Says how many records of a line are late: `3 of 12 records are older than 6 h`. */
-function lateText(line: FreshnessFacts, { contradicted }: Pick<ConditionFacts, 'contradicted'>): string {
+function lateText(line: FreshnessFacts, { contradicted, records: { unanswered } }: AgeFacts): string {
   const { resource, records, stale, expired, promise_ms } = line;
-  const doubted = contradicted !== null && resource === 'availability' ? ', or contradicted by the product itself' : '';
+  const doubts = [
+    ...(contradicted === null ? [] : [', or contradicted by the product itself']),
+    ...(unanswered === 0 ? [] : [', or left out of the service’s answers']),
+  ];
+  const doubted = resource === 'availability' ? doubts.join('') : '';
   const late = `${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${doubted}`;
   const hidden = `${number(expired)} are past their limit and hidden`;
   return [...(stale === 0 ? [] : [late]), ...(expired === 0 ? [] : [hidden])].join(', ');

@@ -12,6 +12,8 @@ export interface ConditionFacts {
     /** Failing for days: tried once a day by now. */
     readonly failing_long: number;
     readonly last_read_at: number | null;
+    /** Availability whose answers leave out dates that were asked for. */
+    readonly unanswered: number;
   };
   readonly subscriptions: readonly { readonly status: string | null }[];
   readonly freshness: readonly FreshnessFacts[];
@@ -61,6 +63,7 @@ export interface FreshnessFacts {
   readonly expired: number;
   readonly promise_ms: number;
   readonly kept: 0 | 1;
+  readonly oldest_checked_at: number | null;
 }
 
 interface Copy {
@@ -87,7 +90,7 @@ export interface StorageFacts {
 export interface Watched {
   /** Records that were never read, and since when they have not become fewer. */
   readonly fill: Still<number>;
-  /** When a record was last read; and how many calls have been made since then. */
+  /** The newest instant at which anything was read, as far as the status tells; and how many calls have been made since then. */
   readonly reads: Still<number | null> & { readonly calls: number };
   /** Deliveries settled; null: none waits. */
   readonly settled: Still<number> | null;

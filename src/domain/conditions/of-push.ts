@@ -121,7 +121,7 @@ export const ofPush = {
     about: 'Changes',
     severity: 'warning',
     means:
-      'updates of three or more products were announced within six hours, the products were read since, and no read showed anything new: a cache answers in the service’s place, or somebody forges announcements',
+      'an update was announced of a text that we mirror, its product was read since, and half an hour later every read still shows the text that it should have replaced; or updates of three or more products were announced within six hours, and no read showed anything new: a cache answers in the service’s place, or somebody forges announcements',
     todo: 'Compare `catalogued explain PRODUCT` with the service’s own page; look for a cache between here and the service; `catalogued resync --product ID` reads once more',
     found: ({ tried }) => {
       const unshown = tried?.unshown ?? null;

@@ -9,13 +9,20 @@ export function watchedNow(before: Watched | null, facts: ConditionFacts, now: n
   const failed = inbox.receiver?.failed ?? 0;
   return {
     fill: still(before?.fill, records.never_fetched),
-    reads: readsNow(before, records.last_read_at, daemon.calls, now),
+    reads: readsNow(before, lastProgress(facts), daemon.calls, now),
     settled: inbox.waiting === 0 ? null : still(before?.settled, inbox.applied + inbox.superseded + inbox.quarantined),
     failed: {
       count: failed,
       last_at: failed > (before?.failed.count ?? 0) ? now : (before?.failed.last_at ?? null),
     },
   };
+}
+
+/** A list without an end is a record that is never read, but its pages are. */
+function lastProgress({ records, freshness }: ConditionFacts): number | null {
+  const checked = freshness.flatMap(({ oldest_checked_at }) => oldest_checked_at ?? []);
+  const newest = Math.max(records.last_read_at ?? 0, ...checked);
+  return newest === 0 ? null : newest;
 }
 
 /** Begins anew with every record that was read, and as long as no call is made. */

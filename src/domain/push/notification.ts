@@ -1,4 +1,5 @@
 import { isMembers, type Members } from '../values/members.ts';
+import type { UpdatedField } from './awaited.ts';
 
 /*
  * Decodes deliveries (specification §2 and §6, service-facts.md section 8 for the older form). A payload has no id,
@@ -21,7 +22,7 @@ export interface ProductNotice {
   readonly enabled: boolean;
   readonly updated: boolean;
   /** The fields that an update names: used only for ordering and explaining. */
-  readonly fields: readonly string[];
+  readonly fields: readonly UpdatedField[];
 }
 
 /** Why a delivery is quarantined for a person to look at. */
@@ -103,7 +104,9 @@ function withChange(notice: ProductNotice, change: unknown): ProductNotice | nul
       return { ...notice, enabled: true };
     case 'product_details_update': {
       const field = textOf(change.field_name);
-      return { ...notice, updated: true, fields: field === null ? notice.fields : [...notice.fields, field] };
+      const { old_value, new_value } = change;
+      const fields = field === null ? notice.fields : [...notice.fields, { field, old_value, new_value }];
+      return { ...notice, updated: true, fields };
     }
     default:
       return null;

@@ -31,6 +31,10 @@ export interface NoticeReads {
   noticedSince(from: number, now: number): boolean;
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
   updates(from: number, to: number): AnnouncedUpdates;
+  /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
+  unshown(from: number, to: number): Pick<AnnouncedUpdates, 'products' | 'since'>;
+  /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
+  documentsOf(product_id: number): string[];
   /** Those whose notifications have had their time. */
   ripe(found_before: number): ExpectedNotice[];
   /** Who covers the product and was asked for such changes. */
@@ -85,6 +89,8 @@ export function noticeReads(db: Reads): NoticeReads {
   const updates = announcedUpdates(db);
   return {
     updates,
+    unshown: unshownUpdates(db),
+    documentsOf: documentsOf(db),
     noticesOf: (product_id) => ofProduct.all({ product_id }),
     noticedSince: (from, now) => since.get({ from, now }) !== undefined,
     ripe: (found_before) => ripe.all({ found_before }),
@@ -131,7 +137,55 @@ function announcedUpdates(db: Reads): NoticeReads['updates'] {
   };
 }
 
-const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at'] as const;
+function documentsOf(db: Reads): NoticeReads['documentsOf'] {
+  const documents = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_product_text')
+      .select(({ fn }) => fn.coalesce('merged_document', 'detail_document', 'list_document').as('document'))
+      .where('product_id', '=', product_id)
+      .unionAll(query.selectFrom('_checkout_information_read').select('document').where('product_id', '=', product_id)),
+  );
+  return (product_id) => documents.all({ product_id }).filter((document) => document !== null);
+}
+
+const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.changed_at >= n.received_at)`;
+
+/** By the texts themselves, which walks of the list bring too. */
+function unshownUpdates(db: Reads): NoticeReads['unshown'] {
+  const counts = db.rows(({ from, to }: Bound<{ from: number; to: number }>) =>
+    query
+      .selectFrom('_notice as n')
+      .select(({ fn }) => [
+        fn.count<number>('n.product_id').distinct().as('products'),
+        fn.min<number | null>('n.received_at').as('since'),
+      ])
+      .where('n.awaited', '=', 1)
+      .where(({ between }) => between('n.received_at', from, to))
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('_product_text as t')
+              .select('t.product_id')
+              .whereRef('t.product_id', '=', 'n.product_id')
+              .where(isUnreadOrChanged),
+          ),
+        ),
+      )
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('_checkout_information_read as t')
+              .select('t.product_id')
+              .whereRef('t.product_id', '=', 'n.product_id')
+              .where(isUnreadOrChanged),
+          ),
+        ),
+      ),
+  );
+  return (from, to) => counts.get({ from, to }) ?? { products: 0, since: null };
+}
+
+const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at', 'awaited'] as const;
 const expected = ['product_id', 'change_type', 'since_at', 'found_at'] as const;
 
 export function noticeTable(db: Writes): NoticeTable {
@@ -142,7 +196,7 @@ export function noticeTable(db: Writes): NoticeTable {
       .onConflict((known) =>
         known
           .columns(['subscription_id', 'product_id', 'change_type'])
-          .doUpdateSet({ received_at: notice.received_at }),
+          .doUpdateSet({ received_at: notice.received_at, awaited: notice.awaited }),
       ),
   );
   const expect = db.change((notice: Bound<ExpectedNotice>) => {

@@ -413,7 +413,7 @@ export interface Tables {
     failure_kind: AttemptFailure | null;
   };
   _subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
-  _notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
+  _notice: { subscription_id: string; product_id: number; change_type: string; received_at: number; awaited: 0 | 1 };
   _expected_notice: { product_id: number; change_type: ChangeType; since_at: number; found_at: number };
   _gap: {
     gap_id: number;

@@ -51,6 +51,8 @@ export interface MirrorStatus {
     /** Of those, the ones that have failed for two days at least. */
     readonly failing_long: number;
     readonly last_read_at: number | null;
+    /** Availability that is read, and whose answers leave out dates that were asked for. */
+    readonly unanswered: number;
   };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
   readonly freshness: readonly Freshness[];
@@ -177,6 +179,7 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
         )
         .as('failing_long'),
       fn.max<number | null>('fetched_at').as('last_read_at'),
+      fn.countAll<number>().filterWhere('unanswered_at', 'is not', null).as('unanswered'),
     ]),
   );
   const failures = db.rows(() =>
@@ -197,6 +200,7 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
       quarantined: 0,
       failing_long: 0,
       last_read_at: null,
+      unanswered: 0,
     },
     failures: failures.all(),
   };

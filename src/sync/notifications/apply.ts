@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { isAwaited } from '../../domain/push/awaited.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
@@ -150,15 +151,17 @@ function applyNotices(
 function noteNotice(
   { mirror }: ApplyPorts,
   { subscription_id, received_at }: StoredDelivery,
-  { product_id, closure, enabled, updated }: ProductNotice,
+  { product_id, closure, enabled, updated, fields }: ProductNotice,
 ): void {
+  const documents = fields.length === 0 ? [] : mirror.trust.documentsOf(product_id).map((each) => JSON.parse(each));
+  const awaited = isAwaited(documents, fields) ? 1 : 0;
   const said: Readonly<Record<ChangeType, boolean>> = {
     checkout_disabled: closure !== null,
     checkout_enabled: enabled,
     product_details_update: updated,
   };
   for (const change_type of changeTypes)
-    if (said[change_type]) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at });
+    if (said[change_type]) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at, awaited });
 }
 
 /** Takes a known product off sale at once, unless too many closures are unconfirmed. */
