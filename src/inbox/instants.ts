@@ -12,7 +12,6 @@ export const inboxInstants: InstantRules = {
   told_order: { told_at: 'now' },
   fruitless_search: { day: 'day' },
   condition_period: { began_at: 'now', ended_at: 'now', acknowledged_at: 'now' },
-  fruitless_search: { day: { leave: 'two days may not become one; a count of a wrong day goes with its day' } },
   callback_epoch: { begun_at: 'now', announced_at: 'now', until: 'ahead' },
   machine_clock: {
     booted_at: { leave: 'believed only within the same boot, and judged like every clock' },
