@@ -93,12 +93,15 @@ describe('outside a unix socket the admin interface', () => {
     ['?id=0', 400, 'A product id'],
     ['?id=1&id=2', 400, 'A product id'],
     ['?id=%3Cscript%3E', 400, 'A product id'],
-  ])('answers /product%s with a page that asks for a product, or says why there is nothing', async (query, status, says) => {
-    const answer = await ask(`/product${query}`, { authorization: token });
-    expect(Number(answer.split(' ')[1])).toBe(status);
-    expect(answer).toContain(`<h1>${says}`);
-    expect(answer).not.toContain('<script');
-  });
+  ])(
+    'answers /product%s with a page that asks for a product, or says why there is nothing',
+    async (query, status, says) => {
+      const answer = await ask(`/product${query}`, { authorization: token });
+      expect(Number(answer.split(' ')[1])).toBe(status);
+      expect(answer).toContain(`<h1>${says}`);
+      expect(answer).not.toContain('<script');
+    },
+  );
 
   it('says of what no route takes that nothing answers there, and repeats no query', async () => {
     expect(await ask('/v1/statsu?token=hush', { authorization: token })).toMatch(

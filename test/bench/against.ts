@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { openReader } from '../../src/storefront/reader.ts';
@@ -8,6 +8,7 @@ import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, median } from './line.ts';
+import { processorMs, said } from './process.ts';
 
 /*
  * What stands here beside another commit, both built: processor time of a fill, of a resync that finds everything
@@ -16,7 +17,6 @@ import { type Line, median } from './line.ts';
  */
 
 const tolerance = 0.05;
-const tickMs = 10;
 
 interface Side {
   readonly root: string;
@@ -181,30 +181,7 @@ async function reading({ root, directory }: Side): Promise<Record<string, number
   return { reads: (user + system) / 1000 };
 }
 
-/** Processor time that a process has used so far, or that its ended children have. */
-function processorMs(pid: number, whose: 'own' | 'children'): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // After the name, which may have blanks in it; the first one is field 3.
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
-  const [user = 0, system = 0] = whose === 'own' ? fields.slice(11, 13) : fields.slice(13, 15);
-  return (user + system) * tickMs;
-}
-
 function run(root: string, config: string, args: readonly string[]): Promise<unknown> {
   const child = spawn(process.execPath, [cliOf(root), '--config', config, ...args], { stdio: 'ignore' });
   return new Promise((resolve) => child.once('exit', resolve));
-}
-
-function said(output: NodeJS.ReadableStream, text: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let all = '';
-  output.on('data', (chunk: Buffer) => {
-    all = (all + chunk.toString()).slice(-10_000);
-    if (all.includes(text)) resolve();
-  });
-  output.once('end', () => reject(new Error(`it ended without saying ${text}: ${all}`)));
-  return promise;
 }

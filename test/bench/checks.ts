@@ -103,7 +103,7 @@ async function unpaced(cwd: string, port: number, relay: ChildProcess): Promise<
       what: 'the same 1,000 connections asking /healthz at once, which asks nobody',
       value: `p99 ${bare.toFixed(0)} ms`,
       target: '-',
-      met: true,
+      met: null,
     },
     {
       what: '20 checks one after another share nothing (control)',
@@ -132,7 +132,7 @@ async function paced(cwd: string): Promise<Line[]> {
       what: `the same 1,000 checks at a budget of 10 calls a second`,
       value: `p99 ${quantile(times, 0.99).toFixed(0)} ms, all in ${(ms / 1000).toFixed(1)} s, ${verdicts.unknown ?? 0} unanswered`,
       target: '-',
-      met: true,
+      met: null,
     },
   ];
 }

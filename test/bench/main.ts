@@ -1,147 +1,30 @@
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
 import { table } from '../../src/commands/terminal/table.ts';
-import { policyOf } from '../../src/daemon/policy.ts';
-import { lanes } from '../../src/domain/schedule/lanes.ts';
-import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
-import { replanRest } from '../../src/sync/records/reschedule.ts';
-import { testConfig } from '../fakes/test-config.ts';
-import { testMirror } from '../fakes/test-mirror.ts';
 import { againstLines } from './against.ts';
 import { backupLines } from './backup.ts';
 import { checkLines } from './checks.ts';
+import { daemonLines } from './daemon.ts';
 import { duringResync } from './during-resync.ts';
-import { type Line, median } from './line.ts';
+import { allMet, type Line, metWord, withTable } from './line.ts';
 import { neighbourLines } from './neighbours.ts';
 import { readerLines } from './reader.ts';
 import { receiverLines } from './receiver.ts';
 import { refreshLines } from './refreshes.ts';
+import { schedulingLines } from './scheduling.ts';
+import { scriptLines } from './script.ts';
 import { searchLines } from './search.ts';
 
 /*
  * `npm run bench`: ratios within one run, never times alone. Exit 0: every target is met. One alone: its name behind it.
+ * `npm run bench -- --write` runs all, and puts the table into docs/performance.md.
  */
-
-const now = Date.parse('2026-11-21T12:00:00Z');
-
-/** A mirror whose schedule holds so many availability records, a fifth of them due, at rates and prices of their own. */
-function scheduled(records: number) {
-  const test = testMirror();
-  const db = new Database(test.mirror.path);
-  db.pragma('synchronous = OFF');
-  db.exec(`
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${records / 4})
-    INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) SELECT i, 'enabled', 0, 0 FROM n;
-    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${records - 1})
-    INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, lane, fetched_at, shape, exposure)
-      SELECT 'availability', 1 + i / 4, 'EUR', i % 4, ${now} + (i * 7919 % 1000 - 200) * 21600, 'likely-changed',
-        CASE i % 4 WHEN 0 THEN ${lanes.indexOf('near')} ELSE ${lanes.indexOf('far')} END, ${now - 3_600_000}, 0.5 + i % 7, 1e8 + i % 1000 * 1e5
-      FROM n;`);
-  db.close();
-  return test;
-}
-
-/** Microseconds for choosing the next hundred, the median of many. */
-function choosing(records: number): { choose: number; reschedule: number } {
-  using test = scheduled(records);
-  const { records: schedule } = test.mirror;
-  const times = { choose: [] as number[], reschedule: [] as number[] };
-  for (let round = 0; round < 200; round += 1) {
-    const start = performance.now();
-    const due = schedule.due(now, 'near', 100);
-    times.choose.push(performance.now() - start);
-    if (due.length !== 100) throw new Error(`${due.length} of 100 records are due`);
-    const planned = performance.now();
-    test.mirror.transaction(() => {
-      for (const record of due) schedule.setDue(record, { at: now, reason: 'likely-changed' });
-    });
-    times.reschedule.push(performance.now() - planned);
-  }
-  return { choose: 1000 * median(times.choose), reschedule: 1000 * median(times.reschedule) };
-}
-
-/** The longest stall of the event loop, in milliseconds, while a million records are chosen from and priced in slices. */
-async function longestStall(records: number): Promise<number> {
-  using test = scheduled(records);
-  const { records: schedule } = test.mirror;
-  const yields = () => new Promise((resolve) => setImmediate(resolve));
-  await yields();
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
-  let cursor = null as Parameters<typeof schedule.adaptiveAfter>[0];
-  let demand = noDemand(pricesAround(1e6));
-  for (let slice = 0; slice < 1000; slice += 1) {
-    const priced = schedule.adaptiveAfter(cursor, 100);
-    cursor = priced.at(-1) ?? null;
-    demand = addDemand(
-      demand,
-      priced.map(({ shape, exposure }) => ({
-        volatility: { shape: shape ?? 1, exposure: exposure ?? 1 },
-        weight: 1,
-        cap: 2e7,
-        floor: 9e5,
-      })),
-    );
-    await yields();
-    for (const lane of lanes) schedule.due(now, lane, 50);
-    await yields();
-  }
-  delay.disable();
-  return delay.max / 1e6;
-}
-
-/** The same while all of them are planned again by another cadence, and it is asked whether all were read. */
-async function replanningStall(records: number): Promise<number> {
-  using test = scheduled(records);
-  const { mirror } = test;
-  const policy = policyOf(testConfig('/nowhere', 'http://127.0.0.1:1').config, () => true);
-  mirror.transaction(() => mirror.promises.write(policy, policy.daysPerRequest));
-  await new Promise((resolve) => setImmediate(resolve));
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
-  await replanRest({ mirror, policy, clock: systemClock }, new AbortController().signal);
-  if (mirror.records.isAnyUnread()) throw new Error('a record was never read');
-  await new Promise((resolve) => setImmediate(resolve));
-  delay.disable();
-  return delay.max / 1e6;
-}
-
-async function schedulingLines(): Promise<Line[]> {
-  const few = choosing(10_000);
-  const many = choosing(1_000_000);
-  const stall = await longestStall(1_000_000);
-  const replanning = await replanningStall(2_000_000);
-  return [
-    {
-      what: 'choosing the next 100 of 1,000,000 records, beside of 10,000',
-      value: `${many.choose.toFixed(0)} µs / ${few.choose.toFixed(0)} µs = ${(many.choose / few.choose).toFixed(2)} ×`,
-      target: '< 3 ×',
-      met: many.choose / few.choose < 3,
-    },
-    {
-      what: 'choosing and planning them again, in one durable transaction',
-      value: `${(many.choose + many.reschedule).toFixed(0)} µs / ${(few.choose + few.reschedule).toFixed(0)} µs = ${((many.choose + many.reschedule) / (few.choose + few.reschedule)).toFixed(2)} ×`,
-      target: '-',
-      met: true,
-    },
-    {
-      what: 'longest stall of the event loop while 1,000,000 records are chosen from and priced',
-      value: `${stall.toFixed(1)} ms`,
-      target: '< 20 ms',
-      met: stall < 20,
-    },
-    {
-      what: 'longest stall while the 2,000,000 records of 500,000 products are planned again by another cadence',
-      value: `${replanning.toFixed(1)} ms`,
-      target: '< 50 ms',
-      met: replanning < 50,
-    },
-  ];
-}
 
 /** Each by its name: `npm run bench -- reader` runs that one alone, and options after it are its own. */
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line[]>>> = {
+  daemon: daemonLines,
+  script: scriptLines,
   scheduling: schedulingLines,
   receiver: receiverLines,
   'during-resync': duringResync,
@@ -156,14 +39,24 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
 /** Only by its name: it needs a commit. */
 const comparison = { against: againstLines };
 
-const [name, ...args] = process.argv.slice(2);
+const [first, ...rest] = process.argv.slice(2);
+const write = first === '--write';
+const [name, args] = write ? [rest[0], rest.slice(1)] : [first, rest];
 const named: typeof benches = { ...benches, ...comparison };
-const chosen = name === undefined ? Object.values(benches) : [named[name]];
+const chosen = name === undefined ? Object.entries(benches) : [[name, named[name]] as const];
 const lines: Line[] = [];
-for (const bench of chosen) {
+for (const [called, bench] of chosen) {
   if (bench === undefined) throw new Error(`there is no bench "${name}"; there are ${Object.keys(named).join(', ')}`);
+  const started = performance.now();
   lines.push(...(await bench(args)));
+  process.stderr.write(`${called}: ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
 }
-const rows = lines.map(({ what, value, target, met }) => [what, value, target, met === true ? 'yes' : met || 'NO']);
-process.stdout.write(`${table(['what', 'measured', 'target', 'met'], rows)}\n`);
-process.exitCode = lines.every(({ met }) => met === true) ? 0 : 1;
+const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() || 'unknown processor'}, load ${loadavg()[0]?.toFixed(1)}`;
+const columns = ['what', 'measured', 'target', 'met'];
+const rows = lines.map(({ what, value, target, met }) => [what, value, target, metWord(met)]);
+process.stdout.write(`${table(columns, rows)}\n\n${machine}\n`);
+if (write) {
+  const path = join(import.meta.dirname, '../../docs/performance.md');
+  writeFileSync(path, withTable(readFileSync(path, 'utf8'), columns, rows));
+}
+process.exitCode = allMet(lines) ? 0 : 1;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,6 +10,7 @@ import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { sequence } from '../../src/sandbox/random.ts';
 import { all, kind } from '../../src/sandbox/rough/habits.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { residentMiB } from '../bench/process.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
@@ -45,8 +46,7 @@ interface Life {
 
 function used(pid: number): Life | null {
   try {
-    const rss = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return { rss: Number(rss) / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
+    return { rss: residentMiB(pid), descriptors: readdirSync(`/proc/${pid}/fd`).length };
   } catch {
     return null;
   }
