@@ -259,7 +259,7 @@ FROM (VALUES
 
 CREATE VIEW mirror_info AS
 SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id,
-  CAST((SELECT f.published_at FROM _followed f) AS INTEGER) AS published_at
+  CAST((SELECT f.published_at FROM _followed f WHERE f.followed_id = 1) AS INTEGER) AS published_at
 FROM _mirror;
 
 CREATE VIEW freshness AS

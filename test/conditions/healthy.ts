@@ -38,7 +38,8 @@ export async function healthyDays(days: number, some: Partial<Habits> = {}): Pro
     await world.live(day / 4 - 2 * hour);
   }
   const looks = schedule.list().find(({ name }) => name === 'conditions')?.runs ?? 0;
-  const periods = wiring.inbox.conditions.flips(0);
+  // A promise's own periods say of which one what the condition says.
+  const periods = wiring.inbox.conditions.flips(0).filter(({ code }) => !code.startsWith('promise:'));
   const codes = new Set(periods.map(({ code }) => code));
   return {
     looks,
