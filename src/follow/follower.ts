@@ -19,8 +19,8 @@ export interface FollowOptions {
   readonly own: number;
 }
 
-/** Rows asked for at a time: a page is put together within a few milliseconds of the daemon's loop. */
-const pageRows = 1000;
+/** Rows asked for at a time: a page takes the daemon's loop a few milliseconds. */
+const pageRows = 300;
 /** While nothing changes, the copy's age is noted this often: each time is a write. */
 const noteMs = 5000;
 /** The longest wait before a daemon that is away is asked again. */

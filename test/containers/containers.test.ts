@@ -153,9 +153,9 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
     token = /hooks\.example\.com\/catalogued\/([\w-]+)/.exec(subscriptions())?.[1] ?? '';
   }, 60_000);
 
-  /** What a request from outside is answered with: status, then the body. */
+  /** What a request from outside is answered with: status, then the body. A receiver that is away may take Caddy seconds to give up. */
   function fetched(url: string, ...args: string[]): string {
-    return pod.curl('-sk', '--interface', caller, '--max-time', '5', ...args, url);
+    return pod.curl('-sk', '--interface', caller, '--max-time', '20', ...args, url);
   }
   const posted = (body: string, at = 'https://proxy:8443') =>
     fetched(
