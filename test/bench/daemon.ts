@@ -160,7 +160,7 @@ async function metrics(cwd: string): Promise<string> {
 }
 
 function callsIn(exposition: string): number {
-  const all = [...exposition.matchAll(/^catalogued_upstream_calls_total\{[^}]*\} (\d+)/gm)];
+  const all = [...exposition.matchAll(/^catalogued_calls_total\{[^}]*\} (\d+)/gm)];
   if (all.length === 0) throw new Error('/metrics names no calls');
   return all.reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
