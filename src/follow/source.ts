@@ -53,11 +53,13 @@ export function daemonSource(from: string, token: { reveal(): string } | null): 
       });
       if (response.statusCode === 410) return 'begun-anew';
       if (response.statusCode !== 200) throw refusal(from, response.statusCode, body);
-      return JSON.parse(body) as PublishedPage;
+      return pageIn(from, body);
     },
     copy: async (path, signal) => {
       const response = await ask('/v1/rows/copy', signal);
       if (response.statusCode !== 200) throw refusal(from, response.statusCode, await text(response).catch(() => ''));
+      const published_at = Number(response.headers['x-published-at']);
+      if (!Number.isSafeInteger(published_at)) throw notOurs(from);
       // Its length is known: what breaks off is an error.
       await pipeline(response, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal }).catch(
         (error: Error) => {
@@ -65,7 +67,7 @@ export function daemonSource(from: string, token: { reveal(): string } | null): 
           throw new SourceAway(`${from} broke off: ${error.message}`);
         },
       );
-      return Number(response.headers['x-published-at']);
+      return published_at;
     },
   };
 }
@@ -84,6 +86,19 @@ function addressOf(from: string) {
     port: url.port,
     prefix: url.pathname.replace(/\/$/, ''),
   };
+}
+
+/** A proxy may answer in the daemon's place, with 200 and a page of its own. */
+function pageIn(from: string, body: string): PublishedPage {
+  try {
+    return JSON.parse(body) as PublishedPage;
+  } catch {
+    throw notOurs(from);
+  }
+}
+
+function notOurs(from: string): SourceAway {
+  return new SourceAway(`${from} answers 200, but not as a daemon does`);
 }
 
 /** What the daemon said, to be asked again later (`SourceAway`) or for a person to mend. */

@@ -87,10 +87,15 @@ async function running({ cli, cwd, usual }: Setting): Promise<Line[]> {
     await said(daemon.stdout, 'daemon started');
     // The first one fills the cache of compiled code.
     if (time > 0) ready.push(performance.now() - began);
-    if (time < starts) await ended(daemon);
-    else return [startLine(ready), ...(await steady({ cli, cwd, usual }, daemon))];
+    await ended(daemon);
   }
-  return [];
+  const daemon = started(cli, usual, cwd);
+  try {
+    await said(daemon.stdout, 'daemon started');
+    return [startLine(ready), ...(await steady({ cli, cwd, usual }, daemon))];
+  } finally {
+    await ended(daemon);
+  }
 }
 
 function startLine(ready: readonly number[]): Line {
@@ -117,7 +122,6 @@ async function steady({ cli, cwd, usual }: Omit<Setting, 'fast'>, daemon: Starte
     spawnSync(process.execPath, [cli, '--config', usual, 'status'], { stdio: 'ignore' });
     asking.push(performance.now() - began);
   }
-  await ended(daemon);
   const status = median(asking);
   const at = `at ${rate.toFixed(1)} calls a second`;
   return [

@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { daemonSource, SourceAway } from '../../src/follow/source.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
@@ -88,4 +92,22 @@ test('a daemon that publishes no rows says which key to set', async () => {
     stderr: expect.stringContaining('Try: set rows.publish: true'),
   });
   expect(existsSync(at.copy)).toBe(false);
+});
+
+test('a proxy that answers in the place of the daemon, with 200 and a page of its own, is asked again', async () => {
+  using directory = temporaryDirectory();
+  let asked = 0;
+  const proxy = createServer((_, response) => {
+    asked += 1;
+    response.setHeader('content-type', 'text/html').end('<h1>Back soon</h1>');
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const source = daemonSource(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, null);
+  const never = new AbortController().signal;
+  const path = join(directory.path, 'copy.db');
+  await expect(source.after({ origin: 'x', after: 0, limit: 1 }, never)).rejects.toThrow(SourceAway);
+  await expect(source.copy(path, never)).rejects.toThrow(SourceAway);
+  expect(asked).toBe(2);
+  expect(existsSync(path)).toBe(false);
+  proxy.close();
 });
