@@ -24,7 +24,7 @@ export interface ShopperMonth extends Pick<ShopperOptions, 'scheduling' | 'check
   readonly shown_wrong: number;
   /** The check said so before they ordered. */
   readonly turned_away: number;
-  /** The check got no answer: nothing was ordered. */
+  /** The check could not tell: nothing was ordered. */
   readonly unknown: number;
   readonly orders: number;
   /** The service would have refused them. */
