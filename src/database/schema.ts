@@ -25,13 +25,13 @@ export interface Published {
 const text = (name: string) => readFileSync(new URL(`../../schema/postgres/${name}.sql`, import.meta.url), 'utf8');
 
 /** Returns what is published; null: nothing is yet. A schema that others use is refused (78). */
-export async function publishedIn({ query }: Statements, lock: 'FOR UPDATE' | '' = ''): Promise<Published | null> {
+export async function publishedIn({ query }: Statements): Promise<Published | null> {
   const [found = { ours: false, theirs: null }] = await query<{ ours: boolean; theirs: string | null }>(
     `SELECT to_regclass('_published') IS NOT NULL AS ours,
        (SELECT min(relname) FROM pg_class WHERE relnamespace = to_regnamespace(current_schema())
          AND relkind IN ('r', 'v', 'm', 'p', 'f') AND relname NOT LIKE '\\_%') AS theirs`,
   );
-  if (found.ours) return (await query<Published>(`SELECT * FROM _published ${lock}`))[0] ?? null;
+  if (found.ours) return (await query<Published>('SELECT * FROM _published'))[0] ?? null;
   if (found.theirs === null) return null;
   throw new CataloguedError('database-foreign', `the schema has a table that is not ours: ${found.theirs}`, {
     exitCode: exitCodes.configuration,

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 
 /** What is loaded of a package once the whole program is. */
 function loadedBy(program: string): string[] {
@@ -11,7 +12,7 @@ function loadedBy(program: string): string[] {
   return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd, encoding: 'utf8' }));
 }
 
-test('nothing of the driver is loaded with the daemon, only by who connects', () => {
+test('nothing of the driver is loaded with the daemon, only by who connects', needs('time'), () => {
   const everything = "await import('./src/commands/main.ts'); await import('./src/daemon/daemon.ts');";
   expect(loadedBy(everything)).toEqual([]);
   const connecting = `

@@ -1,4 +1,3 @@
-import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { type Publication, publicationOf } from '../../src/database/publication.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -78,7 +77,7 @@ function sharedViews(file: ReturnType<typeof openMirrorAt>): string[] {
 }
 
 /** What a view of PostgreSQL shows to a reader whose clock stands at `now`. */
-export function viewAt(postgres: Postgres, view: string, now: number) {
+function viewAt(postgres: Postgres, view: string, now: number) {
   return postgres.transaction(async ({ query }) => {
     await query(
       `CREATE OR REPLACE FUNCTION _now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN ${now}::bigint`,
@@ -99,5 +98,3 @@ function differences(ours: readonly string[], theirs: readonly string[]): number
   for (const line of theirs) left.set(line, (left.get(line) ?? 0) - 1);
   return [...left.values()].reduce((sum, count) => sum + Math.abs(count), 0);
 }
-
-export const { now } = systemClock;
