@@ -1,0 +1,21 @@
+/** What was asked for on the command line. */
+export interface Asked {
+  /** Whether a flag was given. */
+  is(flag: string): boolean;
+  /** The number given, or what a story uses by itself. */
+  number(name: string, usual: number): number;
+}
+
+/** Tells a story, and returns the exit status: 0 if everything is as promised. */
+export type Story = (asked: Asked) => Promise<number>;
+
+export const say = (text: string) => process.stdout.write(text);
+export const saying = (line: string) => void say(`${line}\n`);
+
+export function progress(text: string): void {
+  process.stderr.write(process.stderr.isTTY ? `\r${text}\u001b[K` : `${text}\n`);
+}
+
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`;
+}
