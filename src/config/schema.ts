@@ -2,6 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { budget, extraLimitsOf } from './budget.ts';
 import { cadence, categories } from './cadence.ts';
+import { instance, leadership } from './instances.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
 import { duration, durationIfSet, optionalDuration, size } from './units.ts';
@@ -152,6 +153,8 @@ export const configSchema = z
       rows: section({
         publish: flag(false).describe('Whether copies on other hosts may follow this mirror row by row.'),
       }).describe('Copies on other hosts (catalogued follow).'),
+      instance,
+      leadership,
       log: section({
         level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
       }).describe('The log on standard output.'),
