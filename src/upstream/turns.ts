@@ -43,14 +43,7 @@ export interface Turns {
   close(reason: Error): void;
 }
 
-export function createTurns({
-  clock,
-  concurrency,
-  lanes: shared,
-  budget,
-  steady,
-  mayCall,
-}: TurnsOptions): Turns {
+export function createTurns({ clock, concurrency, lanes: shared, budget, steady, mayCall }: TurnsOptions): Turns {
   const shares = withFloors(shared);
   const waiters = laneWaiters();
   const waking = timers(clock, startAll);

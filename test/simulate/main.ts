@@ -134,8 +134,8 @@ async function shoppers(): Promise<number> {
   say(`\n${table(head, rows)}\n\n`);
   const misjudged = months.reduce((sum, month) => sum + month.misjudged, 0);
   say(`${number(misjudged)} verdicts that the service contradicted at that instant\n`);
-  // Of a product that closed unannounced a check says that it cannot tell (`sale-contradicted`): nothing is ordered, and
-  // nothing counted. Of what the mirror showed rightly it always can.
+  // Where a product closed within a minute of its own read a check cannot tell (`sale-contradicted`), which counts neither
+  // way and orders nothing. All else that was shown wrong is counted.
   const met = (month: ShopperMonth) =>
     month.counted.wrong + month.unknown === month.shown_wrong &&
     (month.check === 'never' ? month.shown_wrong > 0 : month.refused === 0);
