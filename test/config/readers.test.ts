@@ -43,6 +43,8 @@ function keys(): string[] {
 
 /** Keys that only what starts a daemon reads, with the text that does: the one in here has a log already. */
 const startersAlone = {
+  'database.schema': ['src/database/connect.ts', 'schema'],
+  'database.publish_every': ['src/config/schema.ts', 'publish_every'],
   'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'],
 } as const;
 

@@ -46,6 +46,11 @@ const placeTable = 'product_places';
 
 export type PublishedTable = (typeof publishedTables)[number] | typeof placeTable;
 
+/** Whether a name, said by whomever, is that of a table whose rows are published. */
+export function isPublished(table: string): table is PublishedTable {
+  return table === placeTable || publishedTables.some((name) => name === table);
+}
+
 export interface TableColumns {
   readonly all: readonly string[];
   /** Those of the primary key, in its order. */
