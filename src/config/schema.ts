@@ -2,6 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { budget, extraLimitsOf } from './budget.ts';
 import { cadence, categories } from './cadence.ts';
+import { instance, leadership } from './instances.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
 import { duration, durationIfSet, optionalDuration, size } from './units.ts';
@@ -160,6 +161,8 @@ export const configSchema = z
           'How often what has changed is published.',
         ),
       }).describe('PostgreSQL, which the mirror is published into.'),
+      instance,
+      leadership,
       log: section({
         level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
       }).describe('The log on standard output.'),
