@@ -61,6 +61,8 @@ const allowed: Record<string, readonly string[]> = {
   status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
   // A copy of another daemon's mirror: it knows the file, and never the service.
   follow: [
+    // A page, as the storefront's door promises it.
+    'admin/api/rows.ts',
     'mirror/rows/capture.ts',
     'mirror/rows/pages.ts',
     'mirror/sql/files.ts',
@@ -69,6 +71,8 @@ const allowed: Record<string, readonly string[]> = {
     'errors.ts',
     'log.ts',
   ],
+  // PostgreSQL, and what is kept there.
+  database: ['domain', 'inbox/delivery.ts', 'inbox/epochs.ts', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'log.ts'],
   // Looks at everything, and runs where no daemon does: it knows none.
   doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
   // Shows and passes on; the daemon gives it what it shows.
@@ -94,6 +98,7 @@ const allowed: Record<string, readonly string[]> = {
     'admin',
     'backup',
     'config',
+    'database',
     'doctor',
     'domain',
     'files',
@@ -129,6 +134,7 @@ const allowed: Record<string, readonly string[]> = {
 /** One door a library. */
 const doors: Record<string, RegExp> = {
   'better-sqlite3': /^sqlite\//,
+  pg: /^database\/connect\.ts$/,
   kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(http|image-host|no-answer|response)\.ts$/,

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { newestNumber } from '../mirror/rows/capture.ts';
+import { columnsOf, isPublished, newestNumber } from '../mirror/rows/capture.ts';
 import type { TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
@@ -95,6 +96,10 @@ function followedFile(db: Database): FollowedFile {
     standing: () => standingIn(db) as Standing,
     put: ({ tables, number, whole, published_at }) => {
       try {
+        if (!tables.every((rows) => fits(db, rows))) {
+          giveUp();
+          return false;
+        }
         if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
         // What is gone first: what is new may have its place in a unique index.
         for (const rows of tables) for (const key of rows.gone) writerOf(rows).drop(key);
@@ -114,6 +119,16 @@ function followedFile(db: Database): FollowedFile {
       db.close();
     },
   };
+}
+
+/** Names that come from outside become SQL only where they are those of the file itself. */
+function fits(db: Database, { table, columns, key, rows, gone }: TableRows): boolean {
+  return (
+    isPublished(table) &&
+    isDeepStrictEqual(columnsOf(db, table), { all: columns, key }) &&
+    rows.every((row) => row.length === columns.length) &&
+    gone.every((values) => values.length === key.length)
+  );
 }
 
 interface TableWriter {

@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { rows } from '../admin/api/rows.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { RowPage, RowQuestion } from '../mirror/rows/pages.ts';
 
@@ -88,12 +89,18 @@ function addressOf(from: string) {
   };
 }
 
-/** A proxy may answer in the daemon's place, with 200 and a page of its own. */
+/** A proxy may answer in the daemon's place, with 200 and something of its own. */
 function pageIn(from: string, body: string): PublishedPage {
+  const page = rows.safeParse(parsed(body));
+  if (!page.success) throw notOurs(from);
+  return page.data;
+}
+
+function parsed(body: string): unknown {
   try {
-    return JSON.parse(body) as PublishedPage;
+    return JSON.parse(body);
   } catch {
-    throw notOurs(from);
+    return undefined;
   }
 }
 

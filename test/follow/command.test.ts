@@ -94,12 +94,16 @@ test('a daemon that publishes no rows says which key to set', async () => {
   expect(existsSync(at.copy)).toBe(false);
 });
 
-test('a proxy that answers in the place of the daemon, with 200 and a page of its own, is asked again', async () => {
+test.for([
+  ['<h1>Back soon</h1>', 'text/html'],
+  ['{"error":"maintenance"}', 'application/json'],
+  ['null', 'application/json'],
+] as const)('a proxy that answers %s in the place of the daemon, with 200, is asked again', async ([body, type]) => {
   using directory = temporaryDirectory();
   let asked = 0;
   const proxy = createServer((_, response) => {
     asked += 1;
-    response.setHeader('content-type', 'text/html').end('<h1>Back soon</h1>');
+    response.setHeader('content-type', type).end(body);
   });
   await once(proxy.listen(0, '127.0.0.1'), 'listening');
   const source = daemonSource(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, null);

@@ -235,3 +235,23 @@ test('all that the views and searches read is published', () => {
   read.delete('_followed');
   expect([...publishedTables].sort()).toEqual([...read, '_search_text'].sort());
 });
+
+test('rows that do not fit the tables of the copy change nothing: their names never become SQL', async () => {
+  await using at = await stage(1);
+  await at.follow();
+  const before = shown(at.copy);
+  using file = openFollowed(at.copy);
+  const { origin, number, schema_version } = file.standing();
+  const page = { origin, number: number + 1, whole: true, schema_version, published_at: 1 };
+  const tags = { table: '_product_tag', columns: ['product_id', 'tag_id', 'position'], key: ['product_id', 'tag_id'] };
+  const odd = [
+    { ...tags, table: '_product_tag WHERE 1 OR 1', rows: [], gone: [[1, 1]] },
+    { ...tags, table: '_record', rows: [], gone: [[1, 1]] },
+    { ...tags, columns: ['product_id', 'tag_id', 'position) SELECT 1, 1, 1 --'], rows: [[1, 1, 1]], gone: [] },
+    { ...tags, key: ['1'], rows: [], gone: [[1]] },
+    { ...tags, rows: [[1, 1]], gone: [] },
+  ];
+  for (const rows of odd) expect(file.put({ ...page, tables: [rows] }), JSON.stringify(rows)).toBe(false);
+  expect(shown(at.copy)).toEqual(before);
+  expect(file.standing().number).toBe(number);
+});

@@ -155,17 +155,13 @@ describe('a check', () => {
     expect(answer.now?.slots[0]?.variants[0]?.max_tickets).toBe(slot?.offers[0]?.max_tickets);
   });
 
-  it('of a product that was taken off sale is unknown until the read that decides about it, which is due, and gone then', async () => {
+  it('of a product that was taken off sale unannounced is gone, counts as wrong, and makes its own read due', async () => {
     await using test = await filled();
     await test.harness.drive(test.harness.clock.sleep(3_600_000));
     test.product.status = 'unavailable';
-    const answer = await test.check();
-    expect(answer).toMatchObject({
-      verdict: 'unknown',
-      reasons: ['sale-contradicted'],
-      now: { state: 'not_on_sale', slots: [] },
-    });
-    expect(answer.alternatives).toEqual([]);
+    const closed = { verdict: 'gone', reasons: ['not-on-sale'], now: { state: 'not_on_sale', slots: [] } };
+    expect(await test.check()).toMatchObject({ ...closed, mirror: { state: 'available' } });
+    expect(await test.check()).toMatchObject(closed);
     const detail = test.harness.wiring.mirror.records
       .ofProduct(test.product.id)
       .find(({ resource }) => resource === 'product_detail');

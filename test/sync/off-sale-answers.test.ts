@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../src/domain/sale/off-sale.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale, saleInCheck } from '../../src/domain/sale/off-sale.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
@@ -162,7 +162,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
   });
 
-  it('are nobody’s verdict in a check, and the product’s own read decides the next one', async () => {
+  it('are “gone” in a check hours after the product’s own read, and nobody’s verdict seconds after it', async () => {
     await using harness = await virtualHarness({ products: 6 });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
@@ -174,20 +174,26 @@ describe('dates that are answered as not on sale while the product is on sale', 
       await ports.singleFlight.stored();
       return answer;
     };
+    const counted = () => {
+      ports.counter.flush();
+      return rows(harness, 'SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
+    };
     await harness.liveUntil(harness.clock.now() + hour);
     product.status = 'unavailable';
-    expect(await check()).toMatchObject({
-      verdict: 'unknown',
-      reasons: ['sale-contradicted'],
-      now: { state: 'not_on_sale' },
-      alternatives: [],
-    });
+    expect(await check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'], now: { state: 'not_on_sale' } });
+    expect(counted()).toEqual([{ wrong: 1, unknown: 0 }]);
     await readNow(harness);
     expect(await check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
     product.status = 'available';
+    cachedAsClosed(harness, product.id, 'false');
     await readList(harness);
+    const contradicted = { verdict: 'unknown', reasons: ['sale-contradicted'], alternatives: [] };
+    expect(await check()).toMatchObject(contradicted);
+    await harness.liveUntil(harness.clock.now() + hour);
+    expect(await check()).toMatchObject(contradicted);
+    harness.sandbox.faults.clear();
     expect(await check()).toMatchObject({ verdict: 'holds' });
-    expect(rows(harness, 'SELECT sum(wrong) AS wrong FROM availability_error_rate')).not.toEqual([{ wrong: 2 }]);
+    expect(counted()).toMatchObject([{ wrong: 1 }]);
   });
 
   it('say in explain since when and when again, and in status that no promise is kept', async () => {
@@ -233,6 +239,14 @@ describe('an answer of "not on sale"', () => {
     ['unknown', false, 'undecided'],
   ] as const)('of a product whose own read says %s (sellable: %s) is %s', (sale_status, sellable, verdict) => {
     expect(judgeOffSale({ sale_status, sellable })).toBe(verdict);
+  });
+
+  it.each([
+    ['a minute and more', 61 * second, 'not-on-sale'],
+    ['seconds', 30 * second, 'sale-contradicted'],
+    ['less than nothing: that read is the later one', -hour, 'sale-contradicted'],
+  ] as const)('that is later than the product’s own read by %s says so in a check', (_, later, said) => {
+    expect(saleInCheck(day, day + later)).toBe(said);
   });
 
   it('is looked at again after a minute, then twice as late each time, never later than the cadence', () => {

@@ -7,7 +7,7 @@ export const rowsAsked = loose({
   limit: numeral(1, 'from 1 to 1000').pipe(z.int().max(1000, 'from 1 to 1000')).default(1000),
 });
 
-const values = z.array(z.array(z.unknown()));
+const values = z.array(z.array(z.union([z.string(), z.number(), z.null()])));
 
 export const rows = z.object({
   origin: text,

@@ -33,7 +33,7 @@ const verdictOf = {
   'price-not-said': 'changed',
   /** Beyond the mirrored dates: the service was not asked. */
   'outside-horizon': 'unknown',
-  /** Its dates are answered as not on sale, but its own read says on sale: one answer comes from a cache. */
+  /** Its dates are answered as not on sale, but its own read of then says on sale: one answer comes from a cache. */
   'sale-contradicted': 'unknown',
   'service-unreachable': 'unknown',
   throttled: 'unknown',

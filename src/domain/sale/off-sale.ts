@@ -14,8 +14,20 @@ export function judgeOffSale(product: { readonly sale_status: SaleStatus; readon
   return product.sellable ? 'contradicted' : 'undecided';
 }
 
-/** The first pause: a service answers from its caches for seconds. */
+/**
+ * A service answers from its caches for seconds: of two reads this far apart the later one is also the newer, and the
+ * first pause.
+ */
 const firstMs = 60_000;
+
+/**
+ * Returns what a live check says of a product that was on sale by its own read, and whose dates are answered as not on
+ * sale since `since_at`. If that read is older than any cache, the product has closed since, unannounced: a shopper is
+ * offered something else at once, and the mirror was wrong. Otherwise either may be the old one, and nobody can say.
+ */
+export function saleInCheck(own_read_at: number, since_at: number): 'not-on-sale' | 'sale-contradicted' {
+  return since_at - own_read_at > firstMs ? 'not-on-sale' : 'sale-contradicted';
+}
 
 /**
  * Returns the next look at dates that have contradicted their product since `since_at`: after a minute, then doubling

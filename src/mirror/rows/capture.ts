@@ -42,9 +42,14 @@ export const publishedTables = [
 ] as const;
 
 /** A virtual table has no triggers: a product's row is noted with the product. */
-const placeTable = 'product_places';
+export const placeTable = 'product_places';
 
 export type PublishedTable = (typeof publishedTables)[number] | typeof placeTable;
+
+/** Whether a name, said by whomever, is that of a table whose rows are published. */
+export function isPublished(table: string): table is PublishedTable {
+  return table === placeTable || publishedTables.some((name) => name === table);
+}
 
 export interface TableColumns {
   readonly all: readonly string[];

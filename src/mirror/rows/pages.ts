@@ -2,15 +2,18 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { columnsOf, newestNumber, type PublishedTable } from './capture.ts';
 
+/** What a column holds: no published table has blobs. */
+export type Cell = string | number | null;
+
 /** Rows of one table that have changed: values in the order of the columns. */
 export interface TableRows {
   readonly table: string;
   readonly columns: readonly string[];
   /** The columns of the primary key: what the values of `gone` are. */
   readonly key: readonly string[];
-  readonly rows: readonly (readonly unknown[])[];
+  readonly rows: readonly (readonly Cell[])[];
   /** Keys of rows that are no more. */
-  readonly gone: readonly (readonly unknown[])[];
+  readonly gone: readonly (readonly Cell[])[];
 }
 
 /** What has changed after a number, each row as it is now. */
@@ -68,7 +71,7 @@ export function rowPages(db: Database): RowPages {
         rowsOf(
           db,
           source,
-          of.map(({ key }) => JSON.parse(key) as unknown[]),
+          of.map(({ key }) => JSON.parse(key) as Cell[]),
         ),
       ),
     };
@@ -81,10 +84,10 @@ export function rowPages(db: Database): RowPages {
   };
 }
 
-function rowsOf(db: Database, table: PublishedTable, keys: readonly unknown[][]): TableRows {
+function rowsOf(db: Database, table: PublishedTable, keys: readonly Cell[][]): TableRows {
   const { all, key } = columnsOf(db, table);
   const one = db
-    .prepare<unknown[], unknown[]>(
+    .prepare<Cell[], Cell[]>(
       `SELECT ${all.join(', ')} FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')}`,
     )
     .raw();

@@ -11,6 +11,7 @@ import {
   type Wanted,
 } from '../../domain/checks/check.ts';
 import { type Rating, rateCheck } from '../../domain/checks/error-rate.ts';
+import { saleInCheck } from '../../domain/sale/off-sale.ts';
 import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
@@ -91,8 +92,7 @@ export function compare(
 ): CheckFindings {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
-  const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const sale = saleNow(known, spoken);
+  const sale = saleNow(ports, product_id, { sale: spoken, sent_at });
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = call.shown.get(date) ?? null;
@@ -130,9 +130,16 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
 /**
  * Returns the sale status after an answer: another window may still be answered as not on sale, but this one was not.
  */
-function saleNow(known: SaleState, said: Extract<LiveResult, { kind: 'answered' }>['sale']): SaleState {
-  if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
-  return known === 'on-sale' ? 'sale-contradicted' : known;
+function saleNow(
+  { mirror }: AnswerPorts,
+  product_id: number,
+  { sale: said, sent_at }: Pick<Extract<LiveResult, { kind: 'answered' }>, 'sale' | 'sent_at'>,
+): SaleState {
+  const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
+  if (known !== 'on-sale' && known !== 'sale-contradicted') return known;
+  if (said === 'on') return 'on-sale';
+  const product = mirror.products.find(product_id);
+  return product === null ? known : saleInCheck(product.read_at, product.dates_off_at ?? sent_at);
 }
 
 /** Returns an answer without a verdict: only what the mirror shows. */
