@@ -38,7 +38,10 @@ export function publicationOf(options: PublicationOptions): Publication {
         const from = await publishedIn(statements);
         if (from !== null) refuseOthers(from, pair.get(), db);
         await fence?.(statements);
-        return (from && (await publishChanges(statements, from, changes))) ?? (await publishWhole(statements, options));
+        const goesOn = from !== null && !wentBack(from, last);
+        return (
+          (goesOn ? await publishChanges(statements, from, changes) : null) ?? (await publishWhole(statements, options))
+        );
       });
       last = done;
       return done;
@@ -46,6 +49,11 @@ export function publicationOf(options: PublicationOptions): Publication {
     isBehind: () => newest.get() !== last?.source_number,
     [Symbol.dispose]: () => void db.close(),
   };
+}
+
+/** A restored database, or a replica that was promoted without the last states: what followers have is of another course. */
+function wentBack(from: Published, last: Published | null): boolean {
+  return last !== null && from.origin === last.origin && from.state < last.state;
 }
 
 /** Two mirrors in one schema would take turns; an older program would publish what newer ones know better. */
