@@ -28,7 +28,6 @@ export function publicationOf(options: PublicationOptions): Publication {
   const { postgres, schema, mirror_path, now, fence } = options;
   const db = openReadOnly(mirror_path);
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
-  const pair = db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck();
   const changes = { schema, pages: rowPages(db), shapes: shapesOf(db), now };
   let last: Published | null = null;
   return {
@@ -36,7 +35,7 @@ export function publicationOf(options: PublicationOptions): Publication {
       const done = await postgres.transaction(async (statements) => {
         await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
         const from = await publishedIn(statements);
-        if (from !== null) refuseOthers(from, pair.get(), db);
+        if (from !== null) refuseOthers(from, db);
         await fence?.(statements);
         const goesOn = from !== null && !wentBack(from, last);
         return (
@@ -57,7 +56,8 @@ function wentBack(from: Published, last: Published | null): boolean {
 }
 
 /** Two mirrors in one schema would take turns; an older program would publish what newer ones know better. */
-function refuseOthers(from: Published, pair_id: string | undefined, db: Database): void {
+export function refuseOthers(from: Published, db: Database): void {
+  const pair_id = db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get();
   const schema_version = Number(db.pragma('user_version', { simple: true }));
   if (from.pair_id !== pair_id)
     throw new CataloguedError('database-taken', 'the schema holds the mirror of another installation', {
