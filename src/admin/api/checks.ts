@@ -1,7 +1,21 @@
 import { z } from 'zod';
 import { checkReasons } from '../../domain/checks/check.ts';
 import { deadline, isCaller, isOrderId, isSlotTime } from '../../domain/checks/check-question.ts';
-import { bit, calendarDate, count, date, id, instant, maybe, money, never, notObject, strict, text, whole } from './values.ts';
+import {
+  bit,
+  calendarDate,
+  count,
+  date,
+  id,
+  instant,
+  maybe,
+  money,
+  never,
+  notObject,
+  strict,
+  text,
+  whole,
+} from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;
 
