@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import type { BackupStatus } from '../../backup/keep.ts';
-import { unshared } from '../../doctor/files.ts';
 import { errorRateGoal } from '../../domain/checks/error-rate.ts';
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
 import type { ConditionCode } from '../../domain/conditions/table.ts';
@@ -10,6 +9,7 @@ import type { StorageStatus } from '../../files/storage-status.ts';
 import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
+import { unshared } from '../../sqlite/directory.ts';
 import type { InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
 import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
