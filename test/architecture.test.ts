@@ -71,6 +71,8 @@ const allowed: Record<string, readonly string[]> = {
     'errors.ts',
     'log.ts',
   ],
+  // PostgreSQL, and what is kept there.
+  database: ['domain', 'inbox/delivery.ts', 'inbox/epochs.ts', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'log.ts'],
   // Looks at everything, and runs where no daemon does: it knows none.
   doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
   // Shows and passes on; the daemon gives it what it shows.
@@ -96,6 +98,7 @@ const allowed: Record<string, readonly string[]> = {
     'admin',
     'backup',
     'config',
+    'database',
     'doctor',
     'domain',
     'files',
@@ -131,6 +134,7 @@ const allowed: Record<string, readonly string[]> = {
 /** One door a library. */
 const doors: Record<string, RegExp> = {
   'better-sqlite3': /^sqlite\//,
+  pg: /^database\/connect\.ts$/,
   kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(http|image-host|no-answer|response)\.ts$/,

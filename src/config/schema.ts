@@ -2,6 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { budget, extraLimitsOf } from './budget.ts';
 import { cadence, categories } from './cadence.ts';
+import { instance, leadership } from './instances.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
 import { duration, durationIfSet, optionalDuration, size } from './units.ts';
@@ -18,6 +19,7 @@ import {
   optionalCronPattern,
   optionalFile,
   plainText,
+  schemaName,
   section,
   share,
   text,
@@ -152,6 +154,15 @@ export const configSchema = z
       rows: section({
         publish: flag(false).describe('Whether copies on other hosts may follow this mirror row by row.'),
       }).describe('Copies on other hosts (catalogued follow).'),
+      database: section({
+        url_file: optionalFile().describe('postgres://user:password@host:5432/database; null: there is none.'),
+        schema: schemaName('catalogued').describe('Where in it: one for each account of the service.'),
+        publish_every: duration('250ms', { min: '50ms', max: '1m' }).describe(
+          'How often what has changed is published.',
+        ),
+      }).describe('PostgreSQL, which the mirror is published into.'),
+      instance,
+      leadership,
       log: section({
         level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
       }).describe('The log on standard output.'),

@@ -19,6 +19,7 @@ export interface Secrets {
   readonly receiver_secret: Secret | null;
   readonly admin_token: Secret | null;
   readonly storefront_token: Secret | null;
+  readonly database_url: Secret | null;
 }
 
 export type SecretName = keyof Secrets;
@@ -69,6 +70,12 @@ export const secretSources: Readonly<Record<SecretName, Source>> = {
     lines: 'one',
     least: 32,
     file: ({ storefront }) => storefront.token_file,
+  },
+  database_url: {
+    key: 'database.url_file',
+    variable: 'CATALOGUED_DATABASE_URL',
+    lines: 'one',
+    file: ({ database }) => database.url_file,
   },
 };
 

@@ -38,6 +38,15 @@ export function token() {
   return z.string({ error }).regex(/^[\w.[\]-]+$/, { error });
 }
 
+/** The name of a schema of PostgreSQL; its own begin with `pg_`. */
+export function schemaName(fallback: string) {
+  const error = 'expected a name of lower case letters, digits and _';
+  return z
+    .string({ error })
+    .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,47}$/, { error })
+    .default(fallback);
+}
+
 export function flag(fallback: boolean) {
   return z.boolean({ error: 'expected true or false' }).default(fallback);
 }

@@ -45,6 +45,7 @@ import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
+import { type FieldTable, fieldTable } from './status/fields.ts';
 
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
@@ -73,6 +74,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
   readonly audits: AuditTable;
+  readonly fields: FieldTable;
   readonly offers: OfferTable;
   readonly removals: RemovalTable;
   readonly rows: RowRetention;
@@ -157,6 +159,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     changes,
     checks: checkTables(writes),
     audits: auditTable(writes),
+    fields: fieldTable(writes),
     offers: offerTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),

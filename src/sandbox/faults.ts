@@ -6,7 +6,7 @@ import { pick } from './random.ts';
 /** What can go wrong with an answer, after Toxiproxy's toxics. */
 export type FaultKind =
   | 'status' | 'delay' | 'drip' | 'hang' | 'reset' | 'truncate' | 'truncate-valid' | 'garbage' | 'html' | 'gzip-bomb' | 'huge'
-  | 'redirect' | 'bom' | 'wrong-type' | 'success-false' | 'missing-array' | 'invalid-utf8' | 'empty-list'; // biome-ignore format: words
+  | 'redirect' | 'bom' | 'wrong-type' | 'success-false' | 'missing-array' | 'invalid-utf8' | 'empty-list' | 'without'; // biome-ignore format: words
 
 /** A fault and the requests it hits: the first rule that matches is the one. */
 export interface FaultRule {
@@ -24,6 +24,8 @@ export interface FaultRule {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** For `without`: the name that no object of the answer has. */
+  readonly member?: string;
   /** For `delay`, and for each byte of `drip`. */
   readonly ms?: number;
 }
@@ -76,6 +78,8 @@ export function faultScript(share: () => number, chance: () => number): FaultScr
 export function takesEffect({ kind, effect = kind === 'status' ? 'none' : 'taken' }: FaultRule): boolean {
   return effect === 'taken';
 }
+
+const emptyList = '{"success":true,"products":[],"experiences":[],"pagination":{"page":1,"page_size":100,"total":0}}';
 
 /** Sends a spoilt answer in the place of `body`. Resolves when it is out, or when the client has gone. */
 export async function spoil(
@@ -140,13 +144,15 @@ export async function spoil(
       return send(200, json, '{"success":false,"error_code":"server_error","message":"Try again later."}');
     case 'missing-array':
       return send(200, json, '{"success":true}');
+    case 'without':
+      return send(status, json, without(body, fault.member));
     case 'invalid-utf8':
       return send(200, json, Buffer.concat([Buffer.from(body.slice(0, -1)), Buffer.of(0xff, 0xfe), Buffer.from('}')]));
     case 'empty-list':
-      return send(
-        200,
-        json,
-        '{"success":true,"products":[],"experiences":[],"pagination":{"page":1,"page_size":100,"total":0}}',
-      );
+      return send(200, json, emptyList);
   }
+}
+
+function without(body: string, member: string | undefined): string {
+  return JSON.stringify(JSON.parse(body, (name, value) => (name === member ? undefined : value)));
 }

@@ -6,6 +6,7 @@ import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
+import { lookAtFields } from './records/fields.ts';
 import { surveyDemand } from './records/pricing.ts';
 import { replanRest } from './records/reschedule.ts';
 import { priceStoredDates } from './records/stored-dates.ts';
@@ -24,6 +25,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   updateContradictionAlarm(ports);
   updateOtherDatesAlarm(ports);
   judgeNotices(ports);
+  lookAtFields(ports);
   await updateCoverage(ports, signal);
   await replanRest(ports, signal);
   healGaps(ports);

@@ -1,6 +1,7 @@
 import type { Chance, Clock } from '../clock.ts';
 import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/budget/budget.ts';
 import { afterAnswer, afterMiss, afterThrottle } from '../domain/budget/outcomes.ts';
+import { firstCallInMs } from '../domain/leadership/lease.ts';
 import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand } from './lane-waiters.ts';
@@ -18,6 +19,13 @@ export interface LimiterOptions {
   readonly chance: Chance;
   /** Statuses that mean throttling when they come in bursts, and a record's own failure when single (service-facts.md §9). */
   readonly burst_statuses: readonly number[];
+  /** Absent: this process is the only one that calls. */
+  readonly leadership?: CallLeadership | undefined;
+}
+
+/** Whether this process is the one that calls the service, among those that share an account. */
+export interface CallLeadership {
+  trusted(): boolean;
 }
 
 export interface Pause {
@@ -57,7 +65,7 @@ export interface Limiter extends Disposable {
 }
 
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { clock, chance, budget: configured } = options;
+  const { clock, chance, budget: configured, leadership } = options;
   const { requests_per_second, concurrency } = configured;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
   let budget: Budget =
@@ -70,9 +78,11 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const history = outcomeHistory(options.burst_statuses);
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   const steady = () => started.at + clock.monotonic() - started.monotonic;
-  const turns = createTurns({ clock, concurrency, lanes: configured.lanes, budget: () => budget, steady });
+  const mayCall = () => leadership?.trusted() ?? true;
+  const turns = createTurns({ clock, concurrency, lanes: configured.lanes, budget: () => budget, steady, mayCall });
   // An earlier process, or an earlier configuration of this one, may have made a call just now.
   if (options.learned !== null) turns.notBefore(1000 / budget.rate);
+  if (leadership !== undefined) turns.notBefore(firstCallInMs);
   const learned = () => shifted(budget, clock.now() - steady());
   const pause = () => pauseOf(budget, steady(), clock.now());
 

@@ -22,7 +22,12 @@ export interface TurnsOptions {
   readonly budget: () => Budget;
   /** The wall clock that never jumps, by which the budget's pauses go. */
   readonly steady: () => number;
+  /** Whether this process is the one that may call, asked right before each call. */
+  readonly mayCall: () => boolean;
 }
+
+/** How long until a process that may not call asks whether it may again. */
+const askAgainMs = 100;
 
 /** Whose turn it is: by the lanes' order and shares, at the rate of the budget, and never during a pause. */
 export interface Turns {
@@ -38,7 +43,7 @@ export interface Turns {
   close(reason: Error): void;
 }
 
-export function createTurns({ clock, concurrency, lanes: shared, budget, steady }: TurnsOptions): Turns {
+export function createTurns({ clock, concurrency, lanes: shared, budget, steady, mayCall }: TurnsOptions): Turns {
   const shares = withFloors(shared);
   const waiters = laneWaiters();
   const waking = timers(clock, startAll);
@@ -78,7 +83,8 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady 
         if (found.triggered_in > 0) waking.set('triggered', found.triggered_in);
         return;
       }
-      const wait = Math.max(turnIn(budget(), concurrency, due, now), pauseLeft(budget(), steady()));
+      const held = mayCall() ? 0 : askAgainMs;
+      const wait = Math.max(turnIn(budget(), concurrency, due, now), pauseLeft(budget(), steady()), held);
       if (wait > 0) waking.set('turn', wait);
       else start(found.lane, now);
     }

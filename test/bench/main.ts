@@ -7,14 +7,18 @@ import { backupLines } from './backup.ts';
 import { checkLines } from './checks.ts';
 import { daemonLines } from './daemon.ts';
 import { duringResync } from './during-resync.ts';
+import { growthLines } from './growth.ts';
 import { allMet, type Line, metWord, withTable } from './line.ts';
+import { longReaderLines } from './long-reader.ts';
 import { neighbourLines } from './neighbours.ts';
 import { readerLines } from './reader.ts';
 import { receiverLines } from './receiver.ts';
 import { refreshLines } from './refreshes.ts';
+import { refusalLines } from './refusals.ts';
 import { schedulingLines } from './scheduling.ts';
 import { scriptLines } from './script.ts';
 import { searchLines } from './search.ts';
+import { slowDiskLines } from './slow-disk.ts';
 
 /*
  * `npm run bench`: ratios within one run, never times alone. Exit 0: every target is met. One alone: its name behind it.
@@ -27,6 +31,8 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   script: scriptLines,
   scheduling: schedulingLines,
   receiver: receiverLines,
+  'slow-disk': slowDiskLines,
+  refusals: refusalLines,
   'during-resync': duringResync,
   backup: backupLines,
   reader: readerLines,
@@ -34,6 +40,8 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   checks: checkLines,
   neighbours: neighbourLines,
   search: searchLines,
+  'long-reader': longReaderLines,
+  growth: growthLines,
 };
 
 /** Only by its name: it needs a commit. */

@@ -35,9 +35,9 @@ interface Others {
 export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   const options = { products: { type: 'string', default: '200' }, rounds: { type: 'string', default: '7' } } as const;
   const { values } = parseArgs({ args: [...args], options });
-  const service = fork(join(import.meta.dirname, 'replayed-service.ts'), [values.products]);
+  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [values.products]);
   const [url] = (await once(service, 'message')) as [string];
-  const bare = fork(join(import.meta.dirname, 'bare-client.ts'), [url, String(connections)]);
+  const bare = fork(join(import.meta.dirname, 'programs/bare-client.ts'), [url, String(connections)]);
   const rounds: Readonly<Record<Kind, Round[]>> = { 'first load': [], '1 % of the dates changed': [], unchanged: [] };
   try {
     // The first round makes the service's answers, and the compiler's code.

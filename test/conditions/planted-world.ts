@@ -5,6 +5,7 @@ import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { createStorage } from '../../src/files/storage.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { remembered } from '../admin/known-status.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -124,6 +125,25 @@ export async function plantedWorld(
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+const readAll = {
+  resources: ['products', 'checkout', 'variants', 'availability'],
+  product_ids: [],
+  from: null,
+  to: null,
+} as const;
+
+/** Somebody asks for reads, so that calls are made. */
+export function ask({ harness }: PlantedWorld): void {
+  requestResync(harness.wiring.ports, readAll);
+}
+
+/** Spoils answers until it is mended. */
+export function fault(world: PlantedWorld, rule: Parameters<PlantedWorld['harness']['sandbox']['faults']['add']>[0]) {
+  const { faults } = world.harness.sandbox;
+  faults.add(rule);
+  return () => faults.clear();
 }
 
 function bit(is: boolean): 0 | 1 {

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
-import { day, hour, minute, type PlantedWorld, plantedWorld, type Seen, second } from './planted-world.ts';
+import { plantedFields } from './planted-fields.ts';
+import { ask, day, fault, hour, minute, type PlantedWorld, plantedWorld, type Seen, second } from './planted-world.ts';
 
 /** A failure that is planted, and how soon it has to be seen. */
 export interface Planted {
@@ -28,28 +28,10 @@ export interface Measured {
   readonly within_s: number;
 }
 
-const readAll = {
-  resources: ['products', 'checkout', 'variants', 'availability'],
-  product_ids: [],
-  from: null,
-  to: null,
-} as const;
-
-/** Somebody asks for reads, so that calls are made. */
-function ask({ harness }: PlantedWorld): void {
-  requestResync(harness.wiring.ports, readAll);
-}
-
 /** Counts so many checks with one result. */
 function check({ harness, ids }: PlantedWorld, times: number, found: 'right' | 'said-available'): void {
   const of = { product_id: ids()[0] ?? 0, tier: 'near' } as const;
   for (let each = 0; each < times; each += 1) harness.parts.checks.counter.add(of, found);
-}
-
-function fault(world: PlantedWorld, rule: Parameters<PlantedWorld['harness']['sandbox']['faults']['add']>[0]) {
-  const { faults } = world.harness.sandbox;
-  faults.add(rule);
-  return () => faults.clear();
 }
 
 async function livedFor(ms: number): Promise<PlantedWorld> {
@@ -164,6 +146,7 @@ export const planted: readonly Planted[] = [
       };
     },
   },
+  ...plantedFields,
   {
     failure: 'nothing is read although calls are made',
     code: 'no-progress',

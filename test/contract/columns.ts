@@ -430,7 +430,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'plan --declaration': ['endpoints'],
   'report --week': [
     'at', 'week', 'mirror', 'written_by', 'filled_at', 'known_since', 'currency', 'products', 'prices', 'images',
-    'sold_without_subscription', 'truth', 'checkout', 'fruitless_searches',
+    'sold_without_subscription', 'truth', 'checkout', 'fruitless_searches', 'week_before',
   ],
   check: ['verdict', 'reasons', 'now', 'mirror', 'alternatives'],
   'check: verdict': ['holds', 'changed', 'gone', 'unknown'],

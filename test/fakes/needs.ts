@@ -48,6 +48,8 @@ const tools = {
     packages: 'iproute2 curl',
     instead: 'root that may unshare',
   },
+  // Its programs are in no PATH. As root they run as the user that the package makes.
+  postgres: { tries: ['sh', '-c', 'ls /usr/lib/postgresql/*/bin/initdb'], packages: 'postgresql' },
   zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
   promtool: { tries: ['promtool', '--version'], packages: 'prometheus' },
   faketime: { tries: ['faketime', '-f', '+0d', 'true'], packages: 'faketime' },

@@ -16,6 +16,7 @@ export function testConfig(
     receiver_secret: null,
     admin_token: null,
     storefront_token: null,
+    database_url: null,
     ...some,
   };
   return { ...parseConfig(text), secrets, placesOf: () => [], file: 'test' };

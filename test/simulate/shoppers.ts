@@ -1,9 +1,12 @@
+import { type Truth, truthOf } from '../../src/mirror/status/truth.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { World } from '../../src/sandbox/world/world.ts';
+import { readsOf } from '../../src/sqlite/statements.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { type Looked, looksAt } from './looks.ts';
 import { asThread, inThreads } from './threads.ts';
 
 export interface ShopperOptions {
@@ -17,7 +20,7 @@ export interface ShopperOptions {
 }
 
 /** What happened to the shoppers of a month. Who was right is known from the sandbox, at the instant itself. */
-export interface ShopperMonth extends Pick<ShopperOptions, 'scheduling' | 'check'> {
+export interface ShopperMonth extends Pick<ShopperOptions, 'seed' | 'scheduling' | 'check'> {
   /** They chose a date, a slot and a price that the mirror showed as available. */
   readonly chose: number;
   /** … and it was not so at the service by then: sold out, too few tickets, not on sale, another price. */
@@ -31,6 +34,9 @@ export interface ShopperMonth extends Pick<ShopperOptions, 'scheduling' | 'check
   readonly refused: number;
   /** What the mirror itself counted: of the checks, where there are any, else of the orders. */
   readonly counted: { readonly asked: number; readonly wrong: number };
+  /** What random reads say of each tier at the end, and what the shoppers' own looks at it have found. */
+  readonly measured: Truth['by_tier'];
+  readonly looked: readonly Looked[];
   /** Checks whose verdict the service contradicts: none. */
   readonly misjudged: number;
   readonly calls: number;
@@ -60,7 +66,11 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
   const harness = stack.use(
     await virtualHarness(
       { seed, products: options.products, counts: 'none', changes: { median_hours: 2, sigma: 1.5 } },
-      { scheduling: options.scheduling, budget: { requests_per_second: 100_000, concurrency: 8, share: 0.25 } },
+      {
+        scheduling: options.scheduling,
+        // As shipped, but as fast as it goes: the sandbox is in the same process.
+        budget: { requests_per_second: 100_000, concurrency: 8, share: 0.25, times: 5, audit: 0.01 },
+      },
     ),
   );
   const { wiring, clock, sandbox } = harness;
@@ -78,6 +88,7 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
   for (const [n, at] of instants.entries()) {
     closing(at - start);
     await harness.liveUntil(at);
+    shop.look(n);
     const choice = shop.choose(n);
     if (choice === null) continue;
     counts.chose += 1;
@@ -99,8 +110,10 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
   await harness.liveUntil(start + options.days * day);
   return {
     ...counts,
+    seed,
     scheduling: options.scheduling,
     check: options.check,
+    ...shop.seen(),
     counted: shop.counted(),
     calls: sandbox.calls.counts().calls - before,
     seconds: (performance.now() - began) / 1000,
@@ -172,7 +185,14 @@ function openShop({ wiring, clock, sandbox, drive }: VirtualHarness, seed: numbe
     return ranked[index] ?? 0;
   }
 
+  const looks = looksAt(reader.db, sandbox.world);
+
   return {
+    look: (n: number) => {
+      reader.set(clock.now());
+      looks.at(product(roll(seed, n, 'look')));
+    },
+    seen: () => ({ measured: truthOf(readsOf(reader.db)).by_tier, looked: looks.found() }),
     choose: (n: number): Choice | null => {
       reader.set(clock.now());
       const product_id = product(roll(seed, n, 'product'));
@@ -218,16 +238,19 @@ const ways = [
   { scheduling: 'adaptive', check: 'before' },
 ] as const;
 
-/** The same month four times: with fixed and adaptive cadences, without and with the check. */
+/** The same month four times a seed: with fixed and adaptive cadences, without and with the check. */
 export async function shopperMonths(
-  options: Omit<ShopperOptions, 'scheduling' | 'check'>,
+  options: Omit<ShopperOptions, 'seed' | 'scheduling' | 'check'>,
+  seeds: readonly number[],
   threads: number,
   done: (month: ShopperMonth) => void,
 ): Promise<ShopperMonth[]> {
-  const jobs = ways.map((way) => ({ ...options, ...way }));
+  const jobs = seeds.flatMap((seed) => ways.map((way) => ({ ...options, ...way, seed })));
   const months = await inThreads<ShopperOptions, ShopperMonth>(import.meta.url, jobs, threads, done);
-  const place = ({ scheduling, check }: ShopperMonth) =>
-    ways.findIndex((way) => way.scheduling === scheduling && way.check === check);
+  const place = (month: ShopperMonth) =>
+    jobs.findIndex(
+      ({ seed, scheduling, check }) => seed === month.seed && scheduling === month.scheduling && check === month.check,
+    );
   return months.sort((a, b) => place(a) - place(b));
 }
 

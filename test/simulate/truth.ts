@@ -14,6 +14,9 @@ export interface MeasuredWorld {
   readonly share: number | null;
   readonly margin: number | null;
   readonly audited: number;
+  /** Shoppers who ordered what was shown, and those whose product had changed by then, in whatever date. */
+  readonly ordered: number;
+  readonly wrong: number;
 }
 
 type World = Pick<MeasuredWorld, 'scenario' | 'seed' | 'products'> & { readonly times: number };
@@ -25,6 +28,8 @@ const end = 21 * 24;
 const period = auditPeriodMs / 3_600_000;
 /** Of all calls. */
 const share = 0.01;
+/** Shoppers an hour, for all products together. */
+const shoppers = 500 / 24;
 
 interface State {
   readonly course: Course;
@@ -39,6 +44,7 @@ interface State {
 function live({ scenario, seed, products, times }: World): MeasuredWorld {
   const chance = chanceOf(seed * 1000 + 7);
   const dice = chanceOf(seed * 1000 + 8);
+  const arrivals = chanceOf(seed * 1000 + 9);
   const plan = adaptiveScheduler();
   const states = coursesOf(seed, scenario, products).map(
     (course): State => ({
@@ -50,7 +56,7 @@ function live({ scenario, seed, products, times }: World): MeasuredWorld {
   );
   const perProduct = times / bound;
   const periods = Array.from({ length: (end - warmUp) / period }, () => ({ audited: 0, untrue: 0 }));
-  const found = { stale: 0, lived: 0 };
+  const found = { stale: 0, lived: 0, ordered: 0, wrong: 0 };
 
   function visit(state: State, at: number, why: 'random' | 'due'): void {
     const { course, last } = state;
@@ -58,10 +64,20 @@ function live({ scenario, seed, products, times }: World): MeasuredWorld {
     if (at >= warmUp && last !== null) {
       found.lived += course.weight * (at - Math.max(warmUp, last));
       if (change !== null) found.stale += course.weight * (at - Math.max(warmUp, change));
+      serve(course.weight, Math.max(warmUp, last), at, change ?? at);
       if (why === 'random') count(periods[Math.floor((at - warmUp) / period)], change !== null);
     }
     state.next = plan.next(course, at, last === null ? null : at - last, change !== null);
     state.last = at;
+  }
+
+  /** Those who come for a product between two reads, of which those after its change met something else. */
+  function serve(weight: number, from: number, to: number, change: number): void {
+    const gap = () => -Math.log(1 - arrivals()) / (weight * shoppers);
+    for (let at = from + gap(); at < to; at += gap()) {
+      found.ordered += 1;
+      if (at > change) found.wrong += 1;
+    }
   }
 
   for (let hour = begin; hour < end; hour += 1) {
@@ -81,7 +97,9 @@ function live({ scenario, seed, products, times }: World): MeasuredWorld {
       }
   }
   const { audited, share: measured, margin } = untrueShare(periods);
-  return { scenario, seed, products, truth: found.stale / found.lived, share: measured, margin, audited };
+  const { ordered, wrong } = found;
+  const truth = found.stale / found.lived;
+  return { scenario, seed, products, truth, share: measured, margin, audited, ordered, wrong };
 }
 
 function draw(states: readonly State[], span: { from: number; to: number; reads: number }, dice: () => number): void {

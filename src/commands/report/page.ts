@@ -3,7 +3,8 @@ import { type Html, html } from '../../admin/page/html.ts';
 import { tableOf } from '../../admin/page/tables.ts';
 import type { WeekReport } from '../../domain/week/report.ts';
 import { short } from '../../format.ts';
-import { daysText, type Figure, figuresOf, partsOf, type ReportPart, type ReportTable, unknownText } from './parts.ts';
+import { type Figure, figuresOf } from './figures.ts';
+import { daysText, partsOf, type ReportPart, type ReportTable, unknownText } from './parts.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 300;
@@ -27,8 +28,9 @@ ${partsOf(report).map(sectionOf)}`,
   });
 }
 
-function figurePart({ name, value, more }: Figure): Html {
-  return html`<div><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>
+function figurePart({ name, value, before, more }: Figure): Html {
+  const compared = before === null ? null : html`<small>week before: ${before}</small>`;
+  return html`<div><dt>${name}</dt><dd>${value}${compared}<small>${more}</small></dd></div>
 `;
 }
 

@@ -1,4 +1,3 @@
-import type { ReportCounts } from '../../domain/checks/error-rate.ts';
 import { fewestSearches } from '../../domain/search/fruitless.ts';
 import { moneyText } from '../../domain/values/money.ts';
 import type { TitledMove, WeekReport } from '../../domain/week/report.ts';
@@ -6,15 +5,9 @@ import type { ProductEvent } from '../../domain/week/turnover.ts';
 import type { Week } from '../../domain/week/week.ts';
 import { number } from '../../format.ts';
 import { cannotTell, untrueText } from '../../status/untrue-share.ts';
+import { imagesDue } from './figures.ts';
 
 /* What a report says, in the words that text and HTML have in common. */
-
-/** A figure to be seen at a glance. */
-export interface Figure {
-  readonly name: string;
-  readonly value: string;
-  readonly more: string;
-}
 
 /** A table of text; its first column names the row. */
 export interface ReportTable {
@@ -45,31 +38,6 @@ export function unknownText({ filled_at, known_since }: WeekReport): string | nu
   return known_since === filled_at
     ? `The mirror was first filled on ${minuteOf(filled_at)}: what changed before is not known, and what it found is not new.`
     : `Changes are kept since ${minuteOf(known_since)}: what happened before in this week is not known.`;
-}
-
-export function figuresOf(report: WeekReport): Figure[] {
-  const { products, prices, images, sold_without_subscription: bare, checkout, fruitless_searches } = report;
-  const { moved, up, down } = prices.products;
-  const searches = fruitless_searches?.reduce((sum, each) => sum + each.searches, 0) ?? null;
-  return [
-    figure('New products', products.added.length, `${number(products.returned.length)} back`),
-    figure('Closed', products.closed.length, `${number(products.reopened.length)} on sale again`),
-    figure('Withdrawn', products.withdrawn.length, 'no longer offered'),
-    figure('Prices moved', moved, `${number(up)} up, ${number(down)} down; ${number(prices.dates.moved)} of dates`),
-    figure('Images that went', images.went.length, `${number(imagesDue(report))} to go soon`),
-    figure('Sold without a subscription', bare.products.length, 'products'),
-    figure('Orders lost', checkout.orders_wrong, `at most, of ${number(checkout.orders)}: ${lostShare(checkout)}`),
-    {
-      name: 'Untrue for shoppers',
-      value: (report.truth && untrueText(report.truth)) ?? 'not known',
-      more: 'of what they see, at a random moment',
-    },
-    {
-      name: 'Searches in vain',
-      value: searches === null ? 'not known' : number(searches),
-      more: `${number(fruitless_searches?.length ?? 0)} different words`,
-    },
-  ];
 }
 
 export function partsOf(report: WeekReport): ReportPart[] {
@@ -267,18 +235,6 @@ function tableOf<Row>(
 
 function named({ product_id, title }: { readonly product_id: number; readonly title: string | null }) {
   return [String(product_id), title ?? 'without a title'] as const;
-}
-
-function figure(name: string, count: number, more: string): Figure {
-  return { name, value: number(count), more };
-}
-
-function imagesDue({ images }: WeekReport): number {
-  return images.must_go.reduce((sum, each) => sum + each.images, 0);
-}
-
-function lostShare({ orders, orders_wrong }: ReportCounts): string {
-  return orders === 0 ? 'none judged' : `${((100 * orders_wrong) / orders).toFixed(1)} %`;
 }
 
 function percent({ old, new: now }: TitledMove): string {

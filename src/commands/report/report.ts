@@ -4,8 +4,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { fewestSearches } from '../../domain/search/fruitless.ts';
-import { type FruitlessSearch, type WeekReport, weekReport } from '../../domain/week/report.ts';
-import { daysOf, lastSevenDays, type Week, weekNamed } from '../../domain/week/week.ts';
+import { countsOf, type FruitlessSearch, type WeekReport, weekReport } from '../../domain/week/report.ts';
+import { daysOf, lastSevenDays, type Week, weekBefore, weekNamed } from '../../domain/week/week.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { openInboxForReading } from '../../inbox/inbox.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
@@ -62,8 +62,13 @@ function reportOf(config: Pick<Config, 'mirror'>, week: Week): WeekReport {
   const db = openMirrorForReading(path);
   try {
     const at = systemClock.now();
-    const fruitless_searches = searchedInVain(inbox_path, week);
-    return weekReport(readWeek(db, week, at), { at, week, mirror: resolve(path), fruitless_searches });
+    const told = (of: Week, week_before: WeekReport['week_before']) => {
+      const fruitless_searches = searchedInVain(inbox_path, of);
+      return weekReport(readWeek(db, of, at), {
+        ...{ at, week: of, mirror: resolve(path), fruitless_searches, week_before },
+      });
+    };
+    return told(week, countsOf(told(weekBefore(week), null)));
   } finally {
     db.close();
   }

@@ -172,6 +172,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
         receiver_secret: createSecret(receiving),
         admin_token: null,
         storefront_token: null,
+        database_url: null,
       },
     },
     files: {

@@ -1,4 +1,5 @@
 import type { Tried } from '../../domain/conditions/facts.ts';
+import { isGone } from '../../domain/conditions/fields.ts';
 import { unshownOf } from '../../domain/conditions/unshown.ts';
 import { isMute } from '../../domain/push/mute.ts';
 import { isReachable } from '../../upstream/reach.ts';
@@ -36,6 +37,7 @@ export function conditionTries({
   let unreachable_since: number | null = null;
   let public_address: Tried['public_address'] = null;
   let unshown: Tried['unshown'] = null;
+  let gone: Tried['gone'] = [];
   let mute: Tried['mute'] = null;
   let tested = Number.NEGATIVE_INFINITY;
 
@@ -49,9 +51,10 @@ export function conditionTries({
     else if (!signal.aborted) unreachable_since ??= clock.now();
   }
 
-  function lookAtAnnouncements(): void {
+  function lookAtReads(): void {
     const now = clock.now();
     if (!files.isWell('mirror')) return;
+    gone = mirror.fields.all().flatMap((each) => (isGone(each) ? [each.field] : []));
     unshown = unshownOf({
       told: mirror.trust.updates(now - announcedMs.from, now - announcedMs.to),
       awaited: mirror.trust.unshown(now - awaitedMs.from, now - awaitedMs.to),
@@ -73,10 +76,10 @@ export function conditionTries({
   }
 
   return {
-    tried: () => ({ unreachable_since, clock_offset_ms: serviceClock.offset(), public_address, unshown, mute }),
+    tried: () => ({ unreachable_since, clock_offset_ms: serviceClock.offset(), public_address, unshown, gone, mute }),
     look: async (signal) => {
       await lookForService(signal);
-      lookAtAnnouncements();
+      lookAtReads();
       if (clock.monotonic() - tested < addressEveryMs) return;
       tested = clock.monotonic();
       listen();

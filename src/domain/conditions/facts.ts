@@ -112,6 +112,8 @@ export interface Tried {
   readonly clock_offset_ms: number | null;
   /** Products of which updates were announced within hours, were read since, and none showed anything new; null: some did. */
   readonly unshown: { readonly products: number; readonly since: number } | null;
+  /** Members that most products used to carry and most do not any more. */
+  readonly gone: readonly string[];
   /** Subscriptions that have fallen silent against their habit, and when the first of them last sent. */
   readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
   /** The last test of our own public address; null: none was made. */

@@ -77,6 +77,18 @@ export const ofCatalogue = {
         `the list suddenly shows no images for ${number(products)} products: the known ones stay visible until 14 days after their last confirmation`,
     ),
   },
+  'fields-gone': {
+    about: 'Fields',
+    severity: 'warning',
+    means:
+      'a member of the service’s answers that most products used to carry is missing from most of them: what it says is empty for shoppers, and without `sale_status` nothing is sold. Images are shown until 14 days after they were confirmed',
+    todo: 'Ask the service whether it has changed its answers; `catalogued probe` compares them with what is expected. A member that stays away is taken as gone for good after three weeks',
+    depends_on: ['images-vanished', ...keepsOld],
+    found: ({ tried }) =>
+      tried === null || tried.gone.length === 0
+        ? null
+        : { since: null, says: `most products have lost what they used to carry: ${tried.gone.join(', ')}` },
+  },
   'images-unverified': {
     about: 'Images',
     severity: 'error',

@@ -69,6 +69,23 @@ export interface FruitlessSearch {
   readonly searches: number;
 }
 
+/** What of a week can be counted, to compare it with another one. */
+export interface WeekCounts {
+  readonly added: number;
+  readonly returned: number;
+  readonly withdrawn: number;
+  readonly closed: number;
+  readonly reopened: number;
+  readonly prices_moved: number;
+  readonly date_prices_moved: number;
+  readonly images_went: number;
+  readonly sold_without_subscription: number;
+  readonly orders: number;
+  readonly orders_lost: number;
+  /** Null: they cannot be read. */
+  readonly searches_in_vain: number | null;
+}
+
 /** The week of a catalogue, for whoever decides what to sell. The fields are a contract; instants are epoch milliseconds. */
 export interface WeekReport {
   readonly at: number;
@@ -97,6 +114,8 @@ export interface WeekReport {
   readonly checkout: CheckoutCounts & { readonly rate: number | null; readonly worst: readonly WrongProduct[] };
   /** Null: the inbox, where they are counted, cannot be read. */
   readonly fruitless_searches: readonly FruitlessSearch[] | null;
+  /** Null: not all of that week is known. */
+  readonly week_before: WeekCounts | null;
 }
 
 /** Random reads are kept for seven days: a week that ended longer ago than this has none of its own. */
@@ -107,17 +126,17 @@ interface ReportOf {
   readonly week: Week;
   readonly mirror: string;
   readonly fruitless_searches: readonly FruitlessSearch[] | null;
+  readonly week_before: WeekCounts | null;
 }
 
-export function weekReport(facts: WeekFacts, { at, week, mirror, fruitless_searches }: ReportOf): WeekReport {
+export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
+  const { at, week } = of;
   const { written_by, filled_at, feed_since, currency, titles, prices, checkout } = facts;
   const inWeek = (instant: number) => instant >= week.from && instant < week.to;
   const since = Math.max(filled_at ?? week.to, feed_since ?? 0);
   const titled = (move: PriceMove): TitledMove => ({ ...move, title: titles.get(move.product_id) ?? null });
   return {
-    at,
-    week,
-    mirror,
+    ...of,
     written_by,
     filled_at,
     known_since: since > week.from ? Math.min(since, week.to) : null,
@@ -135,6 +154,25 @@ export function weekReport(facts: WeekFacts, { at, week, mirror, fruitless_searc
     sold_without_subscription: { covers_sales: facts.covers_sales, products: facts.bare_sales },
     truth: week.to > at - truthWithinMs ? facts.truth : null,
     checkout: { ...checkout, rate: errorRate(checkout), worst: facts.worst },
-    fruitless_searches,
+  };
+}
+
+/** Returns what can be counted of a report; null: changes are not known from the beginning of its week on. */
+export function countsOf(report: Omit<WeekReport, 'week_before'>): WeekCounts | null {
+  if (report.filled_at === null || report.known_since !== null) return null;
+  const { products, prices, images, checkout, sold_without_subscription: bare, fruitless_searches } = report;
+  return {
+    added: products.added.length,
+    returned: products.returned.length,
+    withdrawn: products.withdrawn.length,
+    closed: products.closed.length,
+    reopened: products.reopened.length,
+    prices_moved: prices.products.moved,
+    date_prices_moved: prices.dates.moved,
+    images_went: images.went.length,
+    sold_without_subscription: bare.products.length,
+    orders: checkout.orders,
+    orders_lost: checkout.orders_wrong,
+    searches_in_vain: fruitless_searches?.reduce((sum, { searches }) => sum + searches, 0) ?? null,
   };
 }

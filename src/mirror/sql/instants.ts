@@ -114,6 +114,7 @@ export const mirrorInstants: MirrorInstants = {
   _expected_notice: { since_at: 'row', found_at: 'row' },
   _gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
   _check_count: { day: 'day' },
+  _field: { looked_at: 'now' },
   _audit: { from_at: 'row' },
   _interest: { counted_at: 'now' },
   _offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },

@@ -2,6 +2,7 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { WatchedField } from '../../domain/conditions/fields.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
@@ -448,6 +449,7 @@ export interface Tables {
     unknown: number;
     unanswered: number;
   };
+  _field: { field: WatchedField; usual: number; share: number; looked_at: number };
   _audit: { from_at: number; tier: Tier | 'all'; audited: number; untrue: number };
   _promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../src/clock.ts';
-import { roll } from '../../src/sandbox/random.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { roll } from '../../../src/sandbox/random.ts';
+import { startSandbox } from '../../fakes/start-sandbox.ts';
 
 /*
  * The sandbox's answers, each kept as its bytes, in a process of its own: what is measured beside it pays for no world.

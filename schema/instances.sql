@@ -1,0 +1,44 @@
+-- What several instances of catalogued share, beside the published rows: in the schema of database.schema, for the writer alone.
+
+-- Who leads, in one row.
+CREATE TABLE _leader (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  term bigint NOT NULL DEFAULT 0,     -- counts the claims
+  holder text,                        -- drawn anew with each claim; null: the last leader has resigned
+  beat bigint NOT NULL DEFAULT 0,     -- counts the renewals of a term
+  name text,                          -- instance.name of the one that leads, or led last
+  advertise text,                     -- its instance.advertise
+  pair_id text,                       -- of all the instances' mirrors and inboxes
+  key_fingerprint text                -- of the API key: another one's schema is another account's
+);
+INSERT INTO _leader DEFAULT VALUES;
+
+-- The number of the last delivery: its lock lasts until the commit, so that numbers become visible in their order.
+CREATE TABLE _numbering (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  last bigint NOT NULL DEFAULT 0
+);
+INSERT INTO _numbering DEFAULT VALUES;
+
+-- Deliveries as they were received, by whichever instance; the leader copies them into its inbox.
+CREATE TABLE _delivery (
+  delivery_id bigint PRIMARY KEY,
+  received_at bigint NOT NULL,
+  subscription_id text NOT NULL,
+  epoch integer NOT NULL,
+  peer text NOT NULL,
+  content_type text,
+  length integer NOT NULL,
+  truncated boolean NOT NULL,
+  body bytea NOT NULL
+);
+
+-- The callback addresses that every instance recognises, as the leader knows them.
+CREATE TABLE _callback_epoch (
+  subscription_id text NOT NULL,
+  epoch integer NOT NULL,
+  begun_at bigint NOT NULL,
+  announced_at bigint,
+  until bigint,
+  PRIMARY KEY (subscription_id, epoch)
+);

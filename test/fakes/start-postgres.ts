@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A PostgreSQL of a test's own, in a temporary directory, reached by a unix socket alone: no port, no password. */
+export interface StartedPostgres extends Disposable {
+  /** Of its superuser. */
+  readonly url: string;
+  /** The same for another user or database. */
+  urlOf(user: string, database?: string): string;
+  /** Fast: connections are broken off; immediate: as if it was killed. */
+  stop(how?: 'fast' | 'immediate'): void;
+  start(): void;
+}
+
+/** The newest of Debian's, which are in no PATH; null: none is installed. */
+function postgresPrograms(): string | null {
+  const root = '/usr/lib/postgresql';
+  try {
+    const newest = readdirSync(root).toSorted((a, b) => Number(b) - Number(a))[0];
+    return newest === undefined ? null : join(root, newest, 'bin');
+  } catch {
+    return null;
+  }
+}
+
+export interface StartOptions {
+  /** Lines of postgresql.conf. */
+  readonly settings?: readonly string[];
+}
+
+/** Makes a cluster and starts it: about a second. */
+export function startPostgres({ settings = [] }: StartOptions = {}): StartedPostgres {
+  const programs = postgresPrograms();
+  if (programs === null) throw new Error('no PostgreSQL is installed');
+  const directory = mkdtempSync(join(tmpdir(), 'catalogued-pg-'));
+  // It refuses to run as root.
+  const root = process.getuid?.() === 0;
+  if (root) {
+    const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })));
+    chownSync(directory, uid as number, gid as number);
+  }
+  const run = (program: string, ...args: string[]) => {
+    const command = [join(programs, program), ...args];
+    const [first = '', ...rest] = root
+      ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', ...command]
+      : command;
+    execFileSync(first, rest, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
+  };
+  const data = join(directory, 'data');
+  run('initdb', '-D', data, '-U', 'owner', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
+  const said = ['listen_addresses=', `unix_socket_directories=${directory}`, 'fsync=off', ...settings];
+  const start = () =>
+    run(
+      'pg_ctl',
+      '-D',
+      data,
+      '-l',
+      join(directory, 'log'),
+      '-w',
+      '-o',
+      said.map((each) => `-c "${each}"`).join(' '),
+      'start',
+    );
+  const stop = (how = 'fast') => run('pg_ctl', '-D', data, '-w', '-m', how, 'stop');
+  start();
+  const urlOf = (user: string, database = 'postgres') =>
+    `postgres://${user}@/${database}?host=${encodeURIComponent(directory)}`;
+  return {
+    url: urlOf('owner'),
+    urlOf,
+    start,
+    stop,
+    [Symbol.dispose]: () => {
+      try {
+        stop('immediate');
+      } catch {
+        // It was stopped.
+      }
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
