@@ -107,9 +107,16 @@ export const systemClock: Clock = {
   deadline(ms, parent) {
     const own = new AbortController();
     const timer = setTimeout(() => own.abort(new DeadlineExceeded(ms)), ms);
+    // Of `AbortSignal.any` the collector has to find out what is still needed: this is a tenth of the price of a call.
+    const end = () => own.abort(parent?.reason);
+    if (parent?.aborted) end();
+    else parent?.addEventListener('abort', end, { once: true });
     return {
-      signal: parent ? AbortSignal.any([own.signal, parent]) : own.signal,
-      [Symbol.dispose]: () => clearTimeout(timer),
+      signal: own.signal,
+      [Symbol.dispose]: () => {
+        clearTimeout(timer);
+        parent?.removeEventListener('abort', end);
+      },
     };
   },
 };

@@ -255,7 +255,7 @@ FROM (VALUES
   ('day_prices', 'fresh', 'show', 4, 'lowest_adult_price of that date, and whose it is where no adult can buy, read in time'),
   ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since: the check before the order brings the amount'),
   ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
-  ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency'));
+  ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency')) said;
 
 CREATE VIEW mirror_info AS
 SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id,

@@ -11,6 +11,7 @@ import type { ImageHostOverrides } from './images.ts';
 import { jobsOf } from './jobs.ts';
 import { partsOf } from './parts.ts';
 import type { Supervised } from './process/supervision.ts';
+import { startPublishing } from './publishing.ts';
 import { startReceiving } from './receiving.ts';
 import { noReload, type Reload } from './reload.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
@@ -63,6 +64,9 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   late.use(own.images);
   stack.defer(() => late.disposeAsync());
   const { guard } = own;
+  // Before the rest, to end after it: what the daemon does last is published too.
+  const publishing = await startPublishing(wiring, loaded.secrets.database_url, log);
+  if (publishing !== null) stack.use(publishing);
   const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
     clock,
     log,

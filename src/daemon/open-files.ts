@@ -55,7 +55,8 @@ export async function openFiles(
   const master = secrets.receiver_secret;
   const numbers = inodeOf === undefined ? {} : { inodeOf };
   const inbox = stack.use(openInbox(inbox_path, { master, now: now(), deliveries_bytes, entropy, ...numbers }));
-  const mirror = stack.use(openMirror(mirrorOptions(config, inbox, entropy)));
+  const publish_rows = config.rows.publish || secrets.database_url !== null;
+  const mirror = stack.use(openMirror({ ...mirrorOptions(config, inbox, entropy), publish_rows }));
   inbox.feed.witness(mirror.changes.newest());
   inbox.feed.opened(path);
   files.opened(mirror, inbox);
@@ -101,11 +102,7 @@ async function lockFiles(
   });
 }
 
-function mirrorOptions(
-  { mirror, service, images, backup, rows }: Config,
-  inbox: Inbox,
-  entropy: Entropy,
-): MirrorOptions {
+function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox, entropy: Entropy): MirrorOptions {
   const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
   return {
     path: mirror.path,
@@ -115,7 +112,6 @@ function mirrorOptions(
     currency: service.currencies[0],
     image_size: images.files ? (images.sizes[0] ?? null) : null,
     backups: backupsIn(backup.directory),
-    publish_rows: rows.publish,
     newFeedId: () => newId(entropy),
     feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
   };

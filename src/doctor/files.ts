@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import type { Config } from '../config/load.ts';
 import { troubleOf } from '../domain/files/files.ts';
 import { CataloguedError } from '../errors.ts';
@@ -7,7 +7,7 @@ import type { FileFinding } from '../files/watch.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, refuseUnusable } from '../sqlite/database-file.ts';
-import { nearestDirectory, reasonOf } from '../sqlite/directory.ts';
+import { nearestDirectory, reasonOf, statOf, unshared } from '../sqlite/directory.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { checkedAtOnce, isChecked, lookBeside } from '../sqlite/look.ts';
 import { repairHint } from '../sqlite/refusals.ts';
@@ -90,13 +90,6 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
   return advice === null ? ok(name, found) : { ...ok(name, `${found}: not shared with a group`), advice };
 }
 
-/** Returns what to do if storefronts of another user cannot read in this directory; null: its group can. */
-export function unshared(directory: string): string | null {
-  const stats = statOf(directory);
-  if (stats === null || (stats.mode & 0o3070) === 0o3070) return null;
-  return `to let storefronts of other users create files beside the mirror: chmod 3770 ${directory}, and add them to its group`;
-}
-
 /** Returns why a directory cannot be created; null: it can. */
 function cannotMake(path: string): string | null {
   const standing = nearestDirectory(path);
@@ -106,13 +99,5 @@ function cannotMake(path: string): string | null {
     return null;
   } catch (error) {
     return `it cannot be created in ${standing}: ${reasonOf(error)}`;
-  }
-}
-
-function statOf(path: string) {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null;
   }
 }

@@ -96,3 +96,19 @@ export function reasonOf(error: unknown): string {
   if (isWithoutRoom(error)) return 'the disk is full, or the quota of this user is used up';
   return code ?? String(error);
 }
+
+/** Returns what to do if storefronts of another user cannot read in this directory; null: its group can. */
+export function unshared(directory: string): string | null {
+  const stats = statOf(directory);
+  if (stats === null || (stats.mode & 0o3070) === 0o3070) return null;
+  return `to let storefronts of other users create files beside the mirror: chmod 3770 ${directory}, and add them to its group`;
+}
+
+/** Returns what the file system says of a path; null: there is nothing, or nothing that this user may see. */
+export function statOf(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
+}

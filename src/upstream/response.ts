@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
 /** The head of an answer, and its body as it comes. */
@@ -17,16 +18,30 @@ export async function* partsWithin(body: AsyncIterable<Buffer>, max_bytes: numbe
   let bytes = 0;
   for await (const part of body) {
     bytes += part.length;
-    if (bytes > max_bytes) throw new TooLarge(`the body is larger than ${max_bytes} bytes`);
+    if (bytes > max_bytes) throw tooLarge(max_bytes);
     yield part;
   }
 }
 
-/** The parts of a body: compressed bytes count here, inflated ones in `inflate`. Throws a `TooLarge`. */
-export async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<Buffer[]> {
+function tooLarge(max_bytes: number): TooLarge {
+  return new TooLarge(`the body is larger than ${max_bytes} bytes`);
+}
+
+/**
+ * The parts of a body: compressed bytes count here, inflated ones in `inflate`. Rejects with a `TooLarge`. By events: an
+ * iterator costs a read several promises a part.
+ */
+export function collect(body: Readable, max_bytes: number): Promise<Buffer[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer[]>();
   const parts: Buffer[] = [];
-  for await (const part of partsWithin(body, max_bytes)) parts.push(part);
-  return parts;
+  let bytes = 0;
+  body.on('data', (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > max_bytes) body.destroy(tooLarge(max_bytes));
+    else parts.push(part);
+  });
+  body.on('end', () => resolve(parts)).on('error', reject);
+  return promise;
 }
 
 /** The parts as one. */

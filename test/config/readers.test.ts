@@ -11,6 +11,7 @@ import { wallClock } from '../../src/domain/time/wall-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
+import { startPostgres } from '../fakes/start-postgres.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -43,12 +44,10 @@ function keys(): string[] {
 
 /** Keys that only what starts a daemon reads, with the text that does: the one in here has a log already. */
 const startersAlone = {
-  'database.schema': ['src/database/connect.ts', 'schema'],
-  'database.publish_every': ['src/config/schema.ts', 'publish_every'],
   'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'],
 } as const;
 
-describe('while a daemon runs with everything switched on', needs('time'), () => {
+describe('while a daemon runs with everything switched on', needs('time', 'postgres'), () => {
   const stack = new AsyncDisposableStack();
   afterAll(() => stack.disposeAsync());
 
@@ -62,6 +61,7 @@ describe('while a daemon runs with everything switched on', needs('time'), () =>
     const sandbox = stack.use(
       await startSandbox({ clock: systemClock, seed: 1, products: 6, key: 'the-key', signing_public_key: publicPem() }),
     );
+    const { url } = stack.use(startPostgres());
     const port = await freePort();
     const every = { every: '2h' };
     const config = {
@@ -95,6 +95,7 @@ describe('while a daemon runs with everything switched on', needs('time'), () =>
       images: { files: true, directory: join(path, 'images') },
       snapshot: { every: '1h', path: join(path, 'mirror', 'snapshot.db') },
       backup: { at: '0 3 * * *', directory: join(path, 'backup') },
+      database: { url_file: secretFile('database-url', url) },
     };
     const loaded = testConfig(path, sandbox.url, config);
     const watched = recorded(loaded.config, readers);

@@ -42,7 +42,7 @@ export const publishedTables = [
 ] as const;
 
 /** A virtual table has no triggers: a product's row is noted with the product. */
-const placeTable = 'product_places';
+export const placeTable = 'product_places';
 
 export type PublishedTable = (typeof publishedTables)[number] | typeof placeTable;
 

@@ -55,6 +55,7 @@ export function absenceReads(policy: Extents): RecordKind[] {
 
 /** Tells whether a record is that read. */
 export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey): boolean {
+  if (edition !== policy.extent.languages[0]) return false;
   return absenceReads(policy).some((kind) => kind.resource === resource && kind.edition === edition);
 }
 

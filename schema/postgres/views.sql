@@ -1,0 +1,410 @@
+-- The views for storefronts in PostgreSQL: names, columns and rows are those of schema/mirror/views.sql, where each is explained;
+-- a test compares whole views. `policies` has no line here: its own text there is SQL that both understand.
+
+CREATE VIEW withdrawn_products AS
+SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
+  COALESCE(
+    (SELECT a.product_id FROM _product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
+    (SELECT v.product_id FROM _product v LEFT JOIN _product_list_place l ON l.product_id = v.product_id
+      WHERE v.venue_id = p.venue_id AND v.withdrawn_at IS NULL AND v.sellable = 1
+      ORDER BY l.list_place NULLS LAST, v.product_id LIMIT 1)) AS successor_product_id,
+  p.withdrawn_at, p.withdrawn_reason AS reason
+FROM _product p
+CROSS JOIN _mirror m
+LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
+WHERE p.withdrawn_at IS NOT NULL;
+
+CREATE VIEW product_tags AS
+SELECT g.product_id, g.tag_id
+FROM _product_tag g
+JOIN _product p ON p.product_id = g.product_id
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW product_experiences AS
+SELECT x.product_id, x.experience_id
+FROM _product_experience x
+JOIN _product p ON p.product_id = x.product_id
+WHERE p.withdrawn_at IS NULL
+UNION
+SELECT p.product_id, p.venue_id
+FROM _product p
+WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
+
+CREATE VIEW changes AS
+SELECT seq, at, product_id, kind, language, date, detail
+FROM _change;
+
+CREATE VIEW subscriptions AS
+SELECT s.subscription_id, s.type, s.status,
+  CASE WHEN s.type <> 'products_i_sell'
+    THEN (SELECT count(*) FROM _subscription_product c WHERE c.subscription_id = s.subscription_id) END AS covered_products,
+  s.last_delivery_at,
+  CASE WHEN s.announceable > 0 THEN s.announced / s.announceable END AS trust
+FROM _subscription s
+WHERE s.declared_id IS NOT NULL;
+
+CREATE VIEW images AS
+SELECT i.product_id, i.position, i.image_key,
+  i.document::json ->> 'small' AS small_url,
+  i.document::json ->> 'medium' AS medium_url,
+  i.document::json ->> 'large' AS large_url,
+  i.document::json ->> 'extra_large' AS extra_large_url,
+  i.document::json ->> 'alt_text' AS alt_text,
+  i.credit,
+  (SELECT f.file FROM _image_file f, _mirror m
+    WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
+  p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at, i.document
+FROM _image i
+JOIN _product p ON p.product_id = i.product_id
+WHERE p.withdrawn_at IS NULL
+  AND i.withdrawn_at IS NULL
+  AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
+  AND _now() >= p.images_verified_at - 86400000
+  AND _now() < p.images_verified_at + 1209600000;
+
+CREATE VIEW languages AS
+SELECT l.language, _number(l.language = m.language) AS is_primary
+FROM _mirror_language l
+CROSS JOIN _mirror m;
+
+CREATE VIEW currencies AS
+SELECT currency, max(is_primary) AS is_primary,
+  CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0::bigint
+    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS exponent
+FROM (
+  SELECT m.currency, 1::bigint AS is_primary FROM _mirror m WHERE m.currency IS NOT NULL
+  UNION ALL
+  SELECT substr(r.edition, strpos(r.edition, '/') + 1), 0 FROM _record r WHERE r.resource = 'products' AND r.product_id = 0
+) c
+GROUP BY currency;
+
+CREATE VIEW alternatives AS
+WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
+  SELECT p.product_id, p.alternative_product_id, 1
+  FROM _product p
+  WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
+  UNION ALL
+  SELECT r.product_id, c.alternative_product_id, r.depth + 1
+  FROM recommended r
+  JOIN _product c ON c.product_id = r.candidate_id
+  WHERE c.sellable = 0 AND c.alternative_product_id IS NOT NULL AND r.depth < 8
+)
+SELECT r.product_id, r.candidate_id AS alternative_product_id
+FROM recommended r
+JOIN _product a ON a.product_id = r.candidate_id
+WHERE a.sellable = 1 AND r.candidate_id <> r.product_id;
+
+CREATE VIEW availability_error_rate AS
+SELECT product_id, tier, sum(checks)::bigint AS checks, sum(wrong)::bigint AS wrong,
+  sum(orders)::bigint AS orders, sum(orders_wrong)::bigint AS orders_wrong,
+  (sum(wrong) + sum(orders_wrong))::double precision / NULLIF(sum(checks) + sum(orders), 0)::double precision AS rate,
+  sum(said_available)::bigint AS said_available, sum(said_sold_out)::bigint AS said_sold_out,
+  sum(said_price)::bigint AS said_price, sum(tickets)::bigint AS tickets,
+  sum(unknown)::bigint AS unknown, sum(unanswered)::bigint AS unanswered,
+  min(day) * 86400000 AS since_at
+FROM _check_count
+GROUP BY product_id, tier;
+
+CREATE VIEW products AS
+SELECT p.product_id, l.language, COALESCE(t.text_language, t.language) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
+  p.expected_reopening, p.alternative_product_id, c.from_price,
+  r.lowest_price, r.lowest_adult_price, r.price_variant_type,
+  m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  p.rating_count, c.prediscount_price,
+  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
+  t.venue_name, t.venue_address,
+  (SELECT left(_wall_clock(_now() / 1000.0, z.offset_minutes), 10) FROM _zone_offset z
+    WHERE z.timezone = p.timezone AND z.valid_from <= _now()
+    ORDER BY z.valid_from DESC LIMIT 1) AS venue_today,
+  t.wheelchair_access, t.is_package,
+  COALESCE(t.merged_document, t.detail_document, t.list_document) AS document,
+  t.checked_at, t.changed_at,
+  _is_stale(t.stale_at) AS stale, _expired_at(t.checked_at, t.stale_at) AS expired_at, _freshness(t.checked_at, t.stale_at) AS freshness,
+  COALESCE((SELECT CASE WHEN _now() >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
+      WHEN _now() >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
+    FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL LIMIT 1), 'unknown') AS detail_freshness
+FROM _product p
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l
+JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
+  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
+  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
+  (SELECT min(x.language) FROM _product_text x WHERE x.product_id = p.product_id))
+LEFT JOIN _product_price c ON c.product_id = p.product_id AND c.currency = m.currency
+LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
+  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
+    WHERE n.product_id = p.product_id AND n.currency = m.currency AND n.until_at > _now())
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW checkout_information AS
+SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
+  _is_stale(c.stale_at) AS stale, _expired_at(c.checked_at, c.stale_at) AS expired_at, _freshness(c.checked_at, c.stale_at) AS freshness
+FROM _product p
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l
+JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
+  (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW variants AS
+SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
+  _numbers(document, 'valid_with_variant_ids') AS valid_with,
+  _texts(document, 'requires_visitors_details') AS visitors_details,
+  _numbers(document, 'group_ids') AS group_ids,
+  CASE WHEN json_typeof(document::json -> 'group_ids') = 'array' THEN (
+    SELECT CASE WHEN count(g.name) > 0 THEN '[' || string_agg(COALESCE(to_json(g.name)::text, 'null'), ',' ORDER BY e.ordinality) || ']' END
+    FROM json_array_elements_text(document::json -> 'group_ids') WITH ORDINALITY e
+    LEFT JOIN _variant_group g ON g.product_id = w.product_id AND g.group_id::text = e.value
+    WHERE e.value ~ '^-?[0-9]+$') END AS group_names,
+  document, checked_at, stale, expired_at, freshness
+FROM (
+  SELECT v.product_id, l.language, v.language AS language_shown, v.variant_id,
+    COALESCE(v.variants_document::json ->> 'label', v.availability_document::json ->> 'label') AS label,
+    v.variant_type,
+    'variants' AS source,
+    COALESCE(v.merged_document, v.variants_document) AS document,
+    v.checked_at,
+    _is_stale(v.stale_at) AS stale, _expired_at(v.checked_at, v.stale_at) AS expired_at, _freshness(v.checked_at, v.stale_at) AS freshness
+  FROM _variant v
+  JOIN _product p ON p.product_id = v.product_id
+  CROSS JOIN _mirror m
+  CROSS JOIN _mirror_language l
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
+    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
+  UNION ALL
+  SELECT v.product_id, l.language, v.language, v.variant_id,
+    v.availability_document::json ->> 'label',
+    v.variant_type,
+    'availability',
+    v.availability_document,
+    s.checked_at,
+    _is_stale(s.stale_at), s.expired_at,
+    CASE WHEN _now() >= s.expired_at THEN 'expired' WHEN _now() >= s.stale_at THEN 'stale' ELSE 'fresh' END
+  FROM _variant v
+  JOIN _product p ON p.product_id = v.product_id
+  CROSS JOIN _mirror m
+  CROSS JOIN _mirror_language l
+  JOIN LATERAL (
+    SELECT max(s.checked_at) AS checked_at, max(s.stale_at) AS stale_at, max(4 * s.stale_at - 3 * s.checked_at) AS expired_at
+    FROM _availability_span s
+    CROSS JOIN json_array_elements_text(s.variant_ids::json) i
+    WHERE s.product_id = v.product_id AND i.value = v.variant_id::text
+    HAVING count(*) > 0
+  ) s ON true
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
+    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
+) w;
+
+CREATE VIEW mirror_info AS
+SELECT m.contract_version, m.schema_version, m.written_by, m.feed_floor_seq, m.filled_at, m.feed_id, p.published_at
+FROM _mirror m
+CROSS JOIN _published p;
+
+CREATE VIEW freshness AS
+SELECT resource, NULLIF(tier, '') AS tier, records, records - stale - expired AS fresh, stale, expired,
+  oldest_checked_at, promise_ms, _number(stale + expired = 0) AS kept
+FROM (
+  SELECT q.resource, q.tier, count(*) AS records, count(*) FILTER (WHERE _now() >= t.stale_at) AS stale, 0::bigint AS expired,
+    min(t.checked_at) AS oldest_checked_at, q.promise_ms
+  FROM _promise q
+  CROSS JOIN _product_text t
+  JOIN _product p ON p.product_id = t.product_id
+  WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
+  GROUP BY q.resource, q.tier
+  UNION ALL
+  SELECT q.resource, q.tier, count(*),
+    count(*) FILTER (WHERE _now() >= p.images_verified_at + q.promise_ms AND _now() < p.images_verified_at + 1209600000),
+    count(*) FILTER (WHERE _now() >= p.images_verified_at + 1209600000 OR _now() < p.images_verified_at - 86400000),
+    min(p.images_verified_at), q.promise_ms
+  FROM _promise q
+  CROSS JOIN _product p
+  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL AND p.images_verified_at IS NOT NULL
+  GROUP BY q.resource, q.tier
+  UNION ALL
+  SELECT q.resource, q.tier, count(*),
+    count(*) - count(*) FILTER (WHERE
+      _now() < CASE WHEN q.resource <> 'availability' THEN r.stale_at WHEN r.fetched_at IS NOT NULL THEN greatest(r.stale_at, r.fetched_at + q.promise_ms) END
+      AND r.unanswered_at IS NULL
+      AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))),
+    0, min(COALESCE(r.fetched_at, 0)), q.promise_ms
+  FROM _promise q
+  JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
+  WHERE q.resource NOT IN ('products', 'images')
+  GROUP BY q.resource, q.tier
+) f;
+
+CREATE VIEW product_prices AS
+SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
+  c.read_at AS checked_at,
+  _is_stale(c.stale_at) AS stale, _expired_at(c.read_at, c.stale_at) AS expired_at, _freshness(c.read_at, c.stale_at) AS freshness
+FROM _product_price c
+JOIN _product p ON p.product_id = c.product_id
+LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
+  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
+    WHERE n.product_id = p.product_id AND n.currency = c.currency AND n.until_at > _now())
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
+
+CREATE VIEW search_deletes AS SELECT shorter, word FROM _search_delete;
+
+CREATE VIEW search_letters AS SELECT letter, folded FROM _search_letter;
+
+CREATE VIEW search_generic_words AS SELECT language, word FROM _search_generic_word;
+
+CREATE VIEW search_entries AS
+SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM _search_entry;
+
+CREATE VIEW place_rows AS
+SELECT product_id, min_latitude, max_latitude, min_longitude, max_longitude, x, y, z FROM product_places;
+
+CREATE VIEW product_popularity AS
+SELECT product_id, sellable, city_id, country_id, rating,
+  0.5::double precision * least(greatest(COALESCE(rating, 3), 0), 5) / 5 + 0.5::double precision * (1 - 10 / (10 + recent)) AS popularity,
+  list_place, rating_count, weighed_rating, trunc(recent)::bigint AS recent_sales, trunc(recent_asked)::bigint AS recent_checks,
+  greatest(1, COALESCE(list_place, 10001 - 2 * weighed_rating) >> CASE WHEN sold + asked / 10 < 1 OR recent + recent_asked / 10 < 1 THEN 0
+    WHEN recent + recent_asked / 10 < 2 THEN 1 WHEN recent + recent_asked / 10 < 4 THEN 2 WHEN recent + recent_asked / 10 < 8 THEN 3
+    WHEN recent + recent_asked / 10 < 16 THEN 4 WHEN recent + recent_asked / 10 < 32 THEN 5 WHEN recent + recent_asked / 10 < 64 THEN 6
+    WHEN recent + recent_asked / 10 < 128 THEN 7 WHEN recent + recent_asked / 10 < 256 THEN 8
+    WHEN recent + recent_asked / 10 < 512 THEN 9 ELSE 10 END) AS place
+FROM (
+  SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, p.asked, l.list_place,
+    round((1000 * (40 + least(greatest(COALESCE(p.rating, 4), 0), 5) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
+      / (10 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END))::numeric)::bigint AS weighed_rating,
+    p.sold / (1::bigint << trunc(least(greatest(_now() - COALESCE(p.sold_at, 0), 0) / 2592000000.0, 60))::int) AS recent,
+    p.asked / (1::bigint << trunc(least(greatest(_now() - COALESCE(p.asked_at, 0), 0) / 2592000000.0, 60))::int) AS recent_asked
+  FROM _product p
+  LEFT JOIN _product_list_place l ON l.product_id = p.product_id
+  WHERE p.withdrawn_at IS NULL
+) r;
+
+CREATE VIEW bookable_days AS
+SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
+  _is_stale(s.stale_at) AS stale, _expired_at(s.checked_at, s.stale_at) AS expired_at, _freshness(s.checked_at, s.stale_at) AS freshness
+FROM _bookable b
+JOIN _product p ON p.product_id = b.product_id
+JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency AND s.from_date <= b.date AND s.to_date >= b.date
+WHERE p.sellable = 1 AND p.dates_off_at IS NULL AND _now() >= b.from_at AND _now() < b.until_at;
+
+-- n: the venue's clock, of a date that may have begun. l: what is left of a date that has lost a time.
+CREATE VIEW availability_days AS
+SELECT d.product_id, d.date, d.currency,
+  CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR l.times = 0 THEN 'not_on_sale'
+    WHEN CASE WHEN l.times IS NULL THEN d.available = 1 ELSE l.buyable END THEN 'available' ELSE 'sold_out' END AS state,
+  CASE WHEN l.times IS NULL THEN d.lowest_price ELSE l.lowest_price END AS lowest_price,
+  CASE WHEN l.times IS NULL THEN d.lowest_adult_price ELSE b.lowest_adult_price END AS lowest_adult_price,
+  CASE WHEN l.times IS NULL THEN d.price_variant_type ELSE b.price_variant_type END AS price_variant_type,
+  CASE WHEN l.times IS NULL THEN d.max_tickets ELSE l.max_tickets END AS max_tickets,
+  CASE WHEN l.times IS NULL THEN d.availability ELSE l.availability END AS availability,
+  s.max_tickets_per_order, s.checked_at,
+  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= s.stale_at) AS stale,
+  _expired_at(s.checked_at, s.stale_at) AS expired_at,
+  _freshness(s.checked_at, s.stale_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
+FROM _day d
+JOIN _product p ON p.product_id = d.product_id
+JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency AND s.from_date <= d.date AND s.to_date >= d.date
+LEFT JOIN LATERAL (SELECT _clock_of(p.timezone) AS clock WHERE d.date <= _last_date()) n ON true
+LEFT JOIN LATERAL (
+  SELECT count(*) FILTER (WHERE NOT u.passed) AS times, COALESCE(bool_or(NOT u.passed AND u.buyable), false) AS buyable,
+    COALESCE(min(u.paid) FILTER (WHERE NOT u.passed AND u.buyable), min(u.free) FILTER (WHERE NOT u.passed AND u.buyable)) AS lowest_price,
+    max(u.most) FILTER (WHERE NOT u.passed) AS max_tickets,
+    CASE WHEN d.availability = 0 THEN 0 ELSE (sum(u.places) FILTER (WHERE NOT u.passed))::bigint END AS availability
+  FROM (
+    SELECT COALESCE(d.date || _time(t.value) <= n.clock, false) AS passed,
+      (t.value ->> 1)::bigint AS places, o.most, o.paid, o.free,
+      COALESCE(o.buyable, false) AND d.availability IS DISTINCT FROM 0 AND (t.value ->> 1)::bigint IS DISTINCT FROM 0 AS buyable
+    FROM _day_document c
+    CROSS JOIN _elements(c.document::json -> 2) t (value)
+    CROSS JOIN LATERAL (
+      SELECT max(v.most) AS most, bool_or(v.most IS DISTINCT FROM 0) AS buyable,
+        min(v.price) FILTER (WHERE v.most IS DISTINCT FROM 0 AND v.price > 0) AS paid,
+        min(v.price) FILTER (WHERE v.most IS DISTINCT FROM 0 AND v.price = 0) AS free
+      FROM (SELECT (e.value ->> 1)::bigint AS most, (e.value ->> 2)::bigint AS price FROM _elements(t.value -> 2) e (value)) v
+    ) o
+    WHERE c.document_id = d.document_id AND d.date = left(n.clock, 10)
+  ) u
+  HAVING bool_or(u.passed)
+) l ON true
+LEFT JOIN _bookable b ON l.times IS NOT NULL AND b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+  AND _now() >= b.from_at AND _now() < b.until_at
+WHERE p.withdrawn_at IS NULL AND (n.clock IS NULL OR d.date >= left(n.clock, 10));
+
+CREATE VIEW availability_slots AS
+SELECT d.product_id, d.date, d.currency,
+  CASE WHEN json_typeof(t.value -> 0) = 'string' THEN t.value ->> 0 ELSE COALESCE(ltrim(_time(t.value)), 'whole_day') END AS time,
+  (o.value ->> 0)::bigint AS variant_id,
+  (t.value ->> 1)::bigint AS availability,
+  (o.value ->> 1)::bigint AS max_tickets,
+  (o.value ->> 2)::bigint AS retail_price,
+  (o.value ->> 3)::bigint AS ticket_value,
+  (o.value ->> 4)::bigint AS booking_fee,
+  (o.value ->> 5)::bigint AS commission,
+  (o.value ->> 6)::bigint AS pricing_restriction,
+  s.checked_at,
+  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= s.stale_at) AS stale,
+  _expired_at(s.checked_at, s.stale_at) AS expired_at,
+  _freshness(s.checked_at, s.stale_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
+FROM _day d
+JOIN _product p ON p.product_id = d.product_id
+JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency AND s.from_date <= d.date AND s.to_date >= d.date
+LEFT JOIN LATERAL (SELECT _clock_of(p.timezone) AS clock WHERE d.date <= _last_date()) n ON true
+JOIN _day_document c ON c.document_id = d.document_id
+CROSS JOIN _elements(c.document::json -> 2) t (value)
+CROSS JOIN _elements(t.value -> 2) o (value)
+WHERE p.withdrawn_at IS NULL
+  AND (n.clock IS NULL OR (d.date >= left(n.clock, 10) AND NOT COALESCE(d.date || _time(t.value) <= n.clock, false)));
+
+CREATE VIEW experiences AS
+SELECT e.experience_id, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title, e.tagline, e.url,
+  COALESCE(e.address, t.venue_address) AS address,
+  v.city_id, COALESCE(t.city_name, e.city_name) AS city_name,
+  v.country_id, COALESCE(t.country_name, e.country_name) AS country_name,
+  COALESCE(e.latitude, v.latitude) AS latitude, COALESCE(e.longitude, v.longitude) AS longitude,
+  e.rating, e.rating_count, CASE WHEN e.currency = m.currency THEN e.from_price END AS from_price, m.currency,
+  n.products, n.sellable_products,
+  e.document, e.checked_at, e.changed_at,
+  _is_stale(e.stale_at) AS stale, _expired_at(e.checked_at, e.stale_at) AS expired_at, _freshness(e.checked_at, e.stale_at) AS freshness
+FROM _experience e
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l
+CROSS JOIN LATERAL (
+  SELECT count(*) AS products, count(*) FILTER (WHERE o.sellable = 1) AS sellable_products
+  FROM (
+    SELECT p.product_id, p.sellable FROM _product_experience x JOIN _product p ON p.product_id = x.product_id
+    WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL
+    UNION SELECT p.product_id, p.sellable FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL) o
+) n
+LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
+LEFT JOIN _product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
+  (SELECT x.language FROM _product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
+
+CREATE VIEW cities AS
+SELECT c.city_id, l.language,
+  COALESCE((SELECT t.city_name FROM _product p JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
+    (SELECT t.city_name FROM _product p JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS name,
+  c.country_id, c.products::bigint AS products, c.sellable_products::bigint AS sellable_products
+FROM (
+  SELECT DISTINCT ON (city_id) city_id, country_id,
+    sum(n) OVER (PARTITION BY city_id) AS products, sum(s) OVER (PARTITION BY city_id) AS sellable_products
+  FROM (SELECT country_id, city_id, count(*) AS n, sum(sellable) AS s FROM _product
+    WHERE withdrawn_at IS NULL AND city_id IS NOT NULL GROUP BY country_id, city_id) o
+  ORDER BY city_id, n DESC, country_id
+) c
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l;
+
+CREATE VIEW countries AS
+SELECT c.country_id, l.language,
+  COALESCE((SELECT t.country_name FROM _product p JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
+    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
+    (SELECT t.country_name FROM _product p JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
+    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS name,
+  c.products, c.sellable_products::bigint AS sellable_products
+FROM (
+  SELECT country_id, count(*) AS products, sum(sellable) AS sellable_products
+  FROM _product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
+) c
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l;

@@ -1,0 +1,42 @@
+import { backupStatus } from '../../backup/keep.ts';
+import type { Config } from '../../config/load.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { startRefusal } from '../../files/pair.ts';
+import { openMirrorForReading } from '../../mirror/sql/files.ts';
+import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
+import { snapshotStatus } from '../../snapshot/snapshot.ts';
+import { withConditions } from '../../status/verdict.ts';
+import type { ShownStatus } from './text.ts';
+
+/** Returns what the files tell where no daemon does: none runs, or the one that runs does not answer. */
+export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: number): ShownStatus {
+  const mirror = mirrorStatus(config);
+  return withConditions(
+    {
+      ...mirror,
+      daemon: null,
+      daemon_answers: daemon === 'none' ? null : false,
+      inbox: null,
+      storage: null,
+      storefront: null,
+      jobs: null,
+      snapshot: snapshotStatus(config.snapshot, config.mirror.path, null, now),
+      backup: backupStatus(config.backup, { filled_at: mirror.filled_at, failure: null, now }),
+    },
+    now,
+  );
+}
+
+/** Throws what a start would refuse: that also knows whether the inbox belongs to a mirror. */
+function mirrorStatus(config: Config): MirrorStatus {
+  try {
+    const db = openMirrorForReading(config.mirror.path);
+    try {
+      return readStatus(db, quarantineAfter);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw startRefusal(config) ?? error;
+  }
+}

@@ -1,0 +1,73 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { newestNumber } from '../mirror/rows/capture.ts';
+import { rowPages } from '../mirror/rows/pages.ts';
+import type { Database } from '../sqlite/database-file.ts';
+import { openReadOnly } from '../sqlite/read-only.ts';
+import type { Postgres, Statements } from './connect.ts';
+import { publishChanges } from './publish-changes.ts';
+import { type Done, publishWhole, type WholeOptions } from './publish-whole.ts';
+import { type Published, publishedIn } from './schema.ts';
+import { shapesOf } from './tables.ts';
+
+/** The mirror's rows are captured (`captureRows`). */
+export interface PublicationOptions extends WholeOptions {
+  readonly postgres: Postgres;
+  /** Throws in the transaction where somebody else may publish by now; absent: nobody else does. */
+  readonly fence?: (statements: Statements) => Promise<void>;
+}
+
+/** Publishes a mirror's states. Its methods throw what PostgreSQL says, and then nothing was published. */
+export interface Publication extends Disposable {
+  /** Publishes what has changed since the last time, or everything where that is not known. */
+  publish(): Promise<Done>;
+  /** Whether anything has changed since, as far as this process knows. */
+  isBehind(): boolean;
+}
+
+export function publicationOf(options: PublicationOptions): Publication {
+  const { postgres, schema, mirror_path, now, fence } = options;
+  const db = openReadOnly(mirror_path);
+  const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
+  const changes = { schema, pages: rowPages(db), shapes: shapesOf(db), now };
+  let last: Published | null = null;
+  return {
+    publish: async () => {
+      const done = await postgres.transaction(async (statements) => {
+        await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
+        const from = await publishedIn(statements);
+        if (from !== null) refuseOthers(from, db);
+        await fence?.(statements);
+        const goesOn = from !== null && !wentBack(from, last);
+        return (
+          (goesOn ? await publishChanges(statements, from, changes) : null) ?? (await publishWhole(statements, options))
+        );
+      });
+      last = done;
+      return done;
+    },
+    isBehind: () => newest.get() !== last?.source_number,
+    [Symbol.dispose]: () => void db.close(),
+  };
+}
+
+/** A restored database, or a replica that was promoted without the last states: what followers have is of another course. */
+function wentBack(from: Published, last: Published | null): boolean {
+  return last !== null && from.origin === last.origin && from.state < last.state;
+}
+
+/** Two mirrors in one schema would take turns; an older program would publish what newer ones know better. */
+export function refuseOthers(from: Published, db: Database): void {
+  const pair_id = db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get();
+  const schema_version = Number(db.pragma('user_version', { simple: true }));
+  if (from.pair_id !== pair_id)
+    throw new CataloguedError('database-taken', 'the schema holds the mirror of another installation', {
+      exitCode: exitCodes.configuration,
+      hint: 'name another one in database.schema; to replace what it holds: catalogued database import --replace',
+    });
+  if (from.schema_version > schema_version)
+    throw new CataloguedError(
+      'database-newer',
+      `the schema was published by a newer catalogued (schema ${from.schema_version}, this one knows ${schema_version})`,
+      { exitCode: exitCodes.data, hint: 'install that version again' },
+    );
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../clock.ts';
+import { CataloguedError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { Publication } from './publication.ts';
+
+/** How far PostgreSQL is, as the running daemon knows. */
+export interface PublicationStatus {
+  /** The last state that was published; null: none yet by this process. */
+  readonly state: number | null;
+  /** Epoch milliseconds: PostgreSQL is as the mirror was then; null: nothing was published by this process. */
+  readonly published_at: number | null;
+  /** Since when publishing fails; null: it does not. */
+  readonly failing_since: number | null;
+  readonly failure: string | null;
+}
+
+/** Keeps PostgreSQL as the mirror is. */
+export interface Publisher {
+  /** Publishes what has changed; never throws: what fails is logged once, and tried again. */
+  publishDue(): Promise<void>;
+  /** Publishes every so often until the signal is aborted. */
+  run(signal: AbortSignal): Promise<void>;
+  status(): PublicationStatus;
+}
+
+export interface PublisherPorts {
+  readonly publication: Publication;
+  readonly clock: Pick<Clock, 'now' | 'sleep' | 'monotonic'>;
+  readonly log: Logger;
+  /** In milliseconds. */
+  readonly every: number;
+}
+
+/** While nothing changes, the age of what is published is noted this often. */
+const noteMs = 5000;
+/** The longest wait before a database that is away is asked again. */
+const longestMs = 15_000;
+
+export function keepPublishing({ publication, clock, log, every }: PublisherPorts): Publisher {
+  let known: PublicationStatus = { state: null, published_at: null, failing_since: null, failure: null };
+  let failures = 0;
+
+  async function publishDue(): Promise<void> {
+    const { published_at, failing_since } = known;
+    if (
+      failing_since === null &&
+      published_at !== null &&
+      clock.now() < published_at + noteMs &&
+      !publication.isBehind()
+    )
+      return;
+    const began = clock.monotonic();
+    try {
+      const done = await publication.publish();
+      if (failures > 0) log.info({ failures }, 'the database is published into again');
+      if (done.state === 1)
+        log.info({ rows: done.rows, ms: Math.round(clock.monotonic() - began) }, 'a whole mirror is published');
+      failures = 0;
+      known = { state: done.state, published_at: done.published_at, failing_since: null, failure: null };
+    } catch (error) {
+      const told = error instanceof CataloguedError ? { reason: error.message, hint: error.hint } : { err: error };
+      const failure = error instanceof Error ? error.message : String(error);
+      // Once for each reason: what is away stays so for a while.
+      if (known.failure !== failure) log.error(told, 'the mirror is not published');
+      failures += 1;
+      known = { ...known, failing_since: known.failing_since ?? clock.now(), failure };
+    }
+  }
+
+  return {
+    publishDue,
+    run: async (signal) => {
+      while (!signal.aborted) {
+        await publishDue();
+        const wait = failures === 0 ? every : Math.min(every * 2 ** Math.min(failures, 10), longestMs);
+        await clock.sleep(wait, signal).catch(() => undefined);
+      }
+    },
+    status: () => known,
+  };
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Statements } from './connect.ts';
+import { definitionOf, type TableShape } from './tables.ts';
+
+/* What stands in the schema beside the rows: made anew as a whole with every whole publication. */
+
+/** Which state of which mirror is published. */
+export interface Published {
+  /** Followers' numbers belong to it: another one, and they begin anew. */
+  readonly origin: string;
+  readonly state: number;
+  /** Of what was deleted up to this state nothing is known any more. */
+  readonly floor: number;
+  readonly pair_id: string;
+  readonly schema_version: number;
+  readonly contract_version: number;
+  /** How far the mirror's own numbers of rows were (`_row`). */
+  readonly source_origin: string;
+  readonly source_number: number;
+  /** Epoch milliseconds: all is as the mirror was then, or newer. */
+  readonly published_at: number;
+}
+
+const text = (name: string) => readFileSync(new URL(`../../schema/postgres/${name}.sql`, import.meta.url), 'utf8');
+
+/** Returns what is published; null: nothing is yet. A schema that others use is refused (78). */
+export async function publishedIn({ query }: Statements): Promise<Published | null> {
+  const [found = { ours: false, theirs: null }] = await query<{ ours: boolean; theirs: string | null }>(
+    `SELECT to_regclass('_published') IS NOT NULL AS ours,
+       (SELECT min(relname) FROM pg_class WHERE relnamespace = to_regnamespace(current_schema())
+         AND relkind IN ('r', 'v', 'm', 'p', 'f') AND relname NOT LIKE '\\_%') AS theirs`,
+  );
+  if (found.ours) return (await query<Published>('SELECT * FROM _published'))[0] ?? null;
+  if (found.theirs === null) return null;
+  throw new CataloguedError('database-foreign', `the schema has a table that is not ours: ${found.theirs}`, {
+    exitCode: exitCodes.configuration,
+    hint: 'name another schema in database.schema: it is made where there is none',
+  });
+}
+
+/** Makes the schema where there is none. */
+export async function makeSchema({ query }: Statements, name: string): Promise<void> {
+  const [found] = await query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [name]);
+  if (found === undefined) await query(`CREATE SCHEMA "${name}"`);
+}
+
+/** What a table is called until the rows of a whole publication are in. */
+export const incoming = (table: string) => `${table}_incoming`;
+
+/** Makes empty tables beside those that are read. */
+export async function makeIncoming({ query }: Statements, shapes: readonly TableShape[]): Promise<void> {
+  for (const shape of shapes) await query(definitionOf(shape, incoming(shape.name)));
+}
+
+/**
+ * Puts the incoming tables in the place of those that are read. Readers wait for this moment alone: until the commit they see
+ * what was published before. Views are replaced, not dropped: what others have made of them stays.
+ */
+export async function putInPlace({ query }: Statements, shapes: readonly TableShape[]): Promise<void> {
+  const outgoing: string[] = [];
+  for (const { name } of shapes) {
+    const [{ stands } = { stands: false }] = await query<{ stands: boolean }>(
+      'SELECT to_regclass($1) IS NOT NULL AS stands',
+      [name],
+    );
+    if (stands) outgoing.push(`${name}_outgoing`);
+    await query(
+      `ALTER TABLE IF EXISTS ${name} RENAME TO ${name}_outgoing; ALTER TABLE ${incoming(name)} RENAME TO ${name}`,
+    );
+  }
+  await query(text('published'));
+  await query(text('indexes'));
+  await query(text('functions'));
+  for (const { name, sql } of views) {
+    try {
+      await query(`SAVEPOINT replacing; CREATE OR REPLACE VIEW ${name} AS ${sql}`);
+    } catch {
+      // A newer version has put a column between others, or made it of another type.
+      await query(`ROLLBACK TO replacing; DROP VIEW ${name}; CREATE VIEW ${name} AS ${sql}`);
+    }
+  }
+  // Nobody has counted new tables yet: without it the first readers would look through whole ones.
+  await query(`ANALYZE ${shapes.map(({ name }) => name).join(', ')}`);
+  if (outgoing.length > 0) await query(`DROP TABLE ${outgoing.join(', ')}`);
+}
+
+/** The views, as contract.json names them. */
+const views = [text('views'), readFileSync(new URL('../../schema/mirror/views.sql', import.meta.url), 'utf8')]
+  .flatMap((each, dialect) =>
+    [...each.matchAll(/^CREATE VIEW (\w+) AS(.+?);$/gms)].map(([, name = '', sql = '']) => ({ dialect, name, sql })),
+  )
+  // Of the mirror's own text the one that both understand.
+  .filter(({ dialect, name }) => dialect === 0 || name === 'policies');
+
+/** For the pages of a shop, and for files on other hosts. */
+export const rolesOf = (schema: string) => [`${schema}_reader`, `${schema}_follower`];
+
+/**
+ * Lets the two roles in, where they exist: `<schema>_reader` reads the views and nothing else, `<schema>_follower` the rows
+ * that a file of its own is made of.
+ */
+export async function grant({ query }: Statements, schema: string, shapes: readonly TableShape[]): Promise<void> {
+  const [reader, follower] = rolesOf(schema);
+  const roles = await query<{ rolname: string }>('SELECT rolname FROM pg_roles WHERE rolname IN ($1, $2)', [
+    reader,
+    follower,
+  ]);
+  const rows = ['_published', '_gone', ...shapes.map(({ name }) => name)];
+  for (const { rolname } of roles)
+    await query(
+      `GRANT USAGE ON SCHEMA "${schema}" TO "${rolname}";
+       GRANT SELECT ON ${(rolname === follower ? rows : views.map(({ name }) => name)).join(', ')} TO "${rolname}"`,
+    );
+}

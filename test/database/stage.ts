@@ -1,0 +1,100 @@
+import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
+import { type Publication, type PublicationOptions, publicationOf } from '../../src/database/publication.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+/** A filled mirror, a PostgreSQL, and what publishes the one into the other. */
+export interface PublishedStage extends AsyncDisposable {
+  readonly harness: VirtualHarness;
+  readonly mirror: string;
+  readonly server: StartedPostgres;
+  readonly postgres: Postgres;
+  readonly options: PublicationOptions;
+  readonly publication: Publication;
+  /** The views that differ from the mirror's, in PostgreSQL or in a copy: each with how many rows do. */
+  differing(copy?: string): Promise<Record<string, number>>;
+  /** How many rows were compared. */
+  compared(): number;
+}
+
+export async function publishedStage(products: number, config: Record<string, unknown> = {}): Promise<PublishedStage> {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(startPostgres());
+  const harness = stack.use(
+    await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now() }),
+  );
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const mirror = harness.wiring.mirror.path;
+  const postgres = stack.use(await connectPostgres({ url: server.url, schema: 'catalogued' }));
+  let origins = 0;
+  const options = {
+    postgres,
+    schema: 'catalogued',
+    mirror_path: mirror,
+    now: harness.clock.now,
+    newOrigin: () => `origin ${++origins}`,
+  };
+  const publication = stack.use(publicationOf(options));
+  let compared = 0;
+  const closing = stack.move();
+  return {
+    harness,
+    mirror,
+    server,
+    postgres,
+    options,
+    publication,
+    compared: () => compared,
+    differing: async (copy) => {
+      const now = harness.clock.now();
+      const found: Record<string, number> = {};
+      using stack = new DisposableStack();
+      const open = (path: string) => stack.adopt(openMirrorAt(path, now), (db) => void db.close());
+      const file = open(mirror);
+      const other = copy === undefined ? null : open(copy);
+      for (const view of sharedViews(file)) {
+        const ours = linesOf(file.prepare(`SELECT * FROM ${view}`).all());
+        const theirs = linesOf(other?.prepare(`SELECT * FROM ${view}`).all() ?? (await viewAt(postgres, view, now)));
+        compared += ours.length;
+        const rows = differences(ours, theirs);
+        if (rows > 0) found[view] = rows;
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/** Those of the file that are no more than SQLite's own door to its index of words. */
+function sharedViews(file: ReturnType<typeof openMirrorAt>): string[] {
+  return file
+    .prepare<[], string>(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'view' AND name <> 'search_rows' ORDER BY name",
+    )
+    .pluck()
+    .all();
+}
+
+/** What a view of PostgreSQL shows to a reader whose clock stands at `now`. */
+function viewAt(postgres: Postgres, view: string, now: number) {
+  return postgres.transaction(async ({ query }) => {
+    await query(
+      `CREATE OR REPLACE FUNCTION _now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN ${now}::bigint`,
+    );
+    return await query(`SELECT * FROM ${view}`);
+  });
+}
+
+/** Without what only a copy knows. */
+function linesOf(rows: readonly unknown[]): string[] {
+  return rows.map((row) => JSON.stringify({ ...(row as object), published_at: undefined })).sort();
+}
+
+/** How many lines only one of the two has. */
+function differences(ours: readonly string[], theirs: readonly string[]): number {
+  const left = new Map<string, number>();
+  for (const line of ours) left.set(line, (left.get(line) ?? 0) + 1);
+  for (const line of theirs) left.set(line, (left.get(line) ?? 0) - 1);
+  return [...left.values()].reduce((sum, count) => sum + Math.abs(count), 0);
+}
