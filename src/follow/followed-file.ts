@@ -131,12 +131,13 @@ function fits(db: Database, { table, columns, key, rows, gone }: TableRows): boo
   );
 }
 
-interface TableWriter {
+export interface TableWriter {
   put(row: readonly unknown[]): void;
   drop(key: readonly unknown[]): void;
 }
 
-function tableWriter(db: Database, { table, columns, key }: TableRows): TableWriter {
+/** Puts rows into a table, and takes them out. */
+export function tableWriter(db: Database, { table, columns, key }: TableRows): TableWriter {
   const virtual =
     db.prepare("SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema WHERE name = ?").pluck().get(table) === 1;
   const where = key.map((column) => `${column} = ?`).join(' AND ');

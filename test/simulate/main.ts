@@ -11,10 +11,11 @@ import { ratesStory } from './stories/rates.ts';
 import { shoppersStory } from './stories/shoppers.ts';
 import { type Asked, type Story, saying } from './stories/story.ts';
 import { truthStory } from './stories/truth.ts';
+import { worldsStory } from './stories/worlds.ts';
 
 /*
  * `npm run simulate -- --seed 7 | --seeds 1..1000 [--minutes 60]`: the whole daemon in worlds that are drawn (test/seeds); `--replay FILE`: one of those kept.
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --demand [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --demand [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --worlds [--quick] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -26,6 +27,7 @@ const stories: Readonly<Record<string, Story>> = {
   shoppers: shoppersStory,
   rates: ratesStory,
   truth: truthStory,
+  worlds: worldsStory,
   notifications: async () => ((await notificationsStory(saying)) ? 0 : 1),
 };
 const flags = [...Object.keys(stories), 'fixed', 'faults', 'quick'];
