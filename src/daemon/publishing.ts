@@ -1,6 +1,7 @@
 import { newId } from '../clock.ts';
 import type { Secret } from '../config/secrets.ts';
-import { connectPostgres } from '../database/connect.ts';
+import { connectPostgres, type Statements } from '../database/connect.ts';
+import { refuseOldTerm } from '../database/lease.ts';
 import { publicationOf } from '../database/publication.ts';
 import { keepPublishing } from '../database/publisher.ts';
 import type { LiveAlarm } from '../files/storage-status.ts';
@@ -19,7 +20,7 @@ const restartMs = 10_000;
  * database is configured, and nothing of its driver is loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
-  { config, mirror, ports }: Pick<Wiring, 'config' | 'mirror' | 'ports'>,
+  { config, mirror, ports, sharing }: Pick<Wiring, 'config' | 'mirror' | 'ports' | 'sharing'>,
   url: Secret | null,
   log: Logger,
 ): Promise<Publishing | null> {
@@ -35,6 +36,9 @@ export async function startPublishing(
       mirror_path: mirror.path,
       now: clock.now,
       newOrigin: () => newId(entropy),
+      ...(sharing === null
+        ? {}
+        : { fence: (statements: Statements) => refuseOldTerm(statements, sharing.leadership.term) }),
     }),
   );
   const publisher = keepPublishing({ publication, clock, log, every: publish_every });
