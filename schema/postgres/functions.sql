@@ -59,3 +59,10 @@ RETURN CASE json_typeof(document::json -> member) WHEN 'array' THEN (
   SELECT '[' || COALESCE(string_agg(to_json(e.value #>> '{}')::text, ',' ORDER BY e.ordinality), '') || ']'
   FROM json_array_elements(document::json -> member) WITH ORDINALITY e
   WHERE json_typeof(e.value) = 'string') END;
+
+-- The terms of a prepared text, in whichever of its parts; and whether some stand beside each other in one of them.
+CREATE OR REPLACE FUNCTION _terms(VARIADIC parts text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN string_to_array(array_to_string(parts, ' '), ' ');
+
+CREATE OR REPLACE FUNCTION _has_phrase(phrase text, VARIADIC parts text[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN strpos(' ' || array_to_string(parts, ' | ') || ' ', ' ' || phrase || ' ') > 0;

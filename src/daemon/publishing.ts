@@ -1,6 +1,7 @@
 import { newId } from '../clock.ts';
 import type { Secret } from '../config/secrets.ts';
-import { connectPostgres } from '../database/connect.ts';
+import { connectPostgres, type Statements } from '../database/connect.ts';
+import { refuseOldTerm } from '../database/lease.ts';
 import { publicationOf } from '../database/publication.ts';
 import { keepPublishing, type Publisher } from '../database/publisher.ts';
 import type { Logger } from '../log.ts';
@@ -11,7 +12,7 @@ import type { Wiring } from './wiring.ts';
  * database is configured, and nothing of its driver is loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
-  { config, mirror, ports }: Pick<Wiring, 'config' | 'mirror' | 'ports'>,
+  { config, mirror, ports, sharing }: Pick<Wiring, 'config' | 'mirror' | 'ports' | 'sharing'>,
   url: Secret | null,
   log: Logger,
 ): Promise<(Publisher & AsyncDisposable) | null> {
@@ -27,6 +28,9 @@ export async function startPublishing(
       mirror_path: mirror.path,
       now: clock.now,
       newOrigin: () => newId(entropy),
+      ...(sharing === null
+        ? {}
+        : { fence: (statements: Statements) => refuseOldTerm(statements, sharing.leadership.term) }),
     }),
   );
   const publisher = keepPublishing({ publication, clock, log, every: publish_every });

@@ -70,8 +70,8 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
     );
   }
   await query(text('published'));
-  await query(text('indexes'));
   await query(text('functions'));
+  await query(text('indexes'));
   for (const { name, sql } of views) {
     try {
       await query(`SAVEPOINT replacing; CREATE OR REPLACE VIEW ${name} AS ${sql}`);
@@ -80,6 +80,7 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
       await query(`ROLLBACK TO replacing; DROP VIEW ${name}; CREATE VIEW ${name} AS ${sql}`);
     }
   }
+  await query(text('search'));
   // Nobody has counted new tables yet: without it the first readers would look through whole ones.
   await query(`ANALYZE ${shapes.map(({ name }) => name).join(', ')}`);
   if (outgoing.length > 0) await query(`DROP TABLE ${outgoing.join(', ')}`);

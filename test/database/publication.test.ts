@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +7,9 @@ import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { publicationOf } from '../../src/database/publication.ts';
 import { databaseSource } from '../../src/follow/database-source.ts';
 import { follow } from '../../src/follow/follower.ts';
+import type { Near } from '../../src/storefront/places.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -56,6 +60,43 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     // The comparison sees what it is there for.
     expect(Object.keys(await at.differing(copy))).toContain('availability_days');
   }, 120_000);
+
+  it('is searched with the same sets of hits: words, beginnings of words, and places', async () => {
+    const file = openMirrorAt(at.mirror, at.harness.clock.now());
+    const titles = file.prepare<[], string>('SELECT title FROM products').pluck().all();
+    const words = [...new Set(titles.flatMap((title) => title.split(' ')))];
+    const asked = [...words, ...words.map((word) => word.slice(0, 3)), ...titles, 'of', 'nothinglikeit', 'museam'];
+    let hits = 0;
+    for (const text of asked)
+      for (const language of ['en', 'nl']) {
+        const ours = file.prepare<object, number>(plainSearch).pluck().all({ text, language });
+        const theirs = await at.postgres.query<{ product_id: number }>(
+          'SELECT product_id FROM search_products($1, $2)',
+          [text, language],
+        );
+        expect(theirs.map(({ product_id }) => product_id).toSorted(), `${language}: ${text}`).toEqual(ours.toSorted());
+        hits += ours.length;
+      }
+    expect(hits).toBeGreaterThan(words.length);
+    using reader = openReader(at.mirror);
+    const [place] = await at.postgres.query<{ latitude: number; longitude: number }>(
+      'SELECT latitude, longitude FROM products LIMIT 1',
+    );
+    for (const km of [1, 300, 2000, 9000, 19_000, 20_038])
+      for (const near of [
+        { ...place, km } as Near,
+        { latitude: 89, longitude: 180, km },
+        { latitude: -10, longitude: -179, km },
+      ]) {
+        const ours = reader.search({ near, limit: 100 }).map(({ product_id }) => product_id);
+        const theirs = await at.postgres.query<{ product_id: number }>(
+          'SELECT product_id FROM products_near($1, $2, $3)',
+          [near.latitude, near.longitude, km],
+        );
+        expect(theirs.map(({ product_id }) => product_id).toSorted()).toEqual(ours.toSorted());
+      }
+    file.close();
+  });
 
   it('is, after a failure at any statement, what it was before, and then whole', async () => {
     const changing = new Database(at.mirror);
@@ -126,6 +167,14 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     });
   });
 });
+
+/** What search.sql finds of what was typed as it stands: its beginning, and then every word that anything has. */
+const searchText = readFileSync(new URL('../../schema/search.sql', import.meta.url), 'utf8');
+const plainSearch = `${searchText.slice(0, searchText.indexOf('-- Whether the words that are known')).trimEnd().replace(/,$/, '')}
+  SELECT DISTINCT r.product_id FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
+  JOIN product_popularity r ON r.product_id = e.product_id
+  WHERE search_terms MATCH (SELECT COALESCE(group_concat(part, ' AND '), '""') FROM (
+    SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM plain CROSS JOIN json_each(plain.readings) GROUP BY value ->> 0))`;
 
 function ratings(postgres: Postgres): Promise<readonly unknown[]> {
   return postgres

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { pick } from '../../src/sandbox/random.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
@@ -9,6 +10,7 @@ import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
 import { countSeen } from '../../src/sync/checks/views.ts';
 import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import type { Told } from './history.ts';
 import type { House } from './house.ts';
 
 /** Where things happen: the house, and the instants at which what began ends. */
@@ -21,13 +23,10 @@ export interface Scene {
   read(): void;
   /** Has the follower catch up. */
   follow(): Promise<void>;
+  /** Notes what the service says from now on. */
+  note(): void;
   /** Notes what a shopper was told. */
-  told(check: {
-    readonly product_id: number;
-    readonly date: string;
-    readonly asked_at: number;
-    readonly verdict: string;
-  }): void;
+  told(check: Told): void;
 }
 
 export interface Kind {
@@ -40,6 +39,8 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
+/** How long answers may come from the service's cache. */
+export const longestCache = 10 * minute;
 const never = new AbortController().signal;
 
 /** From 1 to `most`, as often below a tenth of it as above. */
@@ -52,6 +53,19 @@ function anyProduct({ house, chance }: Scene): SandboxProduct {
 
 function dateAhead({ house, chance }: Scene): string {
   return new Date(house.harness.clock.now() + (2 + Math.floor(chance() ** 2 * 30)) * day).toISOString().slice(0, 10);
+}
+
+async function ask({ house, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
+  const { parts, clock } = house.harness;
+  const asked_at = clock.now();
+  const answer = await house.attempt(() =>
+    checkBeforeOrder(parts.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
+      verdict: `refused: ${String(error.code)}`,
+    })),
+  );
+  if (answer === null) return;
+  house.seen(`a check said ${answer.verdict}`);
+  told({ ...question, verdict: answer.verdict, asked_at, answered_at: clock.now() });
 }
 
 const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
@@ -92,12 +106,16 @@ const catalogue = {
     },
   },
   closed: {
-    happen: (scene) =>
-      scene.house.harness.sandbox.world.disable(anyProduct(scene).id, {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      // Of one that is closed already nothing more is announced.
+      if (product.status !== 'available') return;
+      scene.house.harness.sandbox.world.disable(product.id, {
         reason: pick(['temporary_closure', 'out_of_season'], scene.chance()),
         expected_reopening: pick([null, 'within_month'], scene.chance()),
         alternative: pick([null, anyProduct(scene).id], scene.chance()),
-      }),
+      });
+    },
   },
   reopened: {
     happen: ({ house: { harness } }) => {
@@ -216,8 +234,8 @@ const service = {
       });
     },
   },
-  'dates ignored': { rare: true, happen: habit('dates', 'ignored', 'shifted') },
-  'answers cached': { happen: habit('cached_ms', 2000, 6000, 60_000) },
+  'dates ignored': { rare: true, happen: habit('dates', 'ignored', 'shifted', 'weeks') },
+  'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
   'stray 503': { happen: habit('stray_503', 0.01, 0.1) },
   'stray 429': { happen: habit('stray_429', 0.01, 0.1) },
   'stray resets': { happen: habit('stray_reset', 0.01, 0.1) },
@@ -241,6 +259,14 @@ const machine = {
     happen: async ({ house, chance }) => {
       await house.startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
       house.seen('restarted in order');
+    },
+  },
+  'mirror deleted': {
+    rare: true,
+    happen: async ({ house }) => {
+      const { path } = house.harness.wiring.mirror;
+      for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+      house.lost();
     },
   },
   'disk full': {
@@ -316,8 +342,11 @@ const people = {
   },
   'removals approved': {
     happen: ({ house }) => {
-      const { ports } = house.harness.wiring;
-      if (anyHeld(house) && approveRemovals(ports, []) > 0) house.seen('a held removal was approved');
+      const { sandbox, wiring } = house.harness;
+      const absent = new Set(wiring.mirror.removals.absent().map(({ product_id }) => product_id));
+      // Whoever approves has looked: all of it is gone.
+      const isTrue = sandbox.products().every(({ id, withdrawn }) => withdrawn || !absent.has(id));
+      if (isTrue && anyHeld(house) && approveRemovals(wiring.ports, []) > 0) house.seen('a held removal was approved');
     },
   },
   'removals rejected': {
@@ -328,19 +357,25 @@ const people = {
   },
   check: {
     happen: async (scene) => {
-      const { house, chance, told } = scene;
-      const { parts, clock } = house.harness;
-      const [product_id, date] = [anyProduct(scene).id, dateAhead(scene)];
-      const asked_at = clock.now();
-      const deadline_ms = pick([500, 5000, 30_000], chance());
-      const answer = await house.attempt(() =>
-        checkBeforeOrder(parts.checks, { product_id, date, deadline_ms }, never).catch((error: { code?: string }) => ({
-          verdict: `refused: ${String(error.code)}`,
-        })),
-      );
-      if (answer === null) return;
-      house.seen(`a check said ${answer.verdict}`);
-      told({ product_id, date, asked_at, verdict: answer.verdict });
+      const question = { product_id: anyProduct(scene).id, date: dateAhead(scene) };
+      await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
+    },
+  },
+  'checks around a change': {
+    happen: async (scene) => {
+      const { sandbox, clock } = scene.house.harness;
+      const before = sandbox.habits().slow_ms;
+      sandbox.setHabits({ slow_ms: 1500 });
+      const product = anyProduct(scene);
+      const question = { product_id: product.id, date: dateAhead(scene) };
+      const first = ask(scene, question, 5000);
+      await scene.house.attempt(() => clock.sleep(500));
+      if (scene.chance() < 0.5) product.sold_out.add(question.date);
+      else if (product.status === 'available') sandbox.world.disable(product.id, { reason: 'private_event' });
+      scene.note();
+      await ask(scene, question, 5000);
+      await first;
+      sandbox.setHabits({ slow_ms: before });
     },
   },
   order: {

@@ -40,6 +40,33 @@ export function serviceLog(): ServiceLog {
   };
 }
 
+/** What a shopper was told of a date. */
+export interface Told {
+  readonly product_id: number;
+  readonly date: string;
+  readonly verdict: string;
+  readonly asked_at: number;
+  readonly answered_at: number;
+}
+
+/** Returns what shoppers were told that was so at no instant between question and answer; a cache may be so much older. */
+export function judgeChecks(log: ServiceLog, told: readonly Told[], cached_ms: number): string[] {
+  return told.flatMap(({ product_id, date, verdict, asked_at, answered_at }) => {
+    const facts = [`${product_id} is visible`, `${product_id} sale_status`, `${product_id} ${date}`].map(log.of);
+    const from = asked_at - cached_ms;
+    const instants = [
+      from,
+      ...facts.flat().flatMap((said) => (said.from > from && said.from <= answered_at ? [said.from] : [])),
+    ];
+    const sold = instants.map((at) => {
+      const [visible, status, day] = facts.map((said) => said.findLast((each) => each.from <= at)?.value ?? '');
+      return visible === 'true' && status === 'enabled' && day?.startsWith('["available"') === true;
+    });
+    const wrong = (verdict === 'holds' && !sold.includes(true)) || (verdict === 'gone' && !sold.includes(false));
+    return wrong ? [`product ${product_id} on ${date}: asked at ${time(asked_at)}, told ${verdict}`] : [];
+  });
+}
+
 export interface Rules {
   /** How far an answer may lie from the instant at which it is said to have been read: caches, slow answers. */
   readonly slack_ms: number;

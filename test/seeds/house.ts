@@ -2,9 +2,11 @@ import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Wiring } from '../../src/daemon/wiring.ts';
+import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { canary } from '../fakes/canary.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
+import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import type { Setting } from './plan.ts';
 import { seedPort } from './seed-port.ts';
@@ -26,7 +28,10 @@ export interface House extends AsyncDisposable {
   killAt(step: number): void;
   /** Whether it was killed since its last start, and between what; null: it lives. */
   killed(): string | null;
-  /** Starts it again after so long: what was killed, from the files that it left. */
+  /** Notes that the mirror's file is gone. */
+  lost(): void;
+  isLost(): boolean;
+  /** Starts it again after so long, and repairs a lost mirror before: what was killed, from the files that it left. */
   startAgain(down_ms: number): Promise<void>;
   /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
   attempt<Result>(work: () => Promise<Result>): Promise<Result | null>;
@@ -54,6 +59,7 @@ export async function openHouse(
   const disk = { full: false };
   let asking = 0;
   let left = 0;
+  let lost = false;
   let killed: string | null = null;
   let cut = Promise.withResolvers<null>();
   let machine: MachineClock | null = null;
@@ -117,6 +123,10 @@ export async function openHouse(
       left = at;
     },
     killed: () => killed,
+    lost: () => {
+      lost = true;
+    },
+    isLost: () => lost,
     startAgain: async (down_ms) => {
       left = 0;
       const was = killed;
@@ -124,6 +134,9 @@ export async function openHouse(
         meanwhile: async () => {
           if (was !== null) bringBack(directory());
           killed = null;
+          const { config: loaded } = harness.wiring;
+          if (lost) repairFiles(loaded, { now: harness.clock.now(), dry: false, entropy: seededEntropy(seed) });
+          lost = false;
           cut = Promise.withResolvers();
           await harness.drive(harness.clock.sleep(down_ms));
         },

@@ -5,13 +5,14 @@ import { follow } from '../../src/follow/follower.ts';
 import type { RowSource } from '../../src/follow/source.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { sequence } from '../../src/sandbox/random.ts';
+import { writeTroubleOf } from '../../src/sqlite/fault.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { happenings, type Scene } from './happenings.ts';
-import { judge, type Observation, type ServiceLog, serviceLog } from './history.ts';
+import { happenings, longestCache, type Scene } from './happenings.ts';
+import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
 import { type House, horizon, openHouse, type Plant } from './house.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, PlannedEvent } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
 
 /** What came of a plan. */
@@ -60,6 +61,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
   const stack = new DisposableStack();
   const log: ServiceLog = serviceLog();
   const seen: Observation[] = [];
+  const shoppers: Told[] = [];
   const noted = { seen, wrong: wrong('a reader sees what was'), kinds: (kind: string) => house.seen(`feed: ${kind}`) };
   const mirrorPath = () => harness.wiring.mirror.path;
   const copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
@@ -131,7 +133,8 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     until: (ms, end) => void endings.push({ at: clock.now() + ms, end }),
     read,
     follow: followOnce,
-    told: () => undefined,
+    note,
+    told: (each) => void shoppers.push(each),
   });
 
   async function ended(before: number): Promise<void> {
@@ -145,19 +148,44 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     }
   }
 
+  async function happen({ what, draw }: PlannedEvent): Promise<void> {
+    try {
+      await happenings[what].happen(sceneOf(draw));
+    } catch (error) {
+      // What people ask is refused while the files cannot be written.
+      if (writeTroubleOf(error) === null) throw error;
+      house.seen('a question was refused while the files could not be written');
+    }
+    house.seen(`event: ${what}`);
+    note();
+    if (house.isLost()) await missed();
+  }
+
+  /** Without its file a daemon says so; started again, it fills another one under another feed. */
+  async function missed(): Promise<void> {
+    await come(clock.now() + 2 * minute);
+    const found = (await harness.parts.status(0)).conditions.map(({ code }) => code);
+    if (!found.includes('mirror-lost')) wrong('a lost file is noticed')(found.join(', '));
+    for (const reader of readers) reader.another();
+    await house.startAgain(0);
+    house.seen('the mirror was lost and filled anew');
+  }
+
   return {
     safety: async () => {
       note();
-      await harness.runUntil(() => house.killed() !== null || harness.wiring.mirror.filledAt() !== null);
-      await revive();
+      for (const event of plan.events) if (event.at < 0) await happen(event);
+      for (let tries = 0; tries < 300 && harness.wiring.mirror.filledAt() === null; tries += 1) {
+        await harness.liveUntil(clock.now() + 10 * minute);
+        await revive();
+      }
       const began = clock.now();
-      for (const { at, what, draw } of plan.events) {
-        const instant = began + at * 1000;
+      for (const event of plan.events) {
+        const instant = began + event.at * 1000;
+        if (event.at < 0) continue;
         await ended(instant);
         await come(instant);
-        await happenings[what].happen(sceneOf(draw));
-        house.seen(`event: ${what}`);
-        note();
+        await happen(event);
         await revive();
         read();
       }
@@ -185,11 +213,12 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       for (const { code, says } of conditions)
         if (code !== 'often-wrong') wrong('after any trouble no condition is left')(`${code}: ${says}`);
     },
-    history: () =>
-      judge(log, seen, {
-        slack_ms: 2 * minute + (setting.habits.cached_ms ?? 0),
-        may_go_back: (setting.habits.cached_ms ?? 0) > 0 || plan.events.some(({ what }) => what === 'answers cached'),
-      }),
+    history: () => {
+      const isCached = plan.events.some(({ what }) => what === 'answers cached');
+      const cached_ms = isCached ? longestCache : (setting.habits.cached_ms ?? 0);
+      const rules = { slack_ms: 2 * minute + cached_ms, may_go_back: cached_ms > 0 };
+      return [...judge(log, seen, rules), ...judgeChecks(log, shoppers, cached_ms)];
+    },
     [Symbol.dispose]: () => stack.dispose(),
   };
 
@@ -209,7 +238,8 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     const must_know = db.prepare('SELECT must_know FROM checkout_information WHERE product_id = ?').pluck().get(one.id);
     const sellable = db.prepare('SELECT sellable FROM products WHERE product_id = ?').pluck().get(other.id);
     db.close();
-    if (must_know !== 'At the very end.')
+    // A service's texts may have escapes in them.
+    if (!String(must_know).startsWith('At the very end.'))
       wrong('what is announced is seen in minutes')(`the text of product ${one.id} is ${String(must_know)}`);
     if (sellable !== 0) wrong('what is announced is seen in minutes')(`product ${other.id} is closed and still sold`);
     sandbox.world.enable(other.id);
@@ -243,7 +273,13 @@ const compared = ['products', 'availability_days', 'images', 'variants', 'checko
 function differingViews(one: string, other: string): string[] {
   const shown = (path: string) => {
     const db = new Database(path, { readonly: true });
-    const found = compared.map((view) => JSON.stringify(db.prepare(`SELECT * FROM ${view}`).all()));
+    const found = compared.map((view) => {
+      const rows = db.prepare(`SELECT * FROM ${view}`).all();
+      return rows
+        .map((row) => JSON.stringify(row))
+        .sort()
+        .join('\n');
+    });
     db.close();
     return found;
   };

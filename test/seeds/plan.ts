@@ -4,7 +4,7 @@ import { type Happening, happenings, type Kind, subjects } from './happenings.ts
 
 /** One thing that happens. What it does exactly follows from `draw` alone, so that a plan can lose others. */
 export interface PlannedEvent {
-  /** Seconds since the mirror was filled. */
+  /** Seconds since the mirror was filled; less than nothing: before it is. */
   readonly at: number;
   readonly what: Happening;
   readonly draw: number;
@@ -55,7 +55,6 @@ export const plain: Setting = {
 /** What a service may always be like, without a condition that tells of it; what ends with the faults is an event. */
 const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
   cached_ms: [6_000],
-  dates: ['weeks'],
   date_order: ['shuffled', 'repeated'],
   stray_503: [0.01, 0.03],
   stray_reset: [0.01],
@@ -99,7 +98,12 @@ export function planOf(seed: number, days?: number): Plan {
   const seconds = setting.days * 86_400;
   const events = Array.from({ length: count }, (_, index) => {
     const what = heavier(kinds, chance);
-    return { at: Math.floor(chance() * seconds), what, draw: Math.floor(roll(seed, index, 'draw') * 2 ** 31) };
+    const early = what === 'killed' && chance() < 0.2;
+    return {
+      at: early ? -1 : Math.floor(chance() * seconds),
+      what,
+      draw: Math.floor(roll(seed, index, 'draw') * 2 ** 31),
+    };
   });
   return { seed, setting, events: events.sort((one, other) => one.at - other.at) };
 }

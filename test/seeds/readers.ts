@@ -47,6 +47,8 @@ export interface MirrorReader extends Disposable {
   look(now: number): void;
   /** The file was put in the place of another one: it is opened again. */
   reopen(): void;
+  /** The mirror is lost: another one takes its place, under another feed. */
+  another(): void;
 }
 
 export interface Line {
@@ -65,8 +67,11 @@ export function mirrorReader(
   const known = new Set<number>();
   const lines = new Map<number, string>();
   let feed: string | null = null;
+  /** How many other mirrors may still come in the place of the one that was looked at. */
+  let others = 0;
 
   function looked(db: Database, now: number): void {
+    lookAtItself(db);
     const note = (fact: string, value: string, checked_at: number | null) =>
       void seen.push({ at: now, who, fact, value, checked_at });
     const all = (sql: string) => db.prepare<[], Row>(sql).all();
@@ -104,10 +109,19 @@ export function mirrorReader(
     lookAtFeed(db);
   }
 
+  /** Another feed is another mirror: what was known of the one before is forgotten. */
+  function lookAtItself(db: Database): void {
+    const feed_id = db.prepare<[], string>('SELECT feed_id FROM mirror_info').pluck().get() ?? null;
+    if (feed !== null && feed_id !== feed) {
+      if (others === 0) wrong(`${who}: the feed is another one, and nothing was lost`);
+      others = 0;
+      lines.clear();
+      known.clear();
+    }
+    feed = feed_id;
+  }
+
   function lookAtFeed(db: Database): void {
-    const info = db.prepare<[], { feed_id: string }>('SELECT feed_id FROM mirror_info').get();
-    if (feed !== null && info?.feed_id !== feed) wrong(`${who}: the feed is another one, and nothing was restored`);
-    feed = info?.feed_id ?? null;
     const found = db.prepare<[], Line>('SELECT seq, product_id, kind, detail FROM changes ORDER BY seq').all();
     for (const [index, { seq, ...line }] of found.entries()) {
       const said = JSON.stringify(line);
@@ -130,6 +144,11 @@ export function mirrorReader(
       db.transaction(() => looked(db, now))();
     },
     reopen: () => {
+      open?.db.close();
+      open = null;
+    },
+    another: () => {
+      others += 1;
       open?.db.close();
       open = null;
     },
