@@ -61,6 +61,7 @@ const allowed: Record<string, readonly string[]> = {
   status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
   // A copy of another daemon's mirror: it knows the file, and never the service.
   follow: [
+    'database',
     // A page, as the storefront's door promises it.
     'admin/api/rows.ts',
     'mirror/rows/capture.ts',
@@ -116,6 +117,21 @@ const allowed: Record<string, readonly string[]> = {
     'log.ts',
     'version.ts',
     'storefront',
+  ],
+  // One of several: it stands by, or has a daemon lead.
+  instance: [
+    'admin',
+    'config',
+    'daemon',
+    'database',
+    'files',
+    'follow',
+    'inbox',
+    'mirror',
+    'clock.ts',
+    'errors.ts',
+    'kept-listener.ts',
+    'log.ts',
   ],
   'cli.ts': ['commands'],
   'clock.ts': [],

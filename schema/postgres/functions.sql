@@ -26,7 +26,8 @@ CREATE OR REPLACE FUNCTION _wall_clock(seconds numeric, minutes bigint) RETURNS 
 RETURN to_char(to_timestamp((seconds + minutes * 60)::double precision) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') COLLATE "C";
 
 -- The venue's clock; where it is put back within hours, no further than it will show twice. Of an unknown zone the latest.
-CREATE OR REPLACE FUNCTION _clock_of(zone text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+-- It reads a table that its callers may not.
+CREATE OR REPLACE FUNCTION _clock_of(zone text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
 RETURN COALESCE((
   SELECT _wall_clock(min(greatest(_now() / 1000.0, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 0) FROM _zone_offset z
   WHERE z.timezone = COALESCE(zone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
@@ -58,3 +59,10 @@ RETURN CASE json_typeof(document::json -> member) WHEN 'array' THEN (
   SELECT '[' || COALESCE(string_agg(to_json(e.value #>> '{}')::text, ',' ORDER BY e.ordinality), '') || ']'
   FROM json_array_elements(document::json -> member) WITH ORDINALITY e
   WHERE json_typeof(e.value) = 'string') END;
+
+-- The terms of a prepared text, in whichever of its parts; and whether some stand beside each other in one of them.
+CREATE OR REPLACE FUNCTION _terms(VARIADIC parts text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN string_to_array(array_to_string(parts, ' '), ' ');
+
+CREATE OR REPLACE FUNCTION _has_phrase(phrase text, VARIADIC parts text[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN strpos(' ' || array_to_string(parts, ' | ') || ' ', ' ' || phrase || ' ') > 0;

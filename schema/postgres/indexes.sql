@@ -7,6 +7,7 @@ CREATE INDEX ON _product_experience (experience_id, product_id);
 CREATE INDEX ON _bookable (currency, date, lowest_adult_price, product_id);
 CREATE INDEX ON _change (product_id, date);
 CREATE INDEX ON _subscription_product (product_id);
--- Places: a box around a point, then the distance. Words: whole terms, as they were prepared.
-CREATE INDEX ON product_places USING gist (point(min_longitude, min_latitude));
-CREATE INDEX ON _search_text USING gin (string_to_array(name || ' ' || title || ' ' || city || ' ' || country || ' ' || venue || ' ' || tagline || ' ' || summary, ' '));
+-- Places on a globe of radius 1, and the terms of words as they were prepared.
+CREATE INDEX ON product_places USING gist (point(x, y));
+CREATE INDEX ON _search_word (language, word, term);
+CREATE INDEX ON _search_text USING gin (_terms(name, title, city, country, venue, tagline, summary));

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { readSecretFile } from '../config/secrets.ts';
+import { databaseSource } from '../follow/database-source.ts';
 import { follow } from '../follow/follower.ts';
 import { daemonSource } from '../follow/source.ts';
 import { createLog } from '../log.ts';
@@ -11,28 +12,34 @@ import type { Io } from './terminal/io.ts';
 interface Options {
   readonly from: string;
   readonly tokenFile?: string;
+  readonly schema: string;
   readonly every: number;
 }
 
 export function followCommand(io: Io): Command {
   return new Command('follow')
     .description(
-      'Keeps FILE equal to the mirror of a daemon on another host, until stopped: storefronts here read it as they would read the mirror. Needs no configuration; makes the file, and its folder. The daemon needs rows.publish: true and storefront.listen.',
+      'Keeps FILE equal to the mirror of a daemon on another host, until stopped: storefronts here read it as they would read the mirror. Needs no configuration; makes the file, and its folder. The daemon needs rows.publish: true and storefront.listen, or a database.',
     )
     .argument('<file>', 'the copy that storefronts read')
     .requiredOption(
       '--from <url>',
-      "the daemon's storefront address: https://host:port, http://host:port or unix:/path",
+      "the daemon's storefront address: https://host:port, http://host:port or unix:/path; or the database that it publishes into, or a replica: postgres://user@host/database",
     )
-    .option('--token-file <file>', 'the token of the storefront interface, over TCP')
+    .option('--token-file <file>', 'the token of the storefront interface, over TCP; of a database, the password')
+    .option('--schema <name>', 'of a database: where the mirror is published', 'catalogued')
     .option('--every <ms>', 'how often to ask for what has changed', milliseconds, 250)
     .addHelpText(
       'after',
-      '\nExamples:\n  catalogued follow --from https://catalogue.example.com --token-file token /var/lib/shop/mirror.db\n  catalogued follow --from unix:/run/catalogued/storefront.sock ./copy.db\n\nHow old the copy is: mirror_info.published_at. Exit 77: the token is refused; 78: the file is no such copy, or no rows are published.',
+      '\nExamples:\n  catalogued follow --from https://catalogue.example.com --token-file token /var/lib/shop/mirror.db\n  catalogued follow --from unix:/run/catalogued/storefront.sock ./copy.db\n  catalogued follow --from postgres://follower@db.example.com/shop --token-file password ./copy.db\n\nHow old the copy is: mirror_info.published_at. Exit 77: the token is refused; 78: the file is no such copy, or no rows are published.',
     )
-    .action(async (file: string, { from, tokenFile, every }: Options) => {
-      const token = tokenFile === undefined ? null : readSecretFile(tokenFile, '--token-file', 'owner').trim();
-      const source = daemonSource(from, token === null ? null : { reveal: () => token });
+    .action(async (file: string, { from, tokenFile, schema, every }: Options) => {
+      const text = tokenFile === undefined ? null : readSecretFile(tokenFile, '--token-file', 'owner').trim();
+      const token = text === null ? null : { reveal: () => text };
+      await using stack = new AsyncDisposableStack();
+      const source = /^postgres(ql)?:/.test(from)
+        ? stack.use(await databaseSource({ from, schema, password: token }))
+        : daemonSource(from, token);
       const log = createLog('info', io.stdout);
       const path = resolve(file);
       prepareDirectory(dirname(path), 0o3770);

@@ -73,6 +73,11 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
     summary: "keep a file equal to the mirror of another host's daemon, for the storefronts here",
     load: async (io) => (await import('./follow.ts')).followCommand(io),
   },
+  database: {
+    group: 'Run:',
+    summary: 'look after the PostgreSQL that the mirror is published into: prepare, check, compare',
+    load: async (io) => (await import('./database.ts')).databaseCommand(io),
+  },
   images: {
     group: 'Look:',
     summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',

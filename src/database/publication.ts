@@ -28,7 +28,6 @@ export function publicationOf(options: PublicationOptions): Publication {
   const { postgres, schema, mirror_path, now, fence } = options;
   const db = openReadOnly(mirror_path);
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
-  const pair = db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck();
   const changes = { schema, pages: rowPages(db), shapes: shapesOf(db), now };
   let last: Published | null = null;
   return {
@@ -36,9 +35,12 @@ export function publicationOf(options: PublicationOptions): Publication {
       const done = await postgres.transaction(async (statements) => {
         await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
         const from = await publishedIn(statements);
-        if (from !== null) refuseOthers(from, pair.get(), db);
+        if (from !== null) refuseOthers(from, db);
         await fence?.(statements);
-        return (from && (await publishChanges(statements, from, changes))) ?? (await publishWhole(statements, options));
+        const goesOn = from !== null && !wentBack(from, last);
+        return (
+          (goesOn ? await publishChanges(statements, from, changes) : null) ?? (await publishWhole(statements, options))
+        );
       });
       last = done;
       return done;
@@ -48,8 +50,14 @@ export function publicationOf(options: PublicationOptions): Publication {
   };
 }
 
+/** A restored database, or a replica that was promoted without the last states: what followers have is of another course. */
+function wentBack(from: Published, last: Published | null): boolean {
+  return last !== null && from.origin === last.origin && from.state < last.state;
+}
+
 /** Two mirrors in one schema would take turns; an older program would publish what newer ones know better. */
-function refuseOthers(from: Published, pair_id: string | undefined, db: Database): void {
+export function refuseOthers(from: Published, db: Database): void {
+  const pair_id = db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get();
   const schema_version = Number(db.pragma('user_version', { simple: true }));
   if (from.pair_id !== pair_id)
     throw new CataloguedError('database-taken', 'the schema holds the mirror of another installation', {

@@ -57,11 +57,13 @@ function sourceIn(copy: Database) {
       [],
       Pick<Published, 'pair_id' | 'schema_version' | 'contract_version' | 'source_origin' | 'source_number'>
     >(
-      `SELECT pair_id, schema_version, contract_version, origin AS source_origin, ${newestNumber} AS source_number
-       FROM _mirror CROSS JOIN _row_feed`,
+      // Where no rows are noted yet, their numbers will be of another origin.
+      `SELECT pair_id, schema_version, contract_version, coalesce((SELECT origin FROM _row_feed), '') AS source_origin,
+         ${newestNumber} AS source_number
+       FROM _mirror`,
     )
     .get();
-  if (found === undefined) throw new Error('the mirror notes no rows');
+  if (found === undefined) throw new Error('the mirror is of nobody yet');
   return found;
 }
 

@@ -70,8 +70,8 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
     );
   }
   await query(text('published'));
-  await query(text('indexes'));
   await query(text('functions'));
+  await query(text('indexes'));
   for (const { name, sql } of views) {
     try {
       await query(`SAVEPOINT replacing; CREATE OR REPLACE VIEW ${name} AS ${sql}`);
@@ -80,6 +80,7 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
       await query(`ROLLBACK TO replacing; DROP VIEW ${name}; CREATE VIEW ${name} AS ${sql}`);
     }
   }
+  await query(text('search'));
   // Nobody has counted new tables yet: without it the first readers would look through whole ones.
   await query(`ANALYZE ${shapes.map(({ name }) => name).join(', ')}`);
   if (outgoing.length > 0) await query(`DROP TABLE ${outgoing.join(', ')}`);
@@ -93,12 +94,15 @@ const views = [text('views'), readFileSync(new URL('../../schema/mirror/views.sq
   // Of the mirror's own text the one that both understand.
   .filter(({ dialect, name }) => dialect === 0 || name === 'policies');
 
+/** For the pages of a shop, and for files on other hosts. */
+export const rolesOf = (schema: string) => [`${schema}_reader`, `${schema}_follower`];
+
 /**
  * Lets the two roles in, where they exist: `<schema>_reader` reads the views and nothing else, `<schema>_follower` the rows
  * that a file of its own is made of.
  */
 export async function grant({ query }: Statements, schema: string, shapes: readonly TableShape[]): Promise<void> {
-  const [reader, follower] = [`${schema}_reader`, `${schema}_follower`];
+  const [reader, follower] = rolesOf(schema);
   const roles = await query<{ rolname: string }>('SELECT rolname FROM pg_roles WHERE rolname IN ($1, $2)', [
     reader,
     follower,

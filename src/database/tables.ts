@@ -90,7 +90,7 @@ export async function dropRows({ query }: Statements, shape: TableShape, keys: T
  * PostgreSQL's text has no NUL, and its JSON no half of a character: SQLite and the service's documents may. They are
  * replaced as a damaged character is (U+FFFD).
  */
-function storable(value: unknown): unknown {
+export function storable(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const whole = value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
   return whole.includes('\\u') ? whole.replace(escapes, (found) => (harmless.test(found) ? found : '\\ufffd')) : whole;

@@ -79,7 +79,7 @@ function addressOf(from: string) {
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new CataloguedError('usage', `cannot follow ${from}`, {
       exitCode: exitCodes.usage,
-      hint: 'write https://host:port, http://host:port or unix:/path/to/storefront.sock',
+      hint: 'write https://host:port, http://host:port, unix:/path/to/storefront.sock or postgres://user@host/database',
     });
   return {
     request: url.protocol === 'https:' ? httpsRequest : httpRequest,

@@ -45,6 +45,11 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   removals: null,
   contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
+  list_signal: {
+    near: { shows: 0.63, wrong: 0.04, changes: 540, signals: 350 },
+    far: { shows: null, wrong: null, changes: 12, signals: 3 },
+    walked_every_ms: 22 * 60_000,
+  },
   subscriptions: [
     {
       subscription_id: 'all',
@@ -264,6 +269,8 @@ export const view: ProductView = {
       },
     ],
     covered: true,
+    announced_by: [{ subscription_id: 'all', trust: 0.98, trusted: true }],
+    list_signal: { shows: 0.63, wrong: 0.04, changes: 540, signals: 350, entry_changed_at: now - 3 * hour },
     notices: [{ subscription_id: 'all', change_type: 'price', received_at: now - 3 * hour }],
     closures: [
       {

@@ -56,7 +56,14 @@ export async function backupLines(): Promise<Line[]> {
     number,
   ];
   const most = times.beside.reduce((max, each) => Math.max(max, each), 0);
+  const p50 = [times.alone, times.idle].map((all) => quantile(all, 0.5)) as [number, number];
   return [
+    {
+      what: `a calendar and a product, read while ${products} products are read again, beside idle`,
+      value: `p50 ${p50[0].toFixed(2)} ms / ${p50[1].toFixed(2)} ms = ${(p50[0] / p50[1]).toFixed(2)} ×; p99 ${alone.toFixed(1)} ms / ${idle.toFixed(1)} ms = ${(alone / idle).toFixed(2)} ×`,
+      target: '≤ 1.3 ×, ≤ 5 ×',
+      met: p50[0] <= 1.3 * p50[1] && alone <= 5 * idle,
+    },
     {
       what: `a calendar and a product, read while ${products} products are read again and a backup is made`,
       value: `p99 ${beside.toFixed(1)} ms, without a backup ${alone.toFixed(1)} ms = ${(beside / alone).toFixed(2)} ×, idle ${idle.toFixed(1)} ms; max ${most.toFixed(0)} ms of ${times.beside.length}`,

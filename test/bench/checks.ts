@@ -31,7 +31,7 @@ export async function checkLines(): Promise<Line[]> {
   const port = await freePort();
   const sandbox = startCli(['sandbox', '--products', '60', '--port', String(port)], { cwd });
   await sandbox.said('The sandbox serves');
-  const relay = fork(join(import.meta.dirname, 'slow-relay.ts'), [String(port), String(latencyMs)]);
+  const relay = fork(join(import.meta.dirname, 'programs/slow-relay.ts'), [String(port), String(latencyMs)]);
   const [relayPort] = (await once(relay, 'message')) as [number];
   const service = `http://127.0.0.1:${relayPort}`;
   const lines: Line[] = [];
@@ -156,7 +156,7 @@ function questionsTo(cwd: string): { product_id: number; date: string; time: str
 
 async function crowd(cwd: string, shoppers: number): Promise<ChildProcess> {
   const socket = join(cwd, 'state', 'admin.sock');
-  const child = fork(join(import.meta.dirname, 'shoppers.ts'), [socket, String(shoppers)]);
+  const child = fork(join(import.meta.dirname, 'programs/shoppers.ts'), [socket, String(shoppers)]);
   child.once('exit', (code) => {
     if (code) throw new Error(`shoppers ended with ${code}`);
   });

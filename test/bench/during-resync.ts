@@ -75,7 +75,12 @@ function lineOf(name: keyof typeof rates, idle: readonly number[], busy: readonl
 }
 
 async function load(port: number, path: string, ms: number): Promise<number[]> {
-  const child = fork(join(import.meta.dirname, 'load.ts'), [String(port), path, String(connections), String(ms)]);
+  const child = fork(join(import.meta.dirname, 'programs/load.ts'), [
+    String(port),
+    path,
+    String(connections),
+    String(ms),
+  ]);
   const [result] = (await once(child, 'message')) as [{ times: number[]; refused: number }];
   if (result.refused > 0) throw new Error(`${result.refused} deliveries were not answered 200`);
   return result.times;

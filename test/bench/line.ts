@@ -18,14 +18,20 @@ export function metWord(met: Line['met']): string {
   return met ? 'yes' : 'NO';
 }
 
-/** The text, with what stands between the two marks replaced by a table. */
-export function withTable(text: string, columns: readonly string[], rows: readonly (readonly string[])[]): string {
+/** The text, with what stands between the two marks replaced by a table, and the machine that it was measured on. */
+export function withTable(
+  text: string,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  machine: string,
+): string {
   const [begin, end] = ['<!-- written by npm run bench -- --write -->\n', '<!-- end -->'];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`the text lacks "${begin.trim()}" or "${end}" behind it`);
-  const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const row = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ')).join(' | ')} |\n`;
   const made = [columns, columns.map(() => '---'), ...rows].map(row).join('');
-  return `${text.slice(0, from + begin.length)}${made}${text.slice(to)}`;
+  return `${text.slice(0, from + begin.length)}${made}\nMeasured on ${machine}.\n${text.slice(to)}`;
 }
 
 export function median(values: readonly number[]): number {

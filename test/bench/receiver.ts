@@ -28,7 +28,12 @@ const rounds = 3;
 const connections = [1, 10, 100] as const;
 
 async function load(port: number, path: string, count: number): Promise<Load> {
-  const child = fork(join(import.meta.dirname, 'load.ts'), [String(port), path, String(count), String(roundMs)]);
+  const child = fork(join(import.meta.dirname, 'programs/load.ts'), [
+    String(port),
+    path,
+    String(count),
+    String(roundMs),
+  ]);
   const [result] = (await once(child, 'message')) as [{ times: number[]; refused: number; ms: number }];
   if (result.refused > 0) throw new Error(`${result.refused} deliveries were not answered 200`);
   const { times, ms } = result;

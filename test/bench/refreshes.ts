@@ -18,7 +18,12 @@ import { type Line, median } from './line.ts';
  */
 
 const connections = 4;
-const targets = { 'first load': 0.45, '1 % of the dates changed': 1.1, unchanged: 2 } as const;
+const targets = {
+  'first load': 0.45,
+  '1 % of the dates changed': 1.1,
+  'only an instant in it changed': 0.7,
+  unchanged: 2,
+} as const;
 type Kind = keyof typeof targets;
 
 /** Processor milliseconds of a call. */
@@ -35,10 +40,15 @@ interface Others {
 export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   const options = { products: { type: 'string', default: '200' }, rounds: { type: 'string', default: '7' } } as const;
   const { values } = parseArgs({ args: [...args], options });
-  const service = fork(join(import.meta.dirname, 'replayed-service.ts'), [values.products]);
+  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [values.products]);
   const [url] = (await once(service, 'message')) as [string];
-  const bare = fork(join(import.meta.dirname, 'bare-client.ts'), [url, String(connections)]);
-  const rounds: Readonly<Record<Kind, Round[]>> = { 'first load': [], '1 % of the dates changed': [], unchanged: [] };
+  const bare = fork(join(import.meta.dirname, 'programs/bare-client.ts'), [url, String(connections)]);
+  const rounds: Readonly<Record<Kind, Round[]>> = {
+    'first load': [],
+    '1 % of the dates changed': [],
+    'only an instant in it changed': [],
+    unchanged: [],
+  };
   try {
     // The first round makes the service's answers, and the compiler's code.
     for (let round = 0; round <= Number(values.rounds); round += 1) {
@@ -56,6 +66,9 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
       await asked(service, 'change');
       requestDates(daemon);
       await measure('1 % of the dates changed');
+      await asked(service, 'touch');
+      requestDates(daemon);
+      await measure('only an instant in it changed');
     }
     return Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
   } finally {
@@ -81,7 +94,10 @@ async function beside({ wiring }: DaemonJobs, { service, bare }: Others): Promis
   return { daemon: (user + system) / 1000 / calls.length, bare: alone / calls.length };
 }
 
-async function asked(child: ChildProcess, question: 'calls' | 'change' | readonly string[]): Promise<unknown> {
+async function asked(
+  child: ChildProcess,
+  question: 'calls' | 'change' | 'touch' | readonly string[],
+): Promise<unknown> {
   child.send(question);
   const [answer] = (await once(child, 'message')) as [unknown];
   return answer;

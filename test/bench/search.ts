@@ -79,7 +79,7 @@ function inNode(mirror: string, asks: readonly Ask[]): Answer[] {
 
 /** Null: there is no such program here. */
 function inProgram(program: 'python3' | 'php', mirror: string, asks: readonly Ask[]): Answer[] | null {
-  const script = new URL(`./search-asker.${program === 'php' ? 'php' : 'py'}`, import.meta.url);
+  const script = new URL(`./programs/search-asker.${program === 'php' ? 'php' : 'py'}`, import.meta.url);
   const input = JSON.stringify({ mirror, asks, rounds });
   const ran = spawnSync(program, [fileURLToPath(script)], { input, maxBuffer: 1e9, encoding: 'utf8' });
   if (ran.error !== undefined) return null;

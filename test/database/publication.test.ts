@@ -1,6 +1,19 @@
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
+import { publicationOf } from '../../src/database/publication.ts';
+import { databaseSource } from '../../src/follow/database-source.ts';
+import { follow } from '../../src/follow/follower.ts';
+import type { Near } from '../../src/storefront/places.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { publishedStage } from './stage.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type PublishedStage, publishedStage } from './stage.ts';
 
 const hour = 3_600_000;
 const shop = {
@@ -8,30 +21,182 @@ const shop = {
   service: { languages: ['en', 'nl'], currencies: ['EUR', 'USD'] },
 };
 
-test(
-  'views in PostgreSQL show what the views of the mirror show, after a day of changes and a restart too',
-  needs('postgres', 'time'),
-  async () => {
-    await using at = await publishedStage(4, shop);
+describe('a mirror that is published into PostgreSQL', needs('postgres', 'time'), () => {
+  const stack = new AsyncDisposableStack();
+  let at: PublishedStage;
+  let copy = '';
+  beforeAll(async () => {
+    at = stack.use(await publishedStage(4, shop));
+    copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
+    await at.postgres.query('CREATE ROLE catalogued_reader; CREATE ROLE catalogued_follower');
+    await at.postgres.query(
+      'CREATE ROLE page LOGIN IN ROLE catalogued_reader; CREATE ROLE branch LOGIN IN ROLE catalogued_follower',
+    );
+  }, 120_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** As it is done on another host: asks once. */
+  async function followOnce(user = 'branch'): Promise<void> {
+    await using source = await databaseSource({ from: at.server.urlOf(user), schema: 'catalogued', password: null });
+    const ending = new AbortController();
+    const clock = { ...systemClock, sleep: async () => ending.abort() };
+    await follow({ source, path: copy, every: 250, clock, log: testLog('silent').log, own: 1 }, ending.signal);
+  }
+
+  it('has views that show what those of the file show, as has a file that follows, through a day and a restart', async () => {
     const first = await at.publication.publish();
     expect(first).toMatchObject({ state: 1 });
-    expect(await at.differing()).toEqual({});
-    for (let looks = 0; looks < 2; looks += 1) {
-      await at.harness.liveUntil(at.harness.clock.now() + 12 * hour);
-      if (looks === 1) await at.harness.restart();
-      const next = await at.publication.publish();
-      expect(next).toMatchObject({ origin: first.origin, state: looks + 2 });
-      expect(next.rows).toBeLessThan(first.rows / 2);
+    for (let looks = 1; looks <= 3; looks += 1) {
+      await followOnce();
       expect(await at.differing()).toEqual({});
+      expect(await at.differing(copy)).toEqual({});
+      await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
+      if (looks === 2) await at.harness.restart();
+      const next = await at.publication.publish();
+      expect(next).toMatchObject({ origin: first.origin, state: looks + 1 });
+      expect(next.rows).toBeLessThan(first.rows / 2);
     }
-    expect(at.compared()).toBeGreaterThan(5_000);
+    expect(at.compared()).toBeGreaterThan(10_000);
     // The comparison sees what it is there for.
-    await at.postgres.query(
-      "UPDATE _product_text SET title = 'wrong' WHERE product_id = (SELECT min(product_id) FROM _product)",
+    expect(Object.keys(await at.differing(copy))).toContain('availability_days');
+  }, 120_000);
+
+  it('is searched with the same sets of hits: words, beginnings of words, and places', async () => {
+    const file = openMirrorAt(at.mirror, at.harness.clock.now());
+    const titles = file.prepare<[], string>('SELECT title FROM products').pluck().all();
+    const words = [...new Set(titles.flatMap((title) => title.split(' ')))];
+    const asked = [...words, ...words.map((word) => word.slice(0, 3)), ...titles, 'of', 'nothinglikeit', 'museam'];
+    let hits = 0;
+    for (const text of asked)
+      for (const language of ['en', 'nl']) {
+        const ours = file.prepare<object, number>(plainSearch).pluck().all({ text, language });
+        const theirs = await at.postgres.query<{ product_id: number }>(
+          'SELECT product_id FROM search_products($1, $2)',
+          [text, language],
+        );
+        expect(theirs.map(({ product_id }) => product_id).toSorted(), `${language}: ${text}`).toEqual(ours.toSorted());
+        hits += ours.length;
+      }
+    expect(hits).toBeGreaterThan(words.length);
+    using reader = openReader(at.mirror);
+    const [place] = await at.postgres.query<{ latitude: number; longitude: number }>(
+      'SELECT latitude, longitude FROM products LIMIT 1',
     );
-    await at.postgres.query(
-      'DELETE FROM _day_document WHERE document_id = (SELECT min(document_id) FROM _day_document)',
-    );
-    expect(Object.keys(await at.differing())).toEqual(expect.arrayContaining(['availability_slots', 'products']));
-  },
-);
+    for (const km of [1, 300, 2000, 9000, 19_000, 20_038])
+      for (const near of [
+        { ...place, km } as Near,
+        { latitude: 89, longitude: 180, km },
+        { latitude: -10, longitude: -179, km },
+      ]) {
+        const ours = reader.search({ near, limit: 100 }).map(({ product_id }) => product_id);
+        const theirs = await at.postgres.query<{ product_id: number }>(
+          'SELECT product_id FROM products_near($1, $2, $3)',
+          [near.latitude, near.longitude, km],
+        );
+        expect(theirs.map(({ product_id }) => product_id).toSorted()).toEqual(ours.toSorted());
+      }
+    file.close();
+  });
+
+  it('is, after a failure at any statement, what it was before, and then whole', async () => {
+    const changing = new Database(at.mirror);
+    let rating = 1;
+    let statement = 0;
+    for (let failed = true; failed; statement += 1) {
+      changing.prepare('UPDATE _product SET rating = ?').run(++rating / 8);
+      using publication = publicationOf({ ...at.options, postgres: breakingAt(at.postgres, statement) });
+      const before = await ratings(at.postgres);
+      failed = await publication.publish().then(
+        () => false,
+        () => true,
+      );
+      expect(await ratings(at.postgres)).toEqual(failed ? before : [rating / 8]);
+    }
+    changing.close();
+    expect(statement).toBeGreaterThan(8);
+  });
+
+  it('shows a reader the views and nothing else, and lets a follower read rows', async () => {
+    await using page = await connectPostgres({ url: at.server.urlOf('page'), schema: 'catalogued' });
+    expect(await page.query('SELECT count(*) > 0 AS some FROM availability_days')).toEqual([{ some: true }]);
+    for (const table of ['_day', '_published', '_mirror'])
+      await expect(page.query(`SELECT * FROM ${table}`)).rejects.toMatchObject({
+        code: 'database-forbidden',
+        exitCode: 77,
+      });
+    await expect(page.query('DELETE FROM products')).rejects.toThrow();
+    await expect(followOnce('page')).rejects.toMatchObject({ code: 'database-forbidden' });
+    await followOnce();
+  });
+
+  it('is joined with tables of the shop, whose own views outlive a publication of everything', async () => {
+    await at.postgres.query(`CREATE SCHEMA shop;
+      CREATE TABLE shop.page (product_id bigint PRIMARY KEY, headline text);
+      INSERT INTO shop.page SELECT product_id, 'Best of ' || title FROM products WHERE language = 'en';
+      CREATE VIEW shop.front AS SELECT g.headline, b.date::date AS day, b.lowest_price
+        FROM shop.page g JOIN catalogued.bookable_days b USING (product_id) WHERE b.currency = 'EUR'`);
+    const front = () => at.postgres.query('SELECT count(*) AS days FROM shop.front');
+    const days = await front();
+    await at.postgres.query("UPDATE _published SET source_origin = 'of another file'");
+    const { origin, state } = await at.publication.publish();
+    expect(state).toBe(1);
+    expect(origin).not.toBe('origin 1');
+    expect(await front()).toEqual(days);
+    // A follower's numbers belonged to the other course.
+    await followOnce();
+    expect(await at.differing(copy)).toEqual({});
+  });
+
+  it('refuses a schema of another installation, of a newer version, and of somebody else, untouched', async () => {
+    const publishing = (schema: string, text: string) => async () => {
+      await using postgres = await connectPostgres({ url: at.server.url, schema });
+      await postgres.query(text);
+      using publication = publicationOf({ ...at.options, postgres, schema });
+      return await publication.publish();
+    };
+    await expect(publishing('catalogued', "UPDATE _published SET pair_id = 'x'")()).rejects.toMatchObject({
+      code: 'database-taken',
+      exitCode: 78,
+    });
+    const newer = 'UPDATE _published SET schema_version = 9999, pair_id = (SELECT pair_id FROM _mirror)';
+    await expect(publishing('catalogued', newer)()).rejects.toMatchObject({ code: 'database-newer', exitCode: 65 });
+    await expect(publishing('shop', 'SELECT 1')()).rejects.toMatchObject({ code: 'database-foreign', exitCode: 78 });
+    await expect(followOnce()).rejects.toMatchObject({
+      code: 'another-version',
+      hint: 'use the same version on both hosts',
+    });
+  });
+});
+
+/** What search.sql finds of what was typed as it stands: its beginning, and then every word that anything has. */
+const searchText = readFileSync(new URL('../../schema/search.sql', import.meta.url), 'utf8');
+const plainSearch = `${searchText.slice(0, searchText.indexOf('-- Whether the words that are known')).trimEnd().replace(/,$/, '')}
+  SELECT DISTINCT r.product_id FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
+  JOIN product_popularity r ON r.product_id = e.product_id
+  WHERE search_terms MATCH (SELECT COALESCE(group_concat(part, ' AND '), '""') FROM (
+    SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM plain CROSS JOIN json_each(plain.readings) GROUP BY value ->> 0))`;
+
+function ratings(postgres: Postgres): Promise<readonly unknown[]> {
+  return postgres
+    .query<{ rating: number }>('SELECT DISTINCT rating FROM products')
+    .then((rows) => rows.map(({ rating }) => rating));
+}
+
+/** A connection that ends as if the server, or this process, was killed before one of its statements. */
+function breakingAt(postgres: Postgres, at: number): Postgres {
+  let statements = 0;
+  return {
+    ...postgres,
+    transaction: (work, isolation) =>
+      postgres.transaction(
+        (given) =>
+          work({
+            query: async (text, values) => {
+              if (statements++ === at) await given.query('SELECT pg_terminate_backend(pg_backend_pid())');
+              return await given.query(text, values);
+            },
+          }),
+        isolation,
+      ),
+  };
+}

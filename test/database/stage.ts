@@ -1,5 +1,5 @@
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
-import { type Publication, publicationOf } from '../../src/database/publication.ts';
+import { type Publication, type PublicationOptions, publicationOf } from '../../src/database/publication.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -10,32 +10,32 @@ export interface PublishedStage extends AsyncDisposable {
   readonly mirror: string;
   readonly server: StartedPostgres;
   readonly postgres: Postgres;
+  readonly options: PublicationOptions;
   readonly publication: Publication;
-  /** The views that differ, each with how many rows do. */
-  differing(): Promise<Record<string, number>>;
+  /** The views that differ from the mirror's, in PostgreSQL or in a copy: each with how many rows do. */
+  differing(copy?: string): Promise<Record<string, number>>;
   /** How many rows were compared. */
   compared(): number;
 }
 
-export async function publishedStage(products: number, options: Record<string, unknown> = {}): Promise<PublishedStage> {
+export async function publishedStage(products: number, config: Record<string, unknown> = {}): Promise<PublishedStage> {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(startPostgres());
   const harness = stack.use(
-    await virtualHarness({ products }, { rows: { publish: true }, ...options }, { start: Date.now() }),
+    await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now() }),
   );
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   const mirror = harness.wiring.mirror.path;
   const postgres = stack.use(await connectPostgres({ url: server.url, schema: 'catalogued' }));
   let origins = 0;
-  const publication = stack.use(
-    publicationOf({
-      postgres,
-      schema: 'catalogued',
-      mirror_path: mirror,
-      now: harness.clock.now,
-      newOrigin: () => `origin ${++origins}`,
-    }),
-  );
+  const options = {
+    postgres,
+    schema: 'catalogued',
+    mirror_path: mirror,
+    now: harness.clock.now,
+    newOrigin: () => `origin ${++origins}`,
+  };
+  const publication = stack.use(publicationOf(options));
   let compared = 0;
   const closing = stack.move();
   return {
@@ -43,22 +43,22 @@ export async function publishedStage(products: number, options: Record<string, u
     mirror,
     server,
     postgres,
+    options,
     publication,
     compared: () => compared,
-    differing: async () => {
+    differing: async (copy) => {
       const now = harness.clock.now();
       const found: Record<string, number> = {};
-      const file = openMirrorAt(mirror, now);
-      try {
-        for (const view of sharedViews(file)) {
-          const ours = linesOf(file.prepare(`SELECT * FROM ${view}`).all());
-          const theirs = linesOf(await viewAt(postgres, view, now));
-          compared += ours.length;
-          const rows = differences(ours, theirs);
-          if (rows > 0) found[view] = rows;
-        }
-      } finally {
-        file.close();
+      using stack = new DisposableStack();
+      const open = (path: string) => stack.adopt(openMirrorAt(path, now), (db) => void db.close());
+      const file = open(mirror);
+      const other = copy === undefined ? null : open(copy);
+      for (const view of sharedViews(file)) {
+        const ours = linesOf(file.prepare(`SELECT * FROM ${view}`).all());
+        const theirs = linesOf(other?.prepare(`SELECT * FROM ${view}`).all() ?? (await viewAt(postgres, view, now)));
+        compared += ours.length;
+        const rows = differences(ours, theirs);
+        if (rows > 0) found[view] = rows;
       }
       return found;
     },

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { afterChange, announceable, isTrusted, type Trust } from '../../src/domain/push/trust.ts';
+import { afterChange, announceable, isTrusted, neededShare, type Trust } from '../../src/domain/push/trust.ts';
 
 const none: Trust = { announced: 0, announceable: 0 };
+/** Four weeks instead of one. */
+const needed = neededShare([{ own: 7, covered: 28 }]);
 const course = (from: Trust, was: 'announced' | 'missed', times: number): Trust =>
   Array.from({ length: times }).reduce<Trust>((trust) => afterChange(trust, was), from);
 
@@ -10,7 +12,7 @@ function missedUntilDistrust(from: Trust): number {
   let trust = from;
   for (let missed = 1; missed < 100; missed += 1) {
     trust = afterChange(trust, 'missed');
-    if (!isTrusted(trust, true)) return missed;
+    if (!isTrusted(trust, needed, true)) return missed;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -18,14 +20,14 @@ function missedUntilDistrust(from: Trust): number {
 describe('a subscription', () => {
   it('that falls silent is noticed before twenty changes are missed, however long it was good', () => {
     expect(missedUntilDistrust(none)).toBeLessThan(5);
-    expect(missedUntilDistrust(course(none, 'announced', 10_000))).toBeLessThan(10);
+    expect(missedUntilDistrust(course(none, 'announced', 10_000))).toBeLessThan(15);
   });
 
   it('that loses one in ten stays trusted', () => {
     let trust = none;
     for (let change = 1; change <= 2000; change += 1) {
       trust = afterChange(trust, change % 10 === 0 ? 'missed' : 'announced');
-      expect(isTrusted(trust, true)).toBe(true);
+      expect(isTrusted(trust, needed, true)).toBe(true);
     }
   });
 
@@ -33,14 +35,39 @@ describe('a subscription', () => {
     let trust = none;
     for (let change = 1; change <= 40; change += 1)
       trust = afterChange(trust, change % 2 === 0 ? 'missed' : 'announced');
-    expect(isTrusted(trust, true)).toBe(false);
-    expect(isTrusted(course(trust, 'announced', 10), false)).toBe(false);
-    expect(isTrusted(course(trust, 'announced', 30), false)).toBe(true);
+    expect(isTrusted(trust, needed, true)).toBe(false);
+    expect(isTrusted(course(trust, 'announced', 10), needed, false)).toBe(false);
+    expect(isTrusted(course(trust, 'announced', 30), needed, false)).toBe(true);
   });
 
-  it('of which one or two changes are known is believed either way', () => {
-    expect(isTrusted(course(none, 'missed', 2), true)).toBe(true);
-    expect(isTrusted(course(none, 'announced', 2), false)).toBe(false);
+  it('of which one or two changes were missed is believed', () => {
+    expect(isTrusted(none, needed, true)).toBe(true);
+    expect(isTrusted(course(none, 'missed', 2), needed, true)).toBe(true);
+  });
+
+  it.each([
+    ['four weeks instead of one', [{ own: 7, covered: 28 }], 0.75],
+    [
+      'the most of several',
+      [
+        { own: 7, covered: 14 },
+        { own: 30, covered: 120 },
+      ],
+      0.75,
+    ],
+    ['nothing is read less often: half', [{ own: 7, covered: 7 }], 0.5],
+    ['the own cadence is the longer one: half', [{ own: 28, covered: 7 }], 0.5],
+    ['a year instead of a week: no more than can be told', [{ own: 7, covered: 365 }], 0.9],
+  ])('must announce as much as reading less often leaves to it: %s', (_, cadences, share) => {
+    expect(neededShare(cadences)).toBe(share);
+  });
+
+  it('that loses three in ten is trusted where little is left to it, and not where much is', () => {
+    let trust = none;
+    for (let change = 1; change <= 200; change += 1)
+      trust = afterChange(trust, change % 10 < 3 ? 'missed' : 'announced');
+    expect(isTrusted(trust, 0.5, true)).toBe(true);
+    expect(isTrusted(trust, 0.9, true)).toBe(false);
   });
 });
 

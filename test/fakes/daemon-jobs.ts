@@ -136,7 +136,8 @@ export async function startJobs(
     schedule,
     run: (name) => unlessBroken(schedule.run(name)),
     runDue: () => unlessBroken(schedule.runDue()),
-    isOutside: () => outside > 0,
+    // What waits until the files can be written goes on when the clock does.
+    isOutside: () => outside > 0 && wiring.storage.status().trouble === null,
     idleFor: () => schedule.wakeAt() - clock.now(),
     stop,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),

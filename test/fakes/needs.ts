@@ -29,6 +29,7 @@ const tools = {
     tries: ['strace', '-f', '-o', '/dev/null', '--seccomp-bpf', '-e', 'trace=fsync', 'true'],
     packages: 'strace',
   },
+  cc: { tries: ['sh', '-c', 'echo "#include <dlfcn.h>" | cc -E -'], packages: 'gcc libc6-dev' },
   nginx: { tries: ['nginx', '-v'], packages: 'nginx' },
   caddy: { tries: ['caddy', 'version'], packages: 'caddy' },
   compose: { tries: ['docker-compose', '--version'], packages: 'docker-compose' },

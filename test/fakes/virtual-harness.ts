@@ -64,6 +64,8 @@ export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
   readonly moved?: (from: number, to: number) => void;
   /** Whether somebody else is busy, so that time stands still. */
   readonly busy?: () => boolean;
+  /** Whether whatever runs is left as it is: the process was killed, and only `restart` is of use. */
+  readonly killed?: () => boolean;
 }
 
 export async function virtualHarness(
@@ -74,6 +76,7 @@ export async function virtualHarness(
     secrets = {},
     level = 'warn',
     busy: others = () => false,
+    killed = () => false,
     moved = () => {},
     machine = (clock) => clock,
     ...overrides
@@ -110,7 +113,7 @@ export async function virtualHarness(
     work.then(over, over);
     const until = clock.monotonic() + ms;
     let quiet = 0;
-    while (!ended && clock.monotonic() < until) {
+    while (!ended && !killed() && clock.monotonic() < until) {
       await setImmediate();
       const busy =
         others() ||
@@ -165,10 +168,10 @@ export async function virtualHarness(
       }
     },
     liveUntil: async (end, step) => {
-      while (clock.now() < end) {
+      while (clock.now() < end && !killed()) {
         const at = step === undefined ? wholeMinute(clock.now() + Math.max(life.idleFor(), 1)) : clock.now() + step;
-        await drive(clock.sleep(Math.min(at, end) - clock.now()));
-        await tick();
+        await driveFor(Number.POSITIVE_INFINITY, clock.sleep(Math.min(at, end) - clock.now()));
+        if (!killed()) await tick();
       }
     },
     compare: async () => {

@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isMissing, type Need } from '../fakes/needs.ts';
+import { isMissing } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { wrongClock } from '../rough/cases/03-wrong-clock.ts';
 import { type Endured, endure, foreignLock, type Place, startLocked } from './daemon-disk.ts';
+import { diskFaults } from './disk/faults.ts';
+import type { Fault, Outcome } from './fault.ts';
 import { flood } from './flood.ts';
 import { fullDisk } from './full-disk.ts';
 import { type Injected, inject } from './inject.ts';
@@ -24,18 +26,6 @@ const every = args.includes('--all') ? 1 : 3;
 /** Numbers from 1 to `last`, thinned out. */
 const positions = (last: number, step = 1) =>
   Array.from({ length: Math.floor(last / step) }, (_, index) => 1 + index * step);
-
-interface Outcome {
-  readonly passed: boolean;
-  readonly numbers: string;
-}
-
-interface Fault {
-  readonly id: string;
-  readonly what: string;
-  readonly needs: readonly Need[];
-  run(): Promise<Outcome>;
-}
 
 const faults: readonly Fault[] = [
   {
@@ -137,6 +127,7 @@ const faults: readonly Fault[] = [
       return { passed: lost > 0, numbers: `${acknowledged} acknowledged, ${lost} lost: the harness sees it` };
     },
   },
+  ...diskFaults(args.includes('--all')),
   {
     id: 'D7',
     what: 'disk full, then grown',

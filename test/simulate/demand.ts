@@ -18,7 +18,7 @@ import { asThread, inThreads } from './threads.ts';
  */
 
 /** What a scheduler is told. Views and tickets of a day are so many for each product; places may be those of the sales. */
-interface Told {
+export interface Told {
   readonly views?: number;
   readonly tickets?: number;
   /** By sales, beside a chance that is as large; or by chance alone. */
@@ -60,7 +60,7 @@ interface World {
 const dayMs = 86_400_000;
 
 /** Learns as the daemon does: from sums of views that fade, and places, weighed beside all others once a survey. */
-function learning(told: Told, seed: number): Weigh {
+export function learning(told: Told, seed: number): Weigh {
   const chance = chanceOf(seed * 77 + 5);
   const views = new Map<number, number>();
   let places: ReadonlyMap<number, number> | null = null;

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { seedsStory } from '../seeds/story.ts';
 import { notificationsStory } from './notifications.ts';
 import { comparisonStory } from './stories/comparison.ts';
 import { demandStory } from './stories/demand.ts';
@@ -10,9 +11,11 @@ import { ratesStory } from './stories/rates.ts';
 import { shoppersStory } from './stories/shoppers.ts';
 import { type Asked, type Story, saying } from './stories/story.ts';
 import { truthStory } from './stories/truth.ts';
+import { worldsStory } from './stories/worlds.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --demand [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
+ * `npm run simulate -- --seed 7 | --seeds 1..1000 [--minutes 60]`: the whole daemon in worlds that are drawn (test/seeds); `--replay FILE`: one of those kept.
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --demand [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --worlds [--quick] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -24,10 +27,11 @@ const stories: Readonly<Record<string, Story>> = {
   shoppers: shoppersStory,
   rates: ratesStory,
   truth: truthStory,
+  worlds: worldsStory,
   notifications: async () => ((await notificationsStory(saying)) ? 0 : 1),
 };
 const flags = [...Object.keys(stories), 'fixed', 'faults', 'quick'];
-const numbers = ['days', 'products', 'seed', 'seeds', 'times'];
+const numbers = ['days', 'products', 'seed', 'seeds', 'times', 'minutes', 'replay', 'plant'];
 
 const { values } = parseArgs({
   options: {
@@ -42,5 +46,7 @@ const asked: Asked = {
   is: (flag) => values[flag] === true,
   number: (name, usual) => Number(values[name] ?? usual),
 };
+/** Of a month seeds are a number of worlds, or which world: whatever else is said of it says that it is meant. */
+const isOfSeeds = Object.keys(values).every((name) => ['seed', 'seeds', 'minutes', 'replay', 'plant'].includes(name));
 const [, story = monthStory] = Object.entries(stories).find(([name]) => asked.is(name)) ?? [];
-process.exitCode = await story(asked);
+process.exitCode = isOfSeeds && Object.keys(values).length > 0 ? await seedsStory(values, saying) : await story(asked);

@@ -1,7 +1,21 @@
 import { z } from 'zod';
 import { checkReasons } from '../../domain/checks/check.ts';
 import { deadline, isCaller, isOrderId, isSlotTime } from '../../domain/checks/check-question.ts';
-import { bit, calendarDate, date, id, instant, maybe, money, never, notObject, strict, text, whole } from './values.ts';
+import {
+  bit,
+  calendarDate,
+  count,
+  date,
+  id,
+  instant,
+  maybe,
+  money,
+  never,
+  notObject,
+  strict,
+  text,
+  whole,
+} from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;
 
@@ -169,6 +183,14 @@ export const truth = z.object({
   from_at: never,
   to_at: never,
   by_tier: z.array(z.object({ ...untrue, tier: z.enum(['near', 'middle', 'far']) })),
+});
+
+/** What the product list shows of the changes of dates. */
+export const signal = z.object({
+  shows: z.number().nullable().meta({ description: 'share of the changes that it shows; null: too few to tell' }),
+  wrong: z.number().nullable().meta({ description: 'share of its signals behind which nothing had changed' }),
+  changes: count.meta({ description: 'changes that reads found, those that still count' }),
+  signals: count,
 });
 
 /** One date as the views show it. */

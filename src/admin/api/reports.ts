@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lanes } from '../../domain/schedule/lanes.ts';
-import { dateNow } from './checks.ts';
+import { dateNow, signal } from './checks.ts';
 import { bit, count, date, dateText, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 const lane = z.enum(lanes);
@@ -76,6 +76,8 @@ export const explanation = z.object({
   images: z.object({ shown: count, verified_at: never, hidden_from: never }),
   records: z.array(record),
   covered: z.boolean(),
+  announced_by: z.array(z.object({ subscription_id: text, trust: z.number().nullable(), trusted: z.boolean() })),
+  list_signal: signal.extend({ entry_changed_at: never }),
   notices: z.array(z.object({ subscription_id: text, change_type: text, received_at: instant })),
   closures: z.array(
     z.object({

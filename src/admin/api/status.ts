@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
-import { errorRate, truth } from './checks.ts';
+import { errorRate, signal, truth } from './checks.ts';
 import { condition } from './conditions.ts';
 import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
@@ -60,6 +60,7 @@ const mirror = {
   gaps: z.array(z.object({ subscription_id: maybe, from_at: instant, to_at: never, products: count })),
   error_rate: errorRate,
   truth,
+  list_signal: z.object({ near: signal, far: signal, walked_every_ms: z.number().nullable() }),
   not_offered: z.array(z.object({ path: z.enum(optionalPaths), since: instant, asked_at: instant, set: text })),
   alarms: z.array(z.object({ kind: text, raised_at: instant, products: count })),
 };

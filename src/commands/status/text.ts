@@ -13,6 +13,7 @@ import { unshared } from '../../sqlite/directory.ts';
 import type { InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
 import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
+import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
 /** What the command shows: the mirror as its file says, and what only a running daemon knows. */
@@ -74,6 +75,7 @@ function facts(status: ShownStatus, now: number): string[] {
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     truth(status, now),
     ...errors(status),
+    ...signals(status),
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
@@ -209,6 +211,15 @@ function errors({ error_rate }: ShownStatus): string[] {
   return [
     `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}; the goal is below ${100 * errorRateGoal} %`,
     ...when(products.length > 0, `          most often wrong: ${products.join(', ')}`),
+  ];
+}
+
+/** Returns the line about what the list shows of the changes of dates; none before the first was found. */
+function signals({ list_signal: { near, far, walked_every_ms } }: ShownStatus): string[] {
+  if (near.changes + far.changes === 0) return [];
+  return [
+    `Signals   near dates: ${signalText(near)}; ${walksText(walked_every_ms)}`,
+    ...when(far.changes > 0, `          far dates: ${signalText(far)}`),
   ];
 }
 

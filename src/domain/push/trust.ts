@@ -6,27 +6,51 @@ import { type ChangeType, changeTypes } from './subscription.ts';
  * Pure functions of counts.
  */
 
-/** Announceable and announced changes; fourteen later ones halve the weight of each. */
+/** Announceable and announced changes, the counts of a Beta belief; fourteen later ones halve the weight of each. */
 export interface Trust {
   readonly announced: number;
   readonly announceable: number;
 }
 
 const keeps = 0.95;
-/** Below the first share trust ends; above the second it returns. */
-const [distrust, trust] = [0.7, 0.85];
-/** Fewer changes than this prove nothing. */
-const least = 3;
+/** Before anything is known a subscription is believed to announce most changes. */
+const prior = { announced: 4, missed: 1 };
+/** Trust ends where it is less likely than the first that enough is announced, and returns where it is likelier than the second. */
+const [distrust, trusts] = [0.1, 0.5];
+/** What announces less than half is broken, however little is left to it; more than nine tenths cannot be told. */
+const [leastNeeded, mostNeeded] = [0.5, 0.9];
 
 /** Returns the trust after one more change that should have been announced. */
 export function afterChange({ announced, announceable }: Trust, was: 'announced' | 'missed'): Trust {
   return { announced: announced * keeps + (was === 'announced' ? 1 : 0), announceable: announceable * keeps + 1 };
 }
 
+/**
+ * Returns the share of changes that must be announced, so that reading less often leaves no more of them unseen: what is
+ * not announced is the rest of the rate, and waits for the longer cadence.
+ */
+export function neededShare(cadences: readonly { readonly own: number; readonly covered: number }[]): number {
+  const needed = cadences.map(({ own, covered }) => 1 - own / Math.max(own, covered));
+  return Math.min(mostNeeded, Math.max(leastNeeded, ...needed));
+}
+
 /** Tells whether covered products may be read less often; `trusted`: whether they were until now. */
-export function isTrusted({ announced, announceable }: Trust, trusted: boolean): boolean {
-  if (announceable < least) return trusted;
-  return announced / announceable >= (trusted ? distrust : trust);
+export function isTrusted({ announced, announceable }: Trust, needed: number, trusted: boolean): boolean {
+  const belief = [announced + prior.announced, announceable - announced + prior.missed] as const;
+  return chanceAbove(needed, ...belief) >= (trusted ? distrust : trusts);
+}
+
+/** Returns the probability that a share is above a bound, if it is Beta distributed: by the midpoint rule. */
+function chanceAbove(bound: number, a: number, b: number): number {
+  const steps = 400;
+  let [above, all] = [0, 0];
+  for (let step = 0; step < steps; step += 1) {
+    const share = (step + 0.5) / steps;
+    const density = share ** (a - 1) * (1 - share) ** (b - 1);
+    all += density;
+    if (share > bound) above += density;
+  }
+  return above / all;
 }
 
 /** The fields that the specification names as announced (§2, §6): a change of another field proves nothing. */

@@ -48,6 +48,36 @@ export function recallOf(belief: SignalBelief): number {
   return recall < leastRecall || precisionOf(belief) < leastPrecision ? 0 : Math.min(recall, mostRecall);
 }
 
+/** What is known of a signal, as people are told; shares from 0 to 1, null: too few changes or signals to tell. */
+export interface SignalWorth {
+  /** The share of changes that it shows. */
+  readonly shows: number | null;
+  /** The share of signals behind which there was no change. */
+  readonly wrong: number | null;
+  /** How many changes were found, and how many signals seen, of those that still count. */
+  readonly changes: number;
+  readonly signals: number;
+}
+
+const fewestSignals = 10;
+
+export function signalWorth(belief: SignalBelief): SignalWorth {
+  const of = ({ rightly, wrongly, shown, hidden }: SignalBelief) => ({
+    signals: rightly + wrongly,
+    changes: shown + hidden,
+  });
+  const [before, now] = [of(priorSignal), of(belief)];
+  const [changes, signals] = [now.changes - before.changes, now.signals - before.signals].map((each) =>
+    Math.max(0, Math.round(each)),
+  ) as [number, number];
+  return {
+    shows: changes < atLeast.changes ? null : belief.shown / now.changes,
+    wrong: signals < fewestSignals ? null : 1 - precisionOf(belief),
+    changes,
+    signals,
+  };
+}
+
 /** Two looks at the batch, one after the other, between which it changed. Instants in epoch milliseconds. */
 export interface Looks {
   readonly before_at: number;

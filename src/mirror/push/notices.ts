@@ -38,7 +38,7 @@ export interface NoticeReads {
   /** Those whose notifications have had their time. */
   ripe(found_before: number): ExpectedNotice[];
   /** Who covers the product and was asked for such changes. */
-  announcers(expected: ExpectedNotice): Announcer[];
+  announcers(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): Announcer[];
 }
 
 export interface AnnouncedUpdates {
@@ -69,7 +69,7 @@ export function noticeReads(db: Reads): NoticeReads {
   const ripe = db.rows(({ found_before }: Bound<{ found_before: number }>) =>
     query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
   );
-  const announcers = db.rows(({ product_id, change_type }: Bound<ExpectedNotice>) =>
+  const announcers = db.rows(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
     query
       .selectFrom('_subscription_product as c')
       .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')

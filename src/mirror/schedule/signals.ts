@@ -1,6 +1,13 @@
-import { priorSignal, type SignalBelief, type SignalTier } from '../../domain/schedule/signal.ts';
+import {
+  priorSignal,
+  type SignalBelief,
+  type SignalTier,
+  type SignalWorth,
+  signalWorth,
+} from '../../domain/schedule/signal.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
+import { budgetReads } from './budget.ts';
 
 /** What reads have taught about the product list as a signal. */
 export interface SignalReads {
@@ -16,6 +23,17 @@ export function signalReads(db: Reads): SignalReads {
     query.selectFrom('_signal').select(['rightly', 'wrongly', 'shown', 'hidden']).where('tier', '=', tier),
   );
   return { of: (tier) => one.get({ tier }) ?? priorSignal };
+}
+
+/** What the list shows of the changes of near and far dates, and how often it is walked for that; null: by its cadence. */
+export interface ListSignal extends Readonly<Record<SignalTier, SignalWorth>> {
+  readonly walked_every_ms: number | null;
+}
+
+export function listSignalOf(db: Reads): ListSignal {
+  const { of } = signalReads(db);
+  const walked_every_ms = budgetReads(db).demand()?.walks?.every ?? null;
+  return { near: signalWorth(of('near')), far: signalWorth(of('far')), walked_every_ms };
 }
 
 export function signalTable(db: Writes): SignalTable {

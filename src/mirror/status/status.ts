@@ -9,6 +9,7 @@ import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts
 import { removalReads } from '../catalogue/removals.ts';
 import { closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
+import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
 import { type Truth, truthOf } from './truth.ts';
@@ -73,6 +74,8 @@ export interface MirrorStatus {
   /** How often the mirror was wrong when somebody was about to order, over the days that are kept. */
   readonly error_rate: ErrorRate;
   readonly truth: Truth;
+  /** What the product list shows of the changes of dates. */
+  readonly list_signal: ListSignal;
   /** Paths that the service does not have: asked again once a week, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Conditions that a person should know of. */
@@ -114,6 +117,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     ...pushStatus(reads),
     error_rate: errorRateOf(reads),
     truth: truthOf(reads),
+    list_signal: listSignalOf(reads),
     not_offered: offerReads(reads)
       .missing()
       .map((each) => ({ ...each, set: keyOf[each.path] })),

@@ -1,4 +1,5 @@
-import { afterChange, announceable, isTrusted, judgedAt } from '../../domain/push/trust.ts';
+import { afterChange, announceable, isTrusted, judgedAt, neededShare } from '../../domain/push/trust.ts';
+import { coveredResources } from '../../domain/schedule/resources.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { ExpectedNotice } from '../../mirror/push/notices.ts';
 import type { Ports } from '../records/context.ts';
@@ -38,6 +39,8 @@ export function judgeNotices(ports: TrustPorts): void {
 function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNotice): void {
   const { product_id, change_type, since_at } = expected;
   const until = judgedAt(expected, policy.notifications);
+  const { cadence } = policy.of(null);
+  const needed = neededShare(coveredResources.map((name) => ({ own: cadence[name], covered: cadence.covered[name] })));
   for (const announcer of mirror.trust.announcers(expected)) {
     const { subscription_id, received_at, covered_since } = announcer;
     // A subscription is not blamed for what could not be received.
@@ -46,7 +49,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
     // The change may be older than the subscription.
     if (!announced && covered_since > since_at) continue;
     const trust = afterChange(announcer, announced ? 'announced' : 'missed');
-    const trusted = isTrusted(trust, announcer.trusted === 1);
+    const trusted = isTrusted(trust, needed, announcer.trusted === 1);
     mirror.trust.trust(subscription_id, trust, trusted ? 1 : 0);
     if (!announced) log.info({ subscription_id, product_id, change_type }, 'a change was not announced');
     if (trusted !== (announcer.trusted === 1))

@@ -1,5 +1,6 @@
 import { duration, number, printable, short } from '../../format.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
+import { signalText } from './signal-text.ts';
 
 /*
  * An explanation in words, for the command and the page.
@@ -22,6 +23,8 @@ export function explainedFacts(found: Explanation, now: number): readonly (reado
       'Covered',
       found.covered ? 'yes: a working subscription announces its changes' : 'no: changes are found only by reading',
     ],
+    ...found.announced_by.map((each) => ['Announced', announces(each)] as const),
+    ['Signals', listed(found, now)],
     ...found.notices.map(
       ({ change_type, subscription_id, received_at }) =>
         ['Notified', `${duration(now - received_at)} ago: ${change_type} (${subscription_id})`] as const,
@@ -84,6 +87,21 @@ export function unansweredDates({ records }: Explanation, now: number): string[]
       (each) =>
         `${each.from} to ${each.to} (${each.edition}): not all of these dates are answered, for ${duration(now - (each.unanswered_at ?? now))}`,
     );
+}
+
+/** Describes how far a subscription that covers the product is believed. */
+function announces({ subscription_id, trust, trusted }: Explanation['announced_by'][number]): string {
+  const said =
+    trust === null
+      ? 'nothing to announce was found yet'
+      : `${Math.round(100 * trust)} % of the changes that reads found it had announced`;
+  return `by ${subscription_id}: ${said}${trusted ? '' : '; not trusted'}`;
+}
+
+/** Describes what the product list says of changes of its dates. */
+function listed({ list_signal }: Explanation, now: number): string {
+  const { entry_changed_at: at } = list_signal;
+  return `near dates: ${signalText(list_signal)}; ${at === null ? 'its price and sale status there have not changed' : `its own entry changed ${duration(now - at)} ago`}`;
 }
 
 /** Returns how much harm a stale copy does, and what that follows from. */

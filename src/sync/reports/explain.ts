@@ -1,6 +1,7 @@
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
+import { type SignalWorth, signalWorth } from '../../domain/schedule/signal.ts';
 import { changesPerDay } from '../../domain/schedule/volatility.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
@@ -38,6 +39,15 @@ export interface Explanation {
   readonly records: readonly ExplainedRecord[];
   /** Whether a working, trusted subscription announces its changes, which are then read less often. */
   readonly covered: boolean;
+  /** What the subscriptions that cover it have announced of the changes that reads found, the newest counting most. */
+  readonly announced_by: readonly {
+    readonly subscription_id: string;
+    /** From 0 to 1; null: nothing was announceable yet. */
+    readonly trust: number | null;
+    readonly trusted: boolean;
+  }[];
+  /** What the list shows of the changes of its near dates, and when its own entry last changed; null: not since extra reads are made. */
+  readonly list_signal: SignalWorth & { readonly entry_changed_at: number | null };
   /** The newest notification of each kind about it, the newest first. */
   readonly notices: readonly {
     readonly subscription_id: string;
@@ -101,7 +111,10 @@ export function explainProduct(
     clock,
     policy,
   }: Pick<Ports, 'clock' | 'policy'> & {
-    readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures' | 'trust' | 'interest' | 'budget'>;
+    readonly mirror: Pick<
+      MirrorFacts,
+      'products' | 'records' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'
+    >;
   },
   product_id: number,
 ): Explanation | null {
@@ -140,12 +153,24 @@ export function explainProduct(
     },
     records,
     covered: known.covered,
+    announced_by: announcersOf(mirror, product_id),
+    list_signal: { ...signalWorth(mirror.signals.of('near')), entry_changed_at: known.signal_at },
     notices: mirror.trust
       .noticesOf(product_id)
       .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
     closures: mirror.closures.ofProduct(product_id).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };
+}
+
+function announcersOf({ trust }: Pick<MirrorFacts, 'trust'>, product_id: number): Explanation['announced_by'] {
+  return trust
+    .announcers({ product_id, change_type: 'product_details_update' })
+    .map(({ subscription_id, announced, announceable, trusted }) => ({
+      subscription_id,
+      trust: announceable === 0 ? null : announced / announceable,
+      trusted: trusted === 1,
+    }));
 }
 
 function explainClosure(closure: Tables['_closure']): ExplainedClosure {

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../src/clock.ts';
-import { roll } from '../../src/sandbox/random.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { roll } from '../../../src/sandbox/random.ts';
+import { startSandbox } from '../../fakes/start-sandbox.ts';
 
 /*
  * The sandbox's answers, each kept as its bytes, in a process of its own: what is measured beside it pays for no world.
  * Tells its parent its address; told `calls`, the paths asked for since; told `change`, it first changes the prices of
- * one date in a hundred. Not compressed, as the prototypes of performance.md were not.
+ * one date in a hundred; told `touch`, only an instant in each answer. Not compressed, as the prototypes of performance.md were not.
  */
 
 const [products = '200'] = process.argv.slice(2);
@@ -47,6 +47,15 @@ function change(): void {
   }
 }
 
+/** What a service may put into each answer that nobody asked for. */
+function touch(): void {
+  changes += 1;
+  for (const [path, body] of bodies) {
+    const answer = JSON.parse(body.toString()) as Priced;
+    if (answer.dates !== undefined) bodies.set(path, Buffer.from(JSON.stringify({ ...answer, generated_at: changes })));
+  }
+}
+
 const server = createServer((request, response) => {
   const { url: path = '/' } = request;
   asked.push(path);
@@ -60,6 +69,7 @@ const server = createServer((request, response) => {
 });
 process.on('message', (wanted) => {
   if (wanted === 'change') change();
+  if (wanted === 'touch') touch();
   process.send?.(asked);
   asked = [];
 });

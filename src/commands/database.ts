@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { newId, systemClock, systemEntropy } from '../clock.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { connectPostgres, type Postgres } from '../database/connect.ts';
+import { lookAtDatabase } from '../database/look.ts';
+import { refuseOthers } from '../database/publication.ts';
+import { publishWhole } from '../database/publish-whole.ts';
+import { makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
+import { verifyPublished } from '../database/verify.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { databaseSource } from '../follow/database-source.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { configurationFor } from './setup.ts';
+import type { Io } from './terminal/io.ts';
+
+export function databaseCommand(io: Io): Command {
+  const command = new Command('database').description(
+    'Looks after the PostgreSQL that the mirror is published into (database.url_file, or CATALOGUED_DATABASE_URL). Exit 69: it cannot be reached; 77: it refuses this user; 78: it is another one than it should be.',
+  );
+  const add = (name: string, description: string) => command.command(name).description(description);
+  const withDatabase =
+    (work: (postgres: Postgres, loaded: LoadedConfig, url: string) => Promise<void>) =>
+    async (_: unknown, subcommand: Command) => {
+      const loaded = configurationFor(io, subcommand);
+      const url = loaded.secrets.database_url?.reveal();
+      if (url === undefined) throw noDatabase();
+      await using postgres = await connectPostgres({ url, schema: loaded.config.database.schema, connections: 1 });
+      await work(postgres, loaded, url);
+    };
+  const say = (text: string) => void io.stdout.write(`${text}\n`);
+
+  add('init', 'Makes the schema, and the roles for readers and followers; tells what this user may not make.').action(
+    withDatabase(async (postgres, { config }) => {
+      await postgres.transaction((statements) => makeSchema(statements, config.database.schema));
+      say(`The schema ${config.database.schema} stands in ${postgres.address}.`);
+      for (const role of rolesOf(config.database.schema)) say(await makeRole(postgres, role));
+      say('Next: start the daemon (catalogued run), which publishes the whole mirror first.');
+    }),
+  );
+  add('check', 'Shows what the database is, what this user may, and which state is published.').action(
+    withDatabase(async (postgres, { config }) => say(await checked(postgres, config.database.schema))),
+  );
+  add('verify', 'Compares all that is published with the mirror, row by row. Exit 1: rows differ.').action(
+    withDatabase(async (postgres, { config }) => {
+      const found = await verifyPublished(postgres, config.mirror.path);
+      if (found === null) throw nothingYet();
+      const differing = Object.entries(found.differ).map(([table, rows]) => `${table}: ${rows} rows differ`);
+      say([...differing, `${found.rows} rows compared, ${found.unpublished} not published yet.`].join('\n'));
+      if (differing.length > 0) io.answerIsNo();
+    }),
+  );
+  add('import', 'Publishes the whole mirror now, as the daemon does when it first starts with a database.')
+    .option('--replace', 'also where the schema holds the mirror of another installation')
+    .action(async ({ replace }: { replace?: boolean }, subcommand: Command) =>
+      withDatabase(async (postgres, { config }) => {
+        const { schema } = config.database;
+        const mirror_path = config.mirror.path;
+        using stack = new DisposableStack();
+        const db = stack.adopt(openMirrorForReading(mirror_path), (each) => void each.close());
+        const { rows } = await postgres.transaction(async (statements) => {
+          const from = await publishedIn(statements);
+          if (from !== null && replace !== true) refuseOthers(from, db);
+          const newOrigin = () => newId(systemEntropy);
+          return await publishWhole(statements, { schema, mirror_path, now: systemClock.now, newOrigin });
+        });
+        say(`${rows} rows are published in the schema ${schema} of ${postgres.address}.`);
+      })({}, subcommand),
+    );
+  add('export', 'Makes a mirror of what is published: to go back to a file alone, or to keep.')
+    .argument('<file>', 'where none stands yet')
+    .action(async (file: string, options: unknown, subcommand: Command) =>
+      withDatabase(async (_, { config }, from) => {
+        const path = resolve(file);
+        if (existsSync(path)) throw exists(path);
+        await using source = await databaseSource({ from, schema: config.database.schema, password: null });
+        await source.copy(path, io.signal);
+        say(`${path} is a mirror as it was published last.`);
+      })(options, subcommand),
+    );
+  return command;
+}
+
+/** Nobody logs in as it: users are made members. */
+async function makeRole(postgres: Postgres, role: string): Promise<string> {
+  const create = `CREATE ROLE "${role}" NOLOGIN`;
+  const [known] = await postgres.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
+  if (known !== undefined) return `The role ${role} stands.`;
+  try {
+    await postgres.query(create);
+    return `The role ${role} stands.`;
+  } catch (error) {
+    if (!(error instanceof CataloguedError) || error.exitCode !== exitCodes.permission) throw error;
+    return `The role ${role} is missing, and this user may not make it. An administrator types: ${create};`;
+  }
+}
+
+async function checked(postgres: Postgres, schema: string): Promise<string> {
+  const look = await lookAtDatabase(postgres, schema);
+  const { published } = look;
+  return [
+    `Database   ${postgres.address}, PostgreSQL ${look.server}`,
+    `User       ${look.user}, ${look.may_write ? 'may publish' : `may NOT make tables in ${schema}: GRANT CREATE ON SCHEMA ${schema} TO "${look.user}"`}`,
+    `Roles      ${look.roles_missing.length === 0 ? 'both stand' : `missing: ${look.roles_missing.join(', ')} (catalogued database init)`}`,
+    `Standby    ${look.synchronous_standby ? 'commits wait for another server' : 'no commit waits for another server: one that is lost takes its last commits along'}`,
+    `Published  ${published === null ? 'nothing yet' : `state ${published.state} of ${new Date(published.published_at).toISOString()}, schema ${published.schema_version}`}`,
+  ].join('\n');
+}
+
+function noDatabase(): CataloguedError {
+  return new CataloguedError('no-database-configured', 'no database is configured', {
+    exitCode: exitCodes.configuration,
+    hint: 'set database.url_file to a file with mode 0600, or CATALOGUED_DATABASE_URL',
+  });
+}
+
+function nothingYet(): CataloguedError {
+  return new CataloguedError('nothing-published', 'nothing is published yet', {
+    exitCode: exitCodes.configuration,
+    hint: 'start the daemon, or catalogued database import',
+  });
+}
+
+function exists(path: string): CataloguedError {
+  return new CataloguedError('file-exists', `${path} stands already`, {
+    exitCode: exitCodes.configuration,
+    hint: 'name a file that does not',
+  });
+}

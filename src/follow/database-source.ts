@@ -1,0 +1,156 @@
+import { connectPostgres, type Postgres, type Statements } from '../database/connect.ts';
+import { isAway } from '../database/errors.ts';
+import { type Published, publishedIn } from '../database/schema.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Cell, RowPage, TableRows } from '../mirror/rows/pages.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { openCopied } from '../sqlite/copied-file.ts';
+import { openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { tableWriter } from './followed-file.ts';
+import { type PublishedPage, type RowSource, SourceAway } from './source.ts';
+
+export interface DatabaseSourceOptions {
+  /** `postgres://…`: of the server that is published into, or of a replica of it. */
+  readonly from: string;
+  readonly schema: string;
+  readonly password: { reveal(): string } | null;
+}
+
+/** A new copy is no dearer than so many rows. */
+const mostRows = 100_000;
+/** Rows of a copy that are fetched at a time. */
+const batchRows = 2000;
+
+/** Follows what a daemon publishes into PostgreSQL. */
+export async function databaseSource({
+  from,
+  schema,
+  password,
+}: DatabaseSourceOptions): Promise<RowSource & AsyncDisposable> {
+  const url = password === null ? from : withPassword(from, password.reveal());
+  const postgres = await connectPostgres({ url, schema, connections: 1 });
+  const snapshot = async <Result>(work: (statements: Statements, published: Published) => Promise<Result>) => {
+    try {
+      return await readSnapshot(postgres, schema, work);
+    } catch (error) {
+      throw isAway(error) ? new SourceAway((error as Error).message) : error;
+    }
+  };
+  return {
+    after: ({ origin, after }) =>
+      snapshot(async (statements, { state, floor, published_at, schema_version, ...published }) => {
+        // A lower state is of a restored database, or of a replica that is behind: its rows say nothing of ours.
+        if (origin !== published.origin || after < floor || after > state) return 'begun-anew';
+        const tables = after === state ? [] : await rowsAfter(statements, after);
+        if (tables === null) return 'begun-anew';
+        return { origin, number: state, whole: true, schema_version, published_at, tables } satisfies PublishedPage;
+      }),
+    copy: (path) =>
+      snapshot(async (statements, published) => {
+        if (published.schema_version !== schemaVersion(mirrorFile)) throw anotherVersion(published.schema_version);
+        await copyInto(path, statements, published);
+        return published.published_at;
+      }),
+    [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
+  };
+}
+
+/** Everything that is read is of one state. */
+function readSnapshot<Result>(
+  postgres: Postgres,
+  schema: string,
+  work: (statements: Statements, published: Published) => Promise<Result>,
+): Promise<Result> {
+  return postgres.transaction(async (statements) => {
+    const published = await publishedIn(statements);
+    if (published === null) throw nothingPublished(schema);
+    return await work(statements, published);
+  }, 'REPEATABLE READ READ ONLY');
+}
+
+type Table = Pick<TableRows, 'table' | 'columns' | 'key'>;
+
+/** The tables of rows, as they stand in the database. */
+async function tablesIn({ query }: Statements): Promise<readonly Table[]> {
+  return await query<Table>(
+    `SELECT c.relname AS "table", json_agg(a.attname ORDER BY a.attnum) AS columns,
+       (SELECT json_agg(k.attname ORDER BY p.nth) FROM unnest(i.indkey::int2[]) WITH ORDINALITY p (attnum, nth)
+         JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = p.attnum) AS key
+     FROM pg_class c
+     JOIN pg_attribute s ON s.attrelid = c.oid AND s.attname = '_state'
+     JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> '_state'
+     WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'r'
+     GROUP BY c.oid, c.relname, i.indkey ORDER BY c.relname`,
+  );
+}
+
+const rowOf = ({ columns }: Table) => `json_build_array(${columns.join(', ')})`;
+
+/** Returns what has changed after a state; null: too much. */
+async function rowsAfter(statements: Statements, after: number): Promise<readonly TableRows[] | null> {
+  const tables = await tablesIn(statements);
+  const each = tables.map(
+    (table) =>
+      `SELECT '${table.table}' AS source, ${rowOf(table)} AS row, NULL::json AS gone FROM ${table.table} WHERE _state > $1`,
+  );
+  const rows = await statements.query<{ source: string; row: Cell[] | null; gone: Cell[] | null }>(
+    `${each.join(' UNION ALL ')} UNION ALL SELECT source, NULL, key::json FROM _gone WHERE state > $1 LIMIT ${mostRows + 1}`,
+    [after],
+  );
+  if (rows.length > mostRows) return null;
+  const bySource = Map.groupBy(rows, ({ source }) => source);
+  return tables
+    .filter(({ table }) => bySource.has(table))
+    .map((table) => {
+      const of = bySource.get(table.table) ?? [];
+      return {
+        ...table,
+        rows: of.flatMap(({ row }) => (row === null ? [] : [row])),
+        gone: of.flatMap(({ gone }) => (gone === null ? [] : [gone])),
+      };
+    });
+}
+
+/** Makes a mirror of all rows, which says how far it is as a daemon's own copy does. */
+async function copyInto(path: string, statements: Statements, { origin, state }: Published): Promise<void> {
+  openForWriting(path, mirrorFile).close();
+  const db = openCopied(path);
+  try {
+    db.exec('BEGIN');
+    for (const table of await tablesIn(statements)) {
+      const writer = tableWriter(db, { ...table, rows: [], gone: [] });
+      await statements.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${rowOf(table)} AS row FROM ${table.table}`);
+      for (;;) {
+        const rows = await statements.query<{ row: Cell[] }>(`FETCH ${batchRows} FROM copied`);
+        for (const { row } of rows) writer.put(row);
+        if (rows.length < batchRows) break;
+      }
+      await statements.query('CLOSE copied');
+    }
+    db.prepare('INSERT INTO _row_feed VALUES (1, ?, 0)').run(origin);
+    db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('_row', ?)").run(state);
+    db.exec('COMMIT');
+  } finally {
+    db.close();
+  }
+}
+
+function withPassword(from: string, password: string): string {
+  return from.replace(/^(postgres(?:ql)?:\/\/[^:@/]+)(?::[^@/]*)?@/, `$1:${encodeURIComponent(password)}@`);
+}
+
+function anotherVersion(schema_version: RowPage['schema_version']): CataloguedError {
+  return new CataloguedError(
+    'another-version',
+    `the database was published by another version (schema ${schema_version}, this one knows ${schemaVersion(mirrorFile)})`,
+    { exitCode: exitCodes.configuration, hint: 'use the same version on both hosts' },
+  );
+}
+
+function nothingPublished(schema: string): CataloguedError {
+  return new CataloguedError('nothing-published', `nothing is published in the schema ${schema}`, {
+    exitCode: exitCodes.configuration,
+    hint: 'name the schema with --schema; set database.url_file where the daemon runs',
+  });
+}

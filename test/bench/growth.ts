@@ -1,0 +1,100 @@
+import { statSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import type { TestMirror } from '../fakes/test-mirror.ts';
+import { largeMirror } from './large-mirror.ts';
+import { type Line, median } from './line.ts';
+
+/*
+ * What more products cost: each measure at two sizes of catalogue, as the exponent by which it grows. 0: not at all; 1: as
+ * the catalogue does. `npm run bench -- growth [--products 7500] [--more 100000]`
+ */
+
+const rounds = 40;
+const shown = 200;
+
+interface Measure {
+  readonly what: string;
+  readonly unit: 'µs' | 'ms' | 'MiB';
+  readonly value: number;
+  /** The exponent that it may have. */
+  readonly most: number;
+}
+
+export async function growthLines(args: readonly string[]): Promise<Line[]> {
+  const options = {
+    products: { type: 'string', default: '7500' },
+    more: { type: 'string', default: '100000' },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const [few, many] = [Number(values.products), Number(values.more)];
+  const [before, after] = [measured(few), measured(many)];
+  return before.map(({ what, unit, value, most }, index) => {
+    const grown = after[index]?.value ?? Number.NaN;
+    const exponent = Math.log(grown / value) / Math.log(many / few);
+    const digits = unit === 'MiB' ? 0 : 1;
+    return {
+      what: `growth from ${few.toLocaleString('en-US')} to ${many.toLocaleString('en-US')} products: ${what}`,
+      value: `${value.toFixed(digits)} → ${grown.toFixed(digits)} ${unit}, exponent ${exponent.toFixed(2)}`,
+      target: `≤ ${most}`,
+      met: exponent <= most,
+    };
+  });
+}
+
+/** A flat measure may be 1.3 times as much where the catalogue is thirteen times as large; a linear one 1.2 times beyond that. */
+const [flat, linear] = [0.1, 1.07];
+
+function measured(products: number): Measure[] {
+  using test = largeMirror(products);
+  return [
+    ...reads(test),
+    { what: 'an entry of the list stored again, with another price', unit: 'µs', value: storing(test), most: flat },
+    { what: '`status`, what the mirror says', unit: 'ms', value: status(test), most: linear },
+    { what: 'the file', unit: 'MiB', value: statSync(test.mirror.path).size / 1024 / 1024, most: linear },
+  ];
+}
+
+function reads({ mirror }: TestMirror): Measure[] {
+  using reader = openReader(mirror.path);
+  const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
+  const ids = mirror.products.ids();
+  const spread = Math.floor(ids.length / shown);
+  const asked = ids.filter((_, index) => index % spread === 0).slice(0, shown);
+  const each = (what: string, read: (product_id: number) => unknown): Measure => {
+    const times = Array.from({ length: rounds }, () => {
+      const began = performance.now();
+      for (const id of asked) read(id);
+      return (1000 * (performance.now() - began)) / asked.length;
+    });
+    return { what, unit: 'µs', value: median(times), most: flat };
+  };
+  return [
+    each('a product', (id) => reader.product(id)),
+    each('a calendar of 31 days', (id) => reader.calendar(id, { from: day(0), to: day(30) })),
+    each('the slots of a day', (id) => reader.slots(id, day(5))),
+  ];
+}
+
+function storing({ mirror }: TestMirror): number {
+  const ids = mirror.products.ids().slice(0, shown);
+  const times = ids.map((id, nth) => {
+    const began = performance.now();
+    putProducts(mirror, [productOf(id, { from_price: 5000 + nth })]);
+    return 1000 * (performance.now() - began);
+  });
+  return median(times);
+}
+
+function status({ reader }: TestMirror): number {
+  const times = Array.from({ length: 5 }, () => {
+    const began = performance.now();
+    readStatus(reader, quarantineAfter);
+    return performance.now() - began;
+  });
+  return median(times);
+}

@@ -1,0 +1,77 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../src/clock.ts';
+import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
+import { walSizeOf } from '../../src/sqlite/database-file.ts';
+import { walkProducts } from '../../src/sync/reads/walk-products.ts';
+import type { SyncPorts } from '../../src/sync/records/context.ts';
+import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type Line, median } from './line.ts';
+
+/*
+ * A walk over a list in which nothing has changed, as it is made up to 96 times a day: what it writes, and what it takes of
+ * the processor. `npm run bench -- walks [--products 7500]`
+ */
+
+const rounds = 5;
+
+interface Walk {
+  readonly ms: number;
+  readonly wal_bytes: number;
+}
+
+export async function walkLines(args: readonly string[]): Promise<Line[]> {
+  const { values } = parseArgs({ args: [...args], options: { products: { type: 'string', default: '7500' } } });
+  const products = Number(values.products);
+  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [values.products]);
+  const [url] = (await once(service, 'message')) as [string];
+  using directory = temporaryDirectory();
+  await using daemon = await startJobs(testConfig(directory.path, url), testLog('warn').log, { clock: systemClock });
+  try {
+    await walked(daemon);
+    const walks: Walk[] = [];
+    for (let round = 0; round < rounds; round += 1) walks.push(await walked(daemon));
+    const [ms, bytes] = [median(walks.map((each) => each.ms)), median(walks.map((each) => each.wal_bytes))];
+    const a_product = bytes / products;
+    return [
+      {
+        what: `a walk over ${products.toLocaleString('en-US')} listed products of which none has changed: written`,
+        value: `${(bytes / 2 ** 20).toFixed(1)} MiB of WAL, ${(a_product / 1024).toFixed(1)} KiB a product`,
+        target: '≤ 4 KiB a product',
+        met: a_product <= 4 * 1024,
+      },
+      {
+        what: 'its processor time, so many of a day with 96 walks',
+        value: `${((1000 * ms) / products).toFixed(0)} µs a product; ${((100 * 96 * ms) / 86_400_000).toFixed(2)} % of a core`,
+        target: '< 2 %',
+        met: (96 * ms) / 86_400_000 < 0.02,
+      },
+    ];
+  } finally {
+    service.disconnect();
+  }
+}
+
+async function walked({ wiring: { ports, mirror } }: DaemonJobs): Promise<Walk> {
+  const db = new Database(mirror.path);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  const record = mirror.records.find({ ...walkKinds(ports.policy.extent).primary, product_id: 0 });
+  if (record === null) throw new Error('the list is not among the records');
+  const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
+  const own = { ...ports, upstream: ports.upstream.in('weekly'), progressed: () => undefined, commit };
+  const before = process.cpuUsage();
+  const began = performance.now();
+  const walk = await walkProducts(own, record, new AbortController().signal);
+  if (walk.kind !== 'stored')
+    throw new Error(`the walk ended as ${JSON.stringify(walk)} after ${performance.now() - began} ms`);
+  const { user, system } = process.cpuUsage(before);
+  return { ms: (user + system) / 1000, wal_bytes: walSizeOf(mirror.path) };
+}

@@ -1,0 +1,153 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { startPublishing } from '../../src/daemon/publishing.ts';
+import type { Postgres } from '../../src/database/connect.ts';
+import { publicationOf } from '../../src/database/publication.ts';
+import { keepPublishing } from '../../src/database/publisher.ts';
+import { databaseSource } from '../../src/follow/database-source.ts';
+import { follow } from '../../src/follow/follower.ts';
+import { needs } from '../fakes/needs.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type PublishedStage, publishedStage } from './stage.ts';
+
+/** For how long states are written; `STATES_SECONDS=600` is the long form. */
+const seconds = Number(process.env.STATES_SECONDS ?? 4);
+
+describe('states that are published while others are written', needs('postgres', 'time'), () => {
+  const stack = new AsyncDisposableStack();
+  let at: PublishedStage;
+  let copy = '';
+  beforeAll(async () => {
+    at = stack.use(await publishedStage(4, { cadence: { availability: { horizon: 31 } } }));
+    copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
+    await at.publication.publish();
+  }, 120_000);
+  afterAll(() => stack.disposeAsync());
+
+  it(
+    'are whole for readers of PostgreSQL and of a file that follows it, and soon there',
+    async () => {
+      const seen = await lookedAt(at, at.postgres, copy);
+      expect(seen).toMatchObject({ halves: { database: 0, file: 0 } });
+      expect(seen.looks.database).toBeGreaterThan(50);
+      expect(seen.looks.file).toBeGreaterThan(50);
+      expect(seen.states).toBeGreaterThan(3);
+      process.stdout.write(
+        `states ${seen.states}, looks ${seen.looks.database} and ${seen.looks.file}, half states 0; until a file had it: p50 ${percentile(seen.lags, 0.5)} ms, p99 ${percentile(seen.lags, 0.99)} ms\n`,
+      );
+    },
+    (seconds + 60) * 1000,
+  );
+
+  it(
+    'are seen by halves where each statement is committed by itself (control)',
+    async () => {
+      const { halves } = await lookedAt(at, committingEach(at.postgres), null);
+      expect(halves.database).toBeGreaterThan(0);
+    },
+    (seconds + 60) * 1000,
+  );
+
+  it('are published by themselves after PostgreSQL was away, and status says so only where that lasts', async () => {
+    const { config, mirror, ports, sharing } = at.harness.wiring;
+    let later = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + later };
+    const { log, lines } = testLog('info');
+    const url = createSecret(at.server.url);
+    await using publishing = await startPublishing({ config, mirror, sharing, ports: { ...ports, clock } }, url, log);
+    const kinds = () => publishing?.alarms().map(({ kind }) => kind);
+    at.server.stop('immediate');
+    const writer = new Database(at.mirror, { timeout: 5000 });
+    writer.prepare('UPDATE _product SET rating = 4.5').run();
+    writer.close();
+    await expect.poll(() => lines().some(({ msg }) => msg === 'the mirror is not published'), patient).toBe(true);
+    expect(kinds()).toEqual([]);
+    later = 11_000;
+    expect(kinds()).toEqual(['database-behind']);
+    at.server.start();
+    await expect.poll(kinds, patient).toEqual([]);
+    const shown = () => at.postgres.query('SELECT DISTINCT rating FROM products');
+    expect(await shown()).toEqual([{ rating: 4.5 }]);
+    expect(lines().filter(({ msg }) => msg === 'the mirror is not published').length).toBeLessThan(4);
+  }, 60_000);
+});
+
+const patient = { timeout: 40_000, interval: 50 };
+const halvesSql =
+  'SELECT (SELECT count(DISTINCT rating) FROM products) + (SELECT count(DISTINCT rating) FROM experiences) AS ratings, (SELECT max(rating) FROM products) AS product, (SELECT max(rating) FROM experiences) AS experience';
+type Look = { ratings: number; product: number; experience: number };
+const isHalf = ({ ratings, product, experience }: Look) => ratings !== 2 || product !== experience;
+
+/** Writes states in which all products and all experiences are rated alike, and looks all the while. */
+async function lookedAt(at: PublishedStage, postgres: Postgres, copy: string | null) {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const log = testLog('silent').log;
+  using publication = publicationOf({ ...at.options, postgres });
+  const publishing = keepPublishing({ publication, clock: systemClock, log, every: 50 }).run(signal);
+  await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+  const following =
+    copy === null ? null : follow({ source, path: copy, every: 50, clock: systemClock, log, own: 1 }, signal);
+  if (copy !== null) while (!(await standing(copy))) await delay(20);
+  const writer = new Database(at.mirror, { timeout: 5000 });
+  const file = copy === null ? null : new Database(copy, { readonly: true, timeout: 5000 });
+  const write = writer.transaction((rating: number) => {
+    writer.prepare('UPDATE _product SET rating = ?').run(rating);
+    writer.prepare('UPDATE _experience SET rating = ?').run(rating);
+  });
+  const looks = { database: 0, file: 0 };
+  const halves = { database: 0, file: 0 };
+  const lags: number[] = [];
+  const written = new Map<number, number>();
+  let states = 0;
+  let rating = 0;
+  write.immediate(rating);
+  await delay(500);
+  const until = performance.now() + seconds * 1000;
+  while (performance.now() < until) {
+    written.set(++rating, performance.now());
+    write.immediate(rating);
+    for (let look = 0; look < 10; look += 1) {
+      const [found] = (await at.postgres.query(halvesSql)) as Look[];
+      looks.database += 1;
+      if (found !== undefined && isHalf(found)) halves.database += 1;
+      const other = file?.prepare<[], Look>(halvesSql).get();
+      if (other === undefined) continue;
+      looks.file += 1;
+      if (isHalf(other)) halves.file += 1;
+      const began = written.get(other.product);
+      if (began === undefined) continue;
+      states += 1;
+      lags.push(Math.round(performance.now() - began));
+      for (const older of written.keys()) if (older <= other.product) written.delete(older);
+    }
+  }
+  ending.abort();
+  writer.close();
+  file?.close();
+  await Promise.all([publishing, following]);
+  return { looks, halves, states, lags: lags.toSorted((a, b) => a - b) };
+}
+
+async function standing(path: string): Promise<boolean> {
+  try {
+    new Database(path, { readonly: true, fileMustExist: true }).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** What would be if a publication was not one transaction. */
+function committingEach(postgres: Postgres): Postgres {
+  return { ...postgres, transaction: (work) => work({ query: postgres.query }) };
+}

@@ -1,0 +1,416 @@
+import { rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { pick } from '../../src/sandbox/random.ts';
+import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import type { Edit } from '../../src/sandbox/world/edits.ts';
+import { checkBeforeOrder } from '../../src/sync/checks/check.ts';
+import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
+import { countSeen } from '../../src/sync/checks/views.ts';
+import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import type { Told } from './history.ts';
+import type { House } from './house.ts';
+
+/** Where things happen: the house, and the instants at which what began ends. */
+export interface Scene {
+  readonly house: House;
+  chance(): number;
+  /** Has something end after so long, or when the faults do. */
+  until(ms: number, end: () => void | Promise<void>): void;
+  /** Has every reader look. */
+  read(): void;
+  /** Has the follower catch up. */
+  follow(): Promise<void>;
+  /** Notes what the service says from now on. */
+  note(): void;
+  /** Notes what a shopper was told. */
+  told(check: Told): void;
+}
+
+export interface Kind {
+  /** Costs a lot, or hides much else: happens less often. */
+  readonly rare?: true;
+  happen(scene: Scene): void | Promise<void>;
+}
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** How long answers may come from the service's cache. */
+export const longestCache = 10 * minute;
+const never = new AbortController().signal;
+
+/** From 1 to `most`, as often below a tenth of it as above. */
+const spread = (most: number, chance: number) => Math.max(1, Math.round(most ** chance));
+const word = ({ chance }: Scene) => `word${Math.floor(chance() * 1e6)}`;
+
+function anyProduct({ house, chance }: Scene): SandboxProduct {
+  return pick(house.harness.sandbox.products(), chance());
+}
+
+function dateAhead({ house, chance }: Scene): string {
+  return new Date(house.harness.clock.now() + (2 + Math.floor(chance() ** 2 * 30)) * day).toISOString().slice(0, 10);
+}
+
+async function ask({ house, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
+  const { parts, clock } = house.harness;
+  const asked_at = clock.now();
+  const answer = await house.attempt(() =>
+    checkBeforeOrder(parts.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
+      verdict: `refused: ${String(error.code)}`,
+    })),
+  );
+  if (answer === null) return;
+  house.seen(`a check said ${answer.verdict}`);
+  told({ ...question, verdict: answer.verdict, asked_at, answered_at: clock.now() });
+}
+
+const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
+
+const edit =
+  (field: Edit['field'], value: (scene: Scene) => unknown): Kind['happen'] =>
+  (scene) =>
+    scene.house.harness.sandbox.world.edit(anyProduct(scene).id, { field, value: value(scene) });
+
+const habit =
+  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Kind['happen'] =>
+  (scene) => {
+    const { sandbox } = scene.house.harness;
+    const before = sandbox.habits()[name];
+    sandbox.setHabits({ [name]: pick(values, scene.chance()) });
+    scene.until(spread(600, scene.chance()) * minute, () => sandbox.setHabits({ [name]: before }));
+  };
+
+/** What a service's people do. */
+const catalogue = {
+  title: { happen: edit('title', (scene) => `Tower ${word(scene)}`) },
+  tagline: { happen: edit('tagline', word) },
+  'must know': { happen: edit('must_know', word) },
+  description: { happen: edit('description', word) },
+  variants: {
+    happen: edit('variants', ({ chance }) =>
+      ['adult', 'child', 'senior'].slice(0, 1 + Math.floor(chance() * 3)).map((type, index) => ({
+        id: 9000 + index,
+        label: `${type} ${Math.floor(chance() * 100)}`,
+        type,
+        factor: 1 - index / 4,
+      })),
+    ),
+  },
+  price: {
+    happen: (scene) => {
+      anyProduct(scene).price += 100 + Math.floor(scene.chance() * 1000);
+    },
+  },
+  closed: {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      // Of one that is closed already nothing more is announced.
+      if (product.status !== 'available') return;
+      scene.house.harness.sandbox.world.disable(product.id, {
+        reason: pick(['temporary_closure', 'out_of_season'], scene.chance()),
+        expected_reopening: pick([null, 'within_month'], scene.chance()),
+        alternative: pick([null, anyProduct(scene).id], scene.chance()),
+      });
+    },
+  },
+  reopened: {
+    happen: ({ house: { harness } }) => {
+      for (const { id } of harness.sandbox.world.visible()) harness.sandbox.world.enable(id);
+    },
+  },
+  'sold out': {
+    happen: (scene) => void anyProduct(scene).sold_out.add(dateAhead(scene)),
+  },
+  'sold again': {
+    happen: (scene) => anyProduct(scene).sold_out.clear(),
+  },
+  withdrawn: {
+    happen: (scene) => {
+      anyProduct(scene).withdrawn = true;
+    },
+  },
+  returned: {
+    happen: ({ house: { harness } }) => {
+      for (const product of harness.sandbox.products()) product.withdrawn = false;
+    },
+  },
+  'most withdrawn': {
+    rare: true,
+    happen: (scene) => {
+      for (const product of scene.house.harness.sandbox.products()) if (scene.chance() < 0.7) product.withdrawn = true;
+      if (scene.chance() < 0.5) return;
+      scene.until(spread(600, scene.chance()) * minute, () => {
+        for (const product of scene.house.harness.sandbox.products()) product.withdrawn = false;
+      });
+    },
+  },
+  'image added': {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      const name = `${Math.floor(scene.chance() * 1e9)}`.padStart(32, '0');
+      product.images = [...product.images, { name, credit: word(scene), alt_text: null }];
+    },
+  },
+  'image withdrawn': {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      product.images = product.images.slice(1);
+    },
+  },
+  'image credit': {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      const credit = word(scene);
+      product.images = product.images.map((image, index) => (index === 0 ? { ...image, credit } : image));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What a service does that nobody means. */
+const service = {
+  'answers fail': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setFaultShare(pick([0.05, 0.2, 0.6], chance()));
+      until(spread(1440, chance()) * minute, () => sandbox.setFaultShare(0));
+    },
+  },
+  away: {
+    happen: async ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      await sandbox.setReachable('no');
+      until(spread(1440, chance()) * minute, () => sandbox.setReachable('yes'));
+    },
+  },
+  throttles: {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      const options: ThrottleOptions = {
+        per_second: 1 + Math.floor(chance() * 5),
+        status: pick([429, 403], chance()),
+        retry_after: pick(['seconds', 'date', 'none', 'zero', 'absurd'], chance()),
+      };
+      sandbox.setThrottle(options);
+      until(spread(600, chance()) * minute, () => sandbox.setThrottle(null));
+    },
+  },
+  'a call hangs': {
+    happen: ({ house, chance }) => {
+      const kind = pick(
+        ['hang', 'drip', 'delay', 'huge', 'gzip-bomb', 'redirect', 'bom', 'wrong-type'] as const,
+        chance(),
+      );
+      house.harness.sandbox.faults.add({ kind, times: 1 + Math.floor(chance() * 3), ms: 20 * second });
+    },
+  },
+  'the list is empty': {
+    happen: ({ house, chance }) =>
+      house.harness.sandbox.faults.add({ kind: 'empty-list', path: 'products\\?', times: spread(10, chance()) }),
+  },
+  'deliveries are lost': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setTroubles({ lost: 0.5 });
+      until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ lost: 0 }));
+    },
+  },
+  'deliveries come twice and late': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setTroubles({ duplicated: 0.5, reordered: 0.5 });
+      until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ duplicated: 0, reordered: 0 }));
+    },
+  },
+  'nothing is sent': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'none');
+      until(spread(1440, chance()) * minute, () => {
+        for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'all');
+      });
+    },
+  },
+  'dates ignored': { rare: true, happen: habit('dates', 'ignored', 'shifted', 'weeks') },
+  'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
+  'stray 503': { happen: habit('stray_503', 0.01, 0.1) },
+  'stray 429': { happen: habit('stray_429', 0.01, 0.1) },
+  'stray resets': { happen: habit('stray_reset', 0.01, 0.1) },
+  'slow answers': { happen: habit('slow_ms', 200, 2000) },
+  'the list never ends': { rare: true, happen: habit('list_end', 'never') },
+  'the list drifts': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setDrift(0.5);
+      until(spread(1440, chance()) * minute, () => sandbox.setDrift(0));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What a machine does, and whoever runs it. */
+const machine = {
+  killed: {
+    happen: ({ house, chance }) => house.killAt(spread(3000, chance())),
+  },
+  restarted: {
+    happen: async ({ house, chance }) => {
+      await house.startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
+      house.seen('restarted in order');
+    },
+  },
+  'mirror deleted': {
+    rare: true,
+    happen: async ({ house }) => {
+      const { path } = house.harness.wiring.mirror;
+      for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+      house.lost();
+    },
+  },
+  'disk full': {
+    happen: ({ house, chance, until }) => {
+      house.disk.full = true;
+      until(spread(120, chance()) * minute, () => {
+        house.disk.full = false;
+      });
+    },
+  },
+  'mirror locked': {
+    happen: ({ house, chance, until }) => {
+      const db = new Database(house.harness.wiring.mirror.path, { timeout: 0 });
+      try {
+        db.exec('BEGIN IMMEDIATE');
+      } catch {
+        // Somebody else writes.
+      }
+      until(spread(3600, chance()) * second, () => void db.close());
+    },
+  },
+  reloaded: {
+    happen: async ({ house, chance }) => {
+      house.config.scheduling = pick(['adaptive', 'fixed'], chance());
+      house.config.budget = { requests_per_second: pick([5, 50], chance()), concurrency: pick([1, 4], chance()) };
+      await house.startAgain(0);
+      house.seen('took another configuration');
+    },
+  },
+  'clock wrong': {
+    rare: true,
+    happen: ({ house, chance, until }) => {
+      const by = pick([11 * 365 * day, -56 * 365 * day, 2 * hour, -2 * hour, 3 * day, -day], chance());
+      house.machine.jump(by);
+      until(pick([5, 15, 90, 3600], chance()) * second, () => house.machine.jump(-by));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What people and storefronts ask. */
+const people = {
+  read: { happen: ({ read }) => read() },
+  follow: { happen: ({ follow }) => follow() },
+  resync: {
+    happen: ({ house, chance }) => {
+      const { wiring } = house.harness;
+      const mirrored = wiring.mirror.products.isVisible;
+      const product_ids = house.harness.sandbox
+        .products()
+        .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
+      requestResync(wiring.ports, { resources: resyncResources, product_ids, from: null, to: null });
+      house.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
+    },
+  },
+  rotate: {
+    happen: async ({ house }) => {
+      const { subscriptions } = house.harness.wiring;
+      if ('why' in subscriptions) throw subscriptions.why;
+      const { work } = subscriptions;
+      const done = await house.attempt(() => work.rotate(null, never));
+      house.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
+    },
+  },
+  'rotate and be killed': {
+    happen: async ({ house, chance }) => {
+      const { subscriptions } = house.harness.wiring;
+      if ('why' in subscriptions) throw subscriptions.why;
+      const { work } = subscriptions;
+      house.killAt(spread(60, chance()));
+      const done = await house.attempt(() => work.rotate(null, never));
+      house.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
+    },
+  },
+  'removals approved': {
+    happen: ({ house }) => {
+      const { sandbox, wiring } = house.harness;
+      const absent = new Set(wiring.mirror.removals.absent().map(({ product_id }) => product_id));
+      // Whoever approves has looked: all of it is gone.
+      const isTrue = sandbox.products().every(({ id, withdrawn }) => withdrawn || !absent.has(id));
+      if (isTrue && anyHeld(house) && approveRemovals(wiring.ports, []) > 0) house.seen('a held removal was approved');
+    },
+  },
+  'removals rejected': {
+    happen: ({ house }) => {
+      const { ports } = house.harness.wiring;
+      if (anyHeld(house) && rejectRemovals(ports) > 0) house.seen('a held removal was rejected');
+    },
+  },
+  check: {
+    happen: async (scene) => {
+      const question = { product_id: anyProduct(scene).id, date: dateAhead(scene) };
+      await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
+    },
+  },
+  'checks around a change': {
+    happen: async (scene) => {
+      const { sandbox, clock } = scene.house.harness;
+      const before = sandbox.habits().slow_ms;
+      sandbox.setHabits({ slow_ms: 1500 });
+      const product = anyProduct(scene);
+      const question = { product_id: product.id, date: dateAhead(scene) };
+      const first = ask(scene, question, 5000);
+      await scene.house.attempt(() => clock.sleep(500));
+      if (scene.chance() < 0.5) product.sold_out.add(question.date);
+      else if (product.status === 'available') sandbox.world.disable(product.id, { reason: 'private_event' });
+      scene.note();
+      await ask(scene, question, 5000);
+      await first;
+      sandbox.setHabits({ slow_ms: before });
+    },
+  },
+  order: {
+    happen: (scene) => {
+      const { house, chance } = scene;
+      const { parts, wiring } = house.harness;
+      const [product_id, date] = [anyProduct(scene).id, dateAhead(scene)];
+      const outcome = pick(['confirmed', 'failed'] as const, chance());
+      const order = {
+        product_id,
+        date,
+        quantity: 1,
+        outcome,
+        code: null,
+        order_id: `order-${Math.floor(chance() * 5)}`,
+      };
+      try {
+        const { repeated } = countOnceAndRecheck(parts.checks, wiring.inbox.orders, order, never);
+        house.seen(repeated ? 'an order was told twice' : `an order was ${outcome}`);
+      } catch (error) {
+        house.seen(`an order was refused: ${String((error as { code?: string }).code)}`);
+      }
+    },
+  },
+  seen: {
+    happen: async (scene) => {
+      const { parts } = scene.house.harness;
+      const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
+      await scene.house.attempt(() => Promise.resolve(countSeen(parts.checks, { seen, caller: null })));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+export const happenings = { ...catalogue, ...service, ...machine, ...people } as const;
+export type Happening = keyof typeof happenings;
+
+/** Kinds by who does them: some seeds do without one of these altogether. */
+export const subjects = [catalogue, service, machine, people].map((kinds) => Object.keys(kinds) as Happening[]);

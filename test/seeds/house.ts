@@ -1,0 +1,272 @@
+import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createSecret } from '../../src/config/secrets.ts';
+import type { Wiring } from '../../src/daemon/wiring.ts';
+import { repairFiles } from '../../src/files/repair.ts';
+import type { Delivery } from '../../src/inbox/delivery.ts';
+import { canary } from '../fakes/canary.ts';
+import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
+import { seededEntropy } from '../fakes/seeded-entropy.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import type { Setting } from './plan.ts';
+import { seedPort } from './seed-port.ts';
+
+/** What a planted bug breaks: each must be found. */
+export type Plant = 'none' | 'skips a delivery';
+
+/** A daemon with its receiver and the service in one process on one clock, whose disk, clock and life can be spoilt. */
+export interface House extends AsyncDisposable {
+  readonly harness: VirtualHarness;
+  readonly disk: { full: boolean };
+  readonly machine: MachineClock;
+  /** What a start reads, and the next reload. */
+  readonly config: Record<string, unknown>;
+  /**
+   * Has the process killed at the `step`-th of its steps from now: a look at its clock, or the beginning, the last moment or the
+   * end of a transaction. Its files stay as they are in that moment.
+   */
+  killAt(step: number): void;
+  /** Whether it was killed since its last start, and between what; null: it lives. */
+  killed(): string | null;
+  /** Notes that the mirror's file is gone. */
+  lost(): void;
+  isLost(): boolean;
+  /** Starts it again after so long, and repairs a lost mirror before: what was killed, from the files that it left. */
+  startAgain(down_ms: number): Promise<void>;
+  /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
+  attempt<Result>(work: () => Promise<Result>): Promise<Result | null>;
+  /** Notes what has happened now and then. */
+  seen(what: string): void;
+  readonly sometimes: ReadonlyMap<string, number>;
+}
+
+/** Days ahead: what the comparison of a virtual harness expects. */
+export const horizon = 92;
+
+const minute = 60_000;
+
+export async function openHouse(
+  seed: number,
+  setting: Setting,
+  { plant = 'none' }: { readonly plant?: Plant } = {},
+): Promise<House> {
+  await using stack = new AsyncDisposableStack();
+  const { port } = await seedPort(seed);
+  const public_url = `http://127.0.0.1:${port}/hooks`;
+  const config = configOf(setting, `127.0.0.1:${port}`, public_url);
+  const sometimes = new Map<string, number>();
+  const seen = (what: string) => void sometimes.set(what, (sometimes.get(what) ?? 0) + 1);
+  const disk = { full: false };
+  let asking = 0;
+  let left = 0;
+  let lost = false;
+  let killed: string | null = null;
+  let cut = Promise.withResolvers<null>();
+  let machine: MachineClock | null = null;
+  const step = (where: string) => {
+    if (left === 0 || killed !== null) return;
+    left -= 1;
+    if (left > 0) return;
+    keepFiles(directory());
+    killed = where;
+    cut.resolve(null);
+  };
+  const harness: VirtualHarness = stack.use(
+    await virtualHarness(
+      {
+        lean: true,
+        seed,
+        products: setting.products,
+        hold_ms: setting.hold_minutes * minute,
+        batch: setting.batch,
+        gone: setting.gone,
+        habits: setting.habits,
+        counts: 'none',
+      },
+      config,
+      {
+        level: 'info',
+        inodeOf: () => '1',
+        secrets: { receiver_secret: createSecret(canary.master) },
+        killed: () => killed !== null,
+        busy: () => asking > 0,
+        machine: (clock) => {
+          const own = machine ?? machineClock(clock);
+          machine = own;
+          const now = () => {
+            step('looking at the clock');
+            return own.now();
+          };
+          return { ...own, now };
+        },
+        selfTest: async () => {
+          asking += 1;
+          const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
+            asking -= 1;
+          });
+          return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
+        },
+        rewired: (wiring) => spoilt(wiring, { disk, step, isDead: () => killed !== null, plant, seed }),
+      },
+    ),
+  );
+  const directory = () => dirname(dirname(harness.wiring.mirror.path));
+  if (machine === null) throw new Error('nobody has asked for the clock');
+  harness.wiring.storage.serve();
+  const closing = stack.move();
+  return {
+    harness,
+    disk,
+    machine,
+    config,
+    killAt: (at) => {
+      left = at;
+    },
+    killed: () => killed,
+    lost: () => {
+      lost = true;
+    },
+    isLost: () => lost,
+    startAgain: async (down_ms) => {
+      left = 0;
+      const was = killed;
+      await harness.restart({
+        meanwhile: async () => {
+          if (was !== null) bringBack(directory());
+          killed = null;
+          const { config: loaded } = harness.wiring;
+          if (lost) repairFiles(loaded, { now: harness.clock.now(), dry: false, entropy: seededEntropy(seed) });
+          lost = false;
+          cut = Promise.withResolvers();
+          await harness.drive(harness.clock.sleep(down_ms));
+        },
+      });
+      harness.wiring.storage.serve();
+    },
+    attempt: (work) => {
+      const done = work();
+      done.catch(() => undefined);
+      return harness.drive(Promise.race([done, cut.promise]));
+    },
+    seen,
+    sometimes,
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+class DiskFull extends Error {
+  readonly code = 'SQLITE_FULL';
+}
+
+interface Spoiling {
+  readonly disk: { readonly full: boolean };
+  readonly step: (where: string) => void;
+  readonly isDead: () => boolean;
+  readonly plant: Plant;
+  readonly seed: number;
+}
+
+/** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
+function spoilt(wiring: Wiring, { disk, step, isDead, plant }: Spoiling): Wiring {
+  const { mirror, inbox } = wiring;
+  const refuse = () => {
+    if (disk.full) throw new DiskFull('database or disk is full');
+  };
+  const { transaction, touch } = mirror;
+  const { store, after } = inbox.deliveries;
+  const { touch: touchInbox } = inbox;
+  Object.assign(mirror, {
+    transaction: <Result>(work: () => Result): Result => {
+      step('beginning a transaction');
+      const result = transaction(() => {
+        const done = work();
+        refuse();
+        step('before a commit');
+        return done;
+      });
+      step('after a commit');
+      return result;
+    },
+    touch: () => {
+      refuse();
+      touch();
+    },
+  });
+  Object.assign(inbox, {
+    touch: () => {
+      refuse();
+      touchInbox();
+    },
+  });
+  Object.assign(inbox.deliveries, {
+    store: (group: Parameters<typeof store>[0]) => {
+      // Its files are those of another life by now.
+      if (isDead()) throw new DiskFull('killed');
+      refuse();
+      step('before a delivery is stored');
+      if (isDead()) throw new DiskFull('killed');
+      store(group);
+      step('after a delivery is stored');
+    },
+    ...(plant === 'skips a delivery'
+      ? { after: (...question: Parameters<typeof after>) => after(...question).map(skipped) }
+      : {}),
+  });
+  return wiring;
+}
+
+/** What the canary makes of every second delivery: it is applied, and nothing comes of it. */
+function skipped(delivery: Delivery): Delivery {
+  const { delivery_id, subscription_id } = delivery;
+  const body = Buffer.from(JSON.stringify({ subscription_id, products: [] }));
+  return delivery_id % 2 === 0 ? { ...delivery, body } : delivery;
+}
+
+const kept = '.killed';
+
+/** What a kill leaves of the files: all that was written, and nothing that was only in memory. */
+function keepFiles(directory: string): void {
+  rmSync(directory + kept, { recursive: true, force: true });
+  cpSync(directory, directory + kept, {
+    recursive: true,
+    preserveTimestamps: true,
+    filter: (path) => !/-shm$|\.sock$/.test(path),
+  });
+}
+
+function bringBack(directory: string): void {
+  for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
+  for (const name of readdirSync(directory + kept)) renameSync(join(directory + kept, name), join(directory, name));
+  rmSync(directory + kept, { recursive: true });
+}
+
+function configOf(setting: Setting, listen: string, public_url: string): Record<string, unknown> {
+  const every = `${setting.every_hours}h`;
+  const each = { products: every, checkout_information: every };
+  return {
+    service: {
+      profile: { authorization: { header: null }, notifications: { hold: `${setting.hold_minutes}m`, retries: '15m' } },
+    },
+    scheduling: setting.scheduling,
+    budget: { requests_per_second: 50, concurrency: 4, share: setting.share, audit: setting.audit },
+    signing: { body: 'json' },
+    receiver: { listen, public_url, rotate_every: `${setting.rotate_days}d`, grace: '12h' },
+    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+    rows: { publish: true },
+    cadence: {
+      ...each,
+      product_detail: every,
+      variants: every,
+      experiences: every,
+      images: every,
+      dynamic_pricing: each,
+      covered: { checkout_information: `${2 * setting.every_hours}h`, variants: `${2 * setting.every_hours}h` },
+      availability: {
+        horizon,
+        near: { days: 14, every },
+        middle: { days: 31, every },
+        far: { every },
+      },
+    },
+  };
+}
