@@ -3,7 +3,8 @@
 -- Who leads, in one row.
 CREATE TABLE _leader (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  term bigint NOT NULL DEFAULT 0,     -- counts the claims
+  -- Counts the claims. Unique, so that a claim changes a key and waits for whoever holds the row FOR KEY SHARE; a renewal does not.
+  term bigint NOT NULL DEFAULT 0 UNIQUE,
   holder text,                        -- drawn anew with each claim; null: the last leader has resigned
   beat bigint NOT NULL DEFAULT 0,     -- counts the renewals of a term
   name text,                          -- instance.name of the one that leads, or led last
@@ -16,7 +17,8 @@ INSERT INTO _leader DEFAULT VALUES;
 -- The number of the last delivery: its lock lasts until the commit, so that numbers become visible in their order.
 CREATE TABLE _numbering (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  last bigint NOT NULL DEFAULT 0
+  last bigint NOT NULL DEFAULT 0,
+  alive_at bigint                     -- when deliveries could be received for the last time, as the leader noted
 );
 INSERT INTO _numbering DEFAULT VALUES;
 

@@ -42,7 +42,7 @@ async function stage(more: Record<string, unknown> = {}, secrets: Partial<Secret
   );
   let load = (): LoadedConfig => testConfig(path, sandbox.url, more, secrets);
   const { log, lines } = testLog();
-  const daemon = stack.use(await startReloading({ log, load: () => load() }));
+  const daemon = stack.use(await startReloading({ log, load: () => load(), start: startDaemon }));
   const client = adminClient(`unix:${join(path, 'state', 'admin.sock')}`, null);
   const closing = stack.move();
   return {

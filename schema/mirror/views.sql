@@ -290,7 +290,8 @@ FROM (
   SELECT q.resource, q.tier, count(*),
     count(*) - COALESCE(sum(n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END
       AND r.unanswered_at IS NULL AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))), 0),
-    0, min(COALESCE(r.fetched_at, 0)), q.promise_ms
+    -- What is off sale is read once a week, whatever is promised of its dates.
+    0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.promise_ms
   FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
   CROSS JOIN _promise q
   CROSS JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part

@@ -3,7 +3,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import { type OperationName, operations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals } from './api-routes.ts';
-import { type GuardRules, refusalOf } from './guard.ts';
+import { guardAdmin } from './guard-admin.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { openApi } from './openapi.ts';
@@ -35,7 +35,7 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
     { name: 'admin', listen, mode: 0o600 },
     { clock: options.changes.clock, kept: options.kept },
     (app) => {
-      if (!local && token !== null) guard(app, { token, host: address.host, hosts });
+      if (!local && token !== null) guardAdmin(app, { token, host: address.host, hosts });
       routes(app, options);
     },
   );
@@ -51,16 +51,4 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   resyncRoutes(app, options);
   apiRoutes(app, Object.keys(operations) as OperationName[], { ...options, log });
   refusals(app, log);
-}
-
-/** Refuses requests before anything else of them is read, also for unknown routes. */
-function guard(app: FastifyInstance, rules: GuardRules): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const { method, headers, routeOptions } = request;
-    const refusal = refusalOf({ method, headers, route: routeOptions.url ?? null }, rules);
-    if (refusal === null) return;
-    const { status, ...answer } = refusal;
-    if (status === 401) reply.header('www-authenticate', 'Basic realm="catalogued", charset="UTF-8"');
-    return reply.code(status).send(answer);
-  });
 }

@@ -22,14 +22,14 @@ export async function startStorefrontDoor({
   ...options
 }: StorefrontDoorOptions): Promise<Listening> {
   return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock: options.changes.clock, kept }, (app) => {
-    if (!listen.startsWith('unix:')) guard(app, token);
+    if (!listen.startsWith('unix:')) guardStorefront(app, token);
     apiRoutes(app, storefrontOperations, options);
     refusals(app, options.log);
   });
 }
 
 /** Refuses requests before anything else of them is read. Without a token every request is refused. */
-function guard(app: FastifyInstance, token: StorefrontDoorOptions['token']): void {
+export function guardStorefront(app: FastifyInstance, token: StorefrontDoorOptions['token']): void {
   app.addHook('onRequest', async ({ headers }, reply) => {
     const refusal = storefrontRefusal(headers, token);
     if (refusal === null) return;

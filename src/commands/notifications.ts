@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { parseDuration } from '../config/units.ts';
+import { isOneOfSeveral, noReplay } from '../daemon/sharing/sharing.ts';
 import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable } from '../format.ts';
@@ -93,6 +94,7 @@ export function notificationsCommand(io: Io): Command {
 /** Replays through the daemon if one runs, else here under the lock. */
 async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
   const { config, secrets } = loaded;
+  if (isOneOfSeveral(loaded)) throw noReplay();
   const answer = await askDaemon(loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
   const { state_dir, inbox_path } = config.mirror;

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
+import type { Running } from '../daemon/daemon.ts';
 import { superviseAs } from '../daemon/process/supervision.ts';
 import { type ReloadingDaemon, startReloading } from '../daemon/reloading.ts';
+import { startInstance } from '../instance/instance.ts';
 import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';
@@ -25,7 +27,7 @@ export function runCommand(io: Io): Command {
       const load = () => fullConfigurationFor(io, command);
       const log = createLog('info', io.stdout);
       const allowList = force ? 'force' : 'check';
-      let current: ReloadingDaemon['current'] = () => null;
+      let current: ReloadingDaemon<Running>['current'] = () => null;
       const supervision = superviseAs({
         env: io.env,
         clock: systemClock,
@@ -35,6 +37,7 @@ export function runCommand(io: Io): Command {
       await using reloading = await startReloading({
         load,
         log,
+        start: startInstance,
         overrides: {
           allowList,
           upgrade: upgradeOn(io, (says, phase) => supervision.starting(says, moreTimeMs[phase])),

@@ -36,6 +36,8 @@ import type { Reload } from './reload.ts';
 import { rowCopies } from './row-copy.ts';
 import type { Schedule } from './schedule.ts';
 import { searchThread } from './search/thread.ts';
+import { hostsOf } from './sharing/hosts.ts';
+import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** The answers of the admin interface, wherever it listens. */
@@ -87,7 +89,7 @@ export function answersOf(
     return { products };
   };
   const answers: AdminAnswers = {
-    hosts: config.admin.hosts,
+    hosts: hostsOf(config),
     log,
     now: ports.clock.now,
     recentStatus: () => status(recentMs),
@@ -157,6 +159,7 @@ export function answersOf(
       'GET /v1/subscriptions': () => listSubscriptions(facts, settingsOf(config)),
       ...subscriptionAnswers(wiring.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
+        if (wiring.sharing !== null) throw noReplay();
         const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
         // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (storage.status().trouble === null) await receiving?.apply();

@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';
 import { createHttp } from '../upstream/http.ts';
-import { createLimiter, type Limiter } from '../upstream/limiter.ts';
+import { type CallLeadership, createLimiter, type Limiter } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
@@ -31,6 +31,8 @@ export interface ConnectOptions {
   readonly log: Logger;
   /** Addresses on this machine that images may be at. */
   readonly imageAddresses: readonly string[];
+  /** Absent: this is the only instance. */
+  readonly leadership?: CallLeadership | undefined;
 }
 
 /** Wires the client, which is closed with the stack; what the limiter has learned is kept in the mirror. */
@@ -38,12 +40,12 @@ export function connectService(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
   opened: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
-  { chance, log, imageAddresses }: ConnectOptions,
+  { chance, log, imageAddresses, leadership }: ConnectOptions,
 ): ServiceConnection {
   const { clock } = opened;
   const { service, mirror, images } = config;
   const { profile } = service;
-  const limiter = learningLimiter(stack, config, opened, chance);
+  const limiter = learningLimiter(stack, config, opened, { chance, leadership });
   const ownClock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
   const heard = (offset: number | null) => {
     const date = offset === null ? null : clock.now() + offset;
@@ -77,7 +79,7 @@ function learningLimiter(
   stack: AsyncDisposableStack,
   { budget, service }: Config,
   { mirror, clock, storage }: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
-  chance: Chance,
+  { chance, leadership }: Pick<ConnectOptions, 'chance' | 'leadership'>,
 ): Limiter {
   const save = (learned: Budget) => mirror.transaction(() => mirror.budget.saveLearned(learned));
   const limiter = stack.use(
@@ -85,6 +87,7 @@ function learningLimiter(
       budget,
       clock,
       chance,
+      leadership,
       burst_statuses: service.profile.burst_statuses,
       learned: mirror.budget.learned(),
       throttled: (learned) => storage.soon('budget', () => save(learned)),

@@ -2,6 +2,7 @@ import type { Listening } from '../admin/listening.ts';
 import { type AdminOptions, startAdmin } from '../admin/server.ts';
 import { startStorefrontDoor } from '../admin/storefront.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
@@ -18,24 +19,30 @@ import { createSchedule, type Schedule } from './schedule.ts';
 import { mirrorStatusOf, statusSource } from './status-source.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
-/** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
-export interface Daemon extends AsyncDisposable {
-  readonly wiring: Wiring;
+/** What runs for one configuration. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
+export interface Running extends AsyncDisposable {
   /** The addresses of the admin interface, as a person would type them; `admin.listen` first. */
   readonly admin: readonly string[];
   /** The address of the storefront interface; null: there is none. */
   readonly storefront: string | null;
   /** The address of the receiver; null: no master secret is configured. */
   readonly receiver: string | null;
-  readonly schedule: Schedule;
   /** What systemd sees of it. */
   readonly supervised: Supervised;
-  /** Does what is due now; the schedule does so every second. */
-  tick(): Promise<void>;
+  /** Returns why the files cannot be written now; null: they can. */
+  writeTrouble(): WriteTrouble | null;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;
   /** Returns the error to report at the end: a file lost or found damaged while it ran; null: none. */
   trouble(): CataloguedError | null;
+}
+
+/** A running daemon. */
+export interface Daemon extends Running {
+  readonly wiring: Wiring;
+  readonly schedule: Schedule;
+  /** Does what is due now; the schedule does so every second. */
+  tick(): Promise<void>;
 }
 
 export interface DaemonOverrides extends Overrides {
@@ -80,7 +87,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   });
   if (receiving !== null) stack.use(receiving);
   const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
-  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus, publishing });
   const parts = { ...own, receiving, status };
   const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
   const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload }));
@@ -109,6 +116,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       filesStopped: () => wiring.storage.status().trouble !== null,
       line: async () => statusLine(await answers.recentStatus(), clock.now()),
     },
+    writeTrouble: () => wiring.storage.status().trouble?.kind ?? null,
     tick: async () => void (await schedule.run('pass')),
     broken: guard.broken,
     trouble: wiring.files.trouble,

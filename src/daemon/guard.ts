@@ -3,7 +3,7 @@ import type { Wiring } from './wiring.ts';
 /** Guards work by the state of the two files: nothing is done for a file that is lost or damaged. */
 export interface Guard {
   /**
-   * Runs work unless the mirror is lost or damaged. Waits for a full disk and another program's lock; rejects with any
+   * Runs work unless the mirror is lost or damaged, or another instance may lead by now. Waits for a full disk and another program's lock; rejects with any
    * other failure.
    */
   guarded(work: () => Promise<void>): Promise<void>;
@@ -19,7 +19,7 @@ export interface Guard {
 }
 
 export function guardFiles(
-  { files, storage, watch }: Pick<Wiring, 'files' | 'storage' | 'watch'>,
+  { files, storage, watch, sharing }: Pick<Wiring, 'files' | 'storage' | 'watch' | 'sharing'>,
   signal: AbortSignal,
 ) {
   const broken = Promise.withResolvers<never>();
@@ -27,7 +27,7 @@ export function guardFiles(
   storage.broken.catch(broken.reject);
 
   async function guarded(work: () => Promise<void>): Promise<void> {
-    if (files.isWell('mirror')) await storage.keepTrying(work, signal);
+    if (files.isWell('mirror') && (sharing?.leadership.trusted() ?? true)) await storage.keepTrying(work, signal);
   }
 
   return {

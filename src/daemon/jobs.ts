@@ -10,6 +10,7 @@ import { witnessFeed } from './open-files.ts';
 import type { Parts } from './parts.ts';
 import { prune } from './prune.ts';
 import type { Job } from './schedule.ts';
+import type { Copying } from './sharing/copying.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -27,8 +28,11 @@ const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outa
  * the chores of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
-  const { files } = parts.wiring;
-  const lost = () => (files.isWell('mirror') ? null : (files.trouble()?.message ?? null));
+  const { files, sharing } = parts.wiring;
+  const lost = () => {
+    if (!files.isWell('mirror')) return files.trouble()?.message ?? null;
+    return sharing?.leadership.trusted() === false ? 'the database does not say that this instance leads' : null;
+  };
   const refused = () => {
     const message = parts.key.refused();
     return message === null ? null : `the service refuses the key: ${message}`;
@@ -57,6 +61,7 @@ function listOf(parts: Parts): Job[] {
       },
     },
     { name: 'receiver', every: minute, ...receives, run: () => guarded(async () => receiving?.maintain()) },
+    ...(receiving?.copying == null ? [] : [copyJob(receiving.copying)]),
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
     subscriptionsJob({ work, whenTimeKnown }),
     {
@@ -119,16 +124,7 @@ function listOf(parts: Parts): Job[] {
         }),
     },
     { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
-    {
-      name: 'retention',
-      every: hour,
-      run: (signal) =>
-        guarded(async () => {
-          if (prune(wiring) === 'in doubt') return;
-          // Returns the space that a flood of deliveries has used to the disk.
-          while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
-        }),
-    },
+    retentionJob(parts),
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
     // After all others: it looks at what they have come to.
     {
@@ -138,6 +134,29 @@ function listOf(parts: Parts): Job[] {
       run: (signal) => parts.conditions.look(() => parts.status(0), signal),
     },
   ];
+}
+
+/** Deletes what is older than its retention, and gives the space back. */
+function retentionJob({ wiring, guard, log }: Parts): Job {
+  const { config, ports, inbox, sharing } = wiring;
+  return {
+    name: 'retention',
+    every: hour,
+    run: (signal) =>
+      guard.guarded(async () => {
+        if (prune(wiring) === 'in doubt') return;
+        await sharing?.deliveries
+          .prune(ports.clock.now() - config.retention.deliveries)
+          .catch((error: unknown) => log.warn({ err: error }, 'old deliveries stay in the database'));
+        // Returns the space that a flood of deliveries has used to the disk.
+        while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
+      }),
+  };
+}
+
+/** What other instances received; what comes to the leader itself is copied at once. */
+function copyJob({ copy }: Copying): Job {
+  return { name: 'deliveries', every: second, run: copy };
 }
 
 /** Before the pass: it measures what is shown until then. */

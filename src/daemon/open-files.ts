@@ -17,6 +17,7 @@ import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { version } from '../version.ts';
 import { type TrustedClock, trustedClock } from './clock/trusted-clock.ts';
 import type { HoldFiles } from './locks.ts';
+import type { Sharing } from './sharing/sharing.ts';
 
 /** Both files, open and held by this process alone, and the clock that they make believable. */
 export interface OpenFiles {
@@ -38,13 +39,15 @@ export interface OpenFilesOptions {
   readonly upgrade: UpgradeWatch;
   /** Takes the locks of the files (75). */
   readonly hold: HoldFiles;
+  /** Null: this is the only instance. */
+  readonly sharing: Sharing | null;
 }
 
 /** Takes the locks (75) and opens both files onto the stack, which closes them and notes a clean end. */
 export async function openFiles(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-  { machine, entropy, log, checkFile, inodeOf, upgrade, hold }: OpenFilesOptions,
+  { machine, entropy, log, checkFile, inodeOf, upgrade, hold, sharing }: OpenFilesOptions,
 ): Promise<OpenFiles> {
   // By the trusted clock, once there is one.
   let now = machine.now;
@@ -55,7 +58,8 @@ export async function openFiles(
   const master = secrets.receiver_secret;
   const numbers = inodeOf === undefined ? {} : { inodeOf };
   const inbox = stack.use(openInbox(inbox_path, { master, now: now(), deliveries_bytes, entropy, ...numbers }));
-  const publish_rows = config.rows.publish || secrets.database_url !== null;
+  const shown = config.rows.publish || secrets.database_url !== null ? 'shown' : 'none';
+  const publish_rows = sharing === null ? shown : 'all';
   const mirror = stack.use(openMirror({ ...mirrorOptions(config, inbox, entropy), publish_rows }));
   inbox.feed.witness(mirror.changes.newest());
   inbox.feed.opened(path);
@@ -73,6 +77,13 @@ export async function openFiles(
   return { files, inbox, mirror, clock, storage, gone_since: applyAgain(mirror, inbox, log) };
 }
 
+/** Makes the directories of both files, or throws where others can enter those that are ours alone. */
+export function prepareDirectories({ mirror: { state_dir, inbox_path, path } }: Pick<Config, 'mirror'>): void {
+  prepareDirectory(dirname(path), 0o3770);
+  ownDirectory(state_dir);
+  prepareDirectory(dirname(inbox_path), 0o700);
+}
+
 interface LockOptions extends Pick<OpenFilesOptions, 'log' | 'checkFile' | 'upgrade' | 'hold'> {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
 }
@@ -83,10 +94,7 @@ async function lockFiles(
   config: Config,
   { clock, log, checkFile, upgrade, hold }: LockOptions,
 ): Promise<FileWatch> {
-  const { state_dir, inbox_path, path } = config.mirror;
-  prepareDirectory(dirname(path), 0o3770);
-  ownDirectory(state_dir);
-  prepareDirectory(dirname(inbox_path), 0o700);
+  prepareDirectories(config);
   stack.use(hold(config));
   const found = findFiles(config, 'touched');
   refuseFiles(config, found);

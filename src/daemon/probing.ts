@@ -8,6 +8,7 @@ import type { ProbePorts } from '../sync/reports/probe-calls.ts';
 import { createHttp } from '../upstream/http.ts';
 import { createLimiter } from '../upstream/limiter.ts';
 import { createRawReads } from '../upstream/raw-reads.ts';
+import { isOneOfSeveral, onlyTheLeader } from './sharing/sharing.ts';
 import { type Overrides, wire } from './wiring.ts';
 
 /** The rate of a probe in calls a second: measuring a service must not change its behaviour. */
@@ -48,6 +49,7 @@ export async function probeAlone(
     await using wiring = await wire(loaded, log, overrides);
     return await probeThrough({ raw: wiring.raw, clock: wiring.ports.clock }, config, signal, pace);
   }
+  if (isOneOfSeveral(loaded)) throw onlyTheLeader();
   const { clock = systemClock, chance = systemChance } = overrides;
   await using stack = new AsyncDisposableStack();
   if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
+import type { Received } from '../inbox/delivery.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
@@ -9,6 +10,8 @@ import { SyncFailed } from '../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
 import { type Applied, applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
+import { type Copying, copyingFor } from './sharing/copying.ts';
+import { storingIn } from './sharing/sharing.ts';
 import type { Wiring } from './wiring.ts';
 
 /**
@@ -21,6 +24,8 @@ export interface Receiving extends AsyncDisposable {
   apply(): Promise<void>;
   /** Notes that deliveries can be received, and retries those that could not be applied; run every minute. */
   maintain(): Promise<void>;
+  /** Copies what other instances have received into the inbox; null: there are none. */
+  readonly copying: Copying | null;
   /** Returns the last callers, newest first, and whether the allow-list admits them. */
   peers(): readonly Caller[];
 }
@@ -54,7 +59,7 @@ export function refuseAllowList({ receiver }: Pick<Config, 'receiver'>, rule: Re
 
 /** Starts the receiver of a wiring. Returns null without a master secret, because then there is no callback address. */
 export async function startReceiving(
-  { config, mirror, inbox, files, ports, storage }: Wiring,
+  { config, mirror, inbox, files, ports, storage, sharing }: Wiring,
   secret: unknown,
   { clock, log, signal, rule, kept, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
@@ -90,8 +95,29 @@ export async function startReceiving(
     return running;
   }
 
+  const copying =
+    sharing === null
+      ? null
+      : copyingFor({
+          shared: sharing.deliveries,
+          inbox,
+          log,
+          copied: () => void apply(),
+          unwritable: storage.noticed,
+        });
+  const store = sharing === null ? null : storingIn(sharing.deliveries, log);
+  /** What the database has is copied by and by; the answer waits for the database alone. */
+  const elsewhere =
+    store === null
+      ? undefined
+      : async (delivery: Received) => {
+          await store(delivery);
+          copying?.copy().catch(broken);
+        };
+
   const receiver = await startReceiver({
     listen,
+    elsewhere,
     kept,
     path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
     allow,
@@ -146,6 +172,7 @@ export async function startReceiving(
       if (error instanceof SyncFailed) throw error;
       log.error({ err: error }, 'the inbox cannot be written');
     }
+    await sharing?.deliveries.heartbeat(clock.now()).catch(() => undefined);
     await apply();
     checkCounts();
   }
@@ -158,7 +185,7 @@ export async function startReceiving(
       log.error({ received, lost }, 'deliveries are missing from the inbox: received and settled do not add up');
   }
 
-  noteAbsence(ports, inbox.deliveries.heartbeats().last);
+  noteAbsence(ports, sharing === null ? inbox.deliveries.heartbeats().last : sharing.last_alive_at);
   if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
     if (inbox.addresses.masterChanged())
       log.warn(
@@ -173,6 +200,7 @@ export async function startReceiving(
     receiver,
     apply,
     maintain,
+    copying,
     peers: () => [
       ...refused,
       ...inbox.deliveries
@@ -181,6 +209,7 @@ export async function startReceiving(
     ],
     async [Symbol.asyncDispose]() {
       await receiver[Symbol.asyncDispose]();
+      await copying?.[Symbol.asyncDispose]();
       await running;
     },
   };

@@ -1,13 +1,16 @@
+import { type Clock, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { writeRefusalOf } from '../files/write-refusal.ts';
 import { keepListeners } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
-import { type Daemon, type DaemonOverrides, startDaemon } from './daemon.ts';
+import type { Daemon, DaemonOverrides, Running } from './daemon.ts';
 import { keepLocks } from './locks.ts';
 import { acceptedChanges, type Reload, type ReloadOutcome, refusalOf } from './reload.ts';
 
-export interface ReloadingOptions {
+export interface ReloadingOptions<Started extends Running> {
   readonly log: Logger;
+  /** Starts what runs: a daemon, or an instance of several. */
+  start(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides): Promise<Started>;
   /** Reads the configuration with all its secrets; throws what is wrong with it. */
   load(): LoadedConfig;
   /** Called when another configuration begins to take over, and when the daemon runs again. */
@@ -16,9 +19,9 @@ export interface ReloadingOptions {
 }
 
 /** A daemon that can take another configuration. */
-export interface ReloadingDaemon extends AsyncDisposable, Reload {
+export interface ReloadingDaemon<Started extends Running = Daemon> extends AsyncDisposable, Reload {
   /** Returns the daemon that runs; null: one configuration is taking over from another. */
-  current(): Daemon | null;
+  current(): Started | null;
   /** Resolves when no configuration is taking over. */
   settled(): Promise<void>;
   /** Rejects when no daemon can go on. */
@@ -30,32 +33,33 @@ export interface ReloadingDaemon extends AsyncDisposable, Reload {
  * a start does with a key, a reload does. The listeners stay open, requests that come meanwhile wait, and the files stay locked. If the start
  * fails the old configuration is started again.
  */
-export async function startReloading({
+export async function startReloading<Started extends Running>({
   log,
   load,
+  start: startOne,
   reloading = () => undefined,
   overrides = {},
-}: ReloadingOptions): Promise<ReloadingDaemon> {
+}: ReloadingOptions<Started>): Promise<ReloadingDaemon<Started>> {
   const listeners = keepListeners();
   const locks = keepLocks();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   let loaded = load();
-  const outcome = outcomes(log);
+  const outcome = outcomes(log, overrides.clock ?? systemClock);
   let swapping: Promise<void> | null = null;
-  let current: Daemon | null = null;
+  let current: Started | null = null;
 
   async function start(next: LoadedConfig): Promise<void> {
     log.level = next.config.log.level;
     for (const warning of next.warnings) log.warn({ warning }, 'configuration warning');
-    current = await startDaemon(next, log, { ...overrides, hold: locks.hold, kept: listeners.open, reload });
+    current = await startOne(next, log, { ...overrides, hold: locks.hold, kept: listeners.open, reload });
     const { admin, storefront, receiver } = current;
     log.info({ mirror: next.config.mirror.path, admin, storefront, receiver }, 'daemon started');
     current.broken.catch(broken.reject);
     loaded = next;
   }
 
-  async function swap(daemon: Daemon, next: LoadedConfig): Promise<void> {
+  async function swap(daemon: Started, next: LoadedConfig): Promise<void> {
     const before = loaded;
     current = null;
     reloading('begins');
@@ -81,13 +85,13 @@ export async function startReloading({
       }
       try {
         const { next, changed } = accepted({ daemon, loaded, load, rule: overrides.allowList ?? 'check' });
-        outcome.accept(changed, daemon.wiring.ports.clock.now());
+        outcome.accept(changed);
         if (changed.length > 0) {
           listeners.hold();
           swapping = swap(daemon, next).catch(broken.reject);
         }
       } catch (error) {
-        outcome.refuse(error, daemon.wiring.ports.clock.now());
+        outcome.refuse(error, 'asked now');
       }
       return outcome.last();
     },
@@ -119,19 +123,20 @@ export async function startReloading({
 }
 
 /** Remembers how the last reload ended, and logs it. */
-function outcomes(log: Logger) {
+function outcomes(log: Logger, { now }: Pick<Clock, 'now'>) {
   let outcome: ReloadOutcome = { reloads: 0, asked_at: null, changed: [], refused: null };
   return {
     last: () => outcome,
-    accept: (changed: string[], asked_at: number): void => {
-      outcome = { ...outcome, asked_at, changed, refused: null };
+    accept: (changed: string[]): void => {
+      outcome = { ...outcome, asked_at: now(), changed, refused: null };
       if (changed.length === 0) log.info('configuration has not changed');
     },
     taken: (): void => {
       outcome = { ...outcome, reloads: outcome.reloads + 1 };
       log.info({ changed: outcome.changed }, 'configuration reloaded');
     },
-    refuse: (error: unknown, asked_at = outcome.asked_at): void => {
+    refuse: (error: unknown, asked: 'asked now' | 'asked before' = 'asked before'): void => {
+      const asked_at = asked === 'asked now' ? now() : outcome.asked_at;
       const refused = refusalOf(error);
       outcome = { ...outcome, asked_at, changed: [], refused };
       const { message, details } = refused;
@@ -143,14 +148,15 @@ function outcomes(log: Logger) {
 /** Returns the configuration to take over, and what it changes; throws where there is none. */
 function accepted({ daemon, loaded, load, rule }: Question): { next: LoadedConfig; changed: string[] } {
   // With a full disk or a locked file no start succeeds, the old one's neither.
-  const { trouble } = daemon.wiring.storage.status();
-  if (trouble !== null) throw writeRefusalOf(trouble.kind);
+  const trouble = daemon.writeTrouble();
+  if (trouble !== null) throw writeRefusalOf(trouble);
   const next = load();
   return { next, changed: acceptedChanges(loaded, next, rule) };
 }
 
-interface Question extends Pick<ReloadingOptions, 'load'> {
-  readonly daemon: Daemon;
+interface Question {
+  readonly load: () => LoadedConfig;
+  readonly daemon: Running;
   readonly loaded: LoadedConfig;
   readonly rule: 'check' | 'force';
 }

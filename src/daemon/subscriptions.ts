@@ -8,7 +8,12 @@ import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscripti
 import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import { selfTest } from '../upstream/self-test.ts';
 import type { Signing } from '../upstream/signing.ts';
-import { createSubscriptions, type SubscriptionsOptions } from '../upstream/subscriptions.ts';
+import {
+  createSubscriptions,
+  type SubscriptionOutcome,
+  type Subscriptions,
+  type SubscriptionsOptions,
+} from '../upstream/subscriptions.ts';
 
 interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
@@ -18,6 +23,8 @@ interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service
   readonly addresses: OwnAddresses | null;
   /** The body of the receiver's 404; null: any passes. */
   readonly refusal: string | null;
+  /** Called before the service is told of an address; throws where other instances would not recognise it. */
+  readonly tellAddresses: (() => Promise<void>) | null;
   /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
 }
@@ -31,6 +38,7 @@ export function manageSubscriptions({
   addresses,
   refusal,
   mayRotate,
+  tellAddresses,
   ...options
 }: Parts): ManagedSubscriptions {
   const { config, secrets } = loaded;
@@ -38,7 +46,7 @@ export function manageSubscriptions({
   const { public_url } = config.receiver;
   const why = missing(config, addresses);
   if (why !== null || public_url === null || addresses === null) return { why: why ?? missingAddress };
-  const service = createSubscriptions({
+  const alone = createSubscriptions({
     ...options,
     profile: config.service.profile,
     signing: signingOf(config.signing, secrets),
@@ -47,7 +55,7 @@ export function manageSubscriptions({
   });
   const subscriptionPorts: SubscriptionPorts = {
     ...ports,
-    service,
+    service: tellAddresses === null ? alone : tellingFirst(alone, tellAddresses),
     addresses,
     mayRotate,
     settings: { ...settingsOf(config), public_url },
@@ -59,6 +67,23 @@ export function manageSubscriptions({
       }),
   };
   return { work: subscriptionWork(subscriptionPorts) };
+}
+
+/** Has every instance recognise an address before the service uses it. */
+function tellingFirst(service: Subscriptions, tell: () => Promise<void>): Subscriptions {
+  const first = async (ask: () => Promise<SubscriptionOutcome>): Promise<SubscriptionOutcome> => {
+    try {
+      await tell();
+    } catch (error) {
+      return { kind: 'unreachable', code: 'database', message: (error as Error).message };
+    }
+    return ask();
+  };
+  return {
+    ...service,
+    put: (request, signal) => first(() => service.put(request, signal)),
+    reactivate: (id, callback_url, signal) => first(() => service.reactivate(id, callback_url, signal)),
+  };
 }
 
 /** Returns the declared subscriptions as the work needs them. */

@@ -21,6 +21,8 @@ import { connectService, type ServiceConnection } from './connect-service.ts';
 import { type HoldFiles, holdFiles } from './locks.ts';
 import { type OpenFiles, openFiles } from './open-files.ts';
 import { policyOf } from './policy.ts';
+import { tellingInTime } from './sharing/copying.ts';
+import { isOneOfSeveral, onlyTheLeader, type Sharing } from './sharing/sharing.ts';
 import { manageSubscriptions } from './subscriptions.ts';
 
 /** Overrides for tests (time, chance, what needs a receiver), and what a longer life than the wiring's has. */
@@ -42,6 +44,8 @@ export interface Overrides {
   readonly upgrade?: UpgradeWatch;
   /** Takes the locks of the files in another way. */
   readonly hold?: HoldFiles;
+  /** What the leader of several instances shares with the others; absent: this is the only one. */
+  readonly sharing?: Sharing;
 }
 
 /** All wired parts, of the daemon or of a command that works without one. */
@@ -60,6 +64,8 @@ export interface Wiring
   notOffered(): OptionalPath[];
   /** How many records are worked on at a time. */
   readonly workers: number;
+  /** Null: this is the only instance. */
+  readonly sharing: Sharing | null;
 }
 
 type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
@@ -74,9 +80,25 @@ export async function wire(loaded: Loaded, log: Logger, overrides: Overrides = {
     const { clock: machine = systemClock, chance = systemChance, entropy = systemEntropy } = overrides;
     const { checkFile, inodeOf, imageHost, upgrade = unwatched, hold = holdFiles } = overrides;
     requireSecrets(loaded.secrets);
-    const opened = await openFiles(stack, loaded, { machine, entropy, log, checkFile, inodeOf, upgrade, hold });
+    const sharing = overrides.sharing ?? null;
+    if (sharing === null && isOneOfSeveral(loaded)) throw onlyTheLeader();
+    const opened = await openFiles(stack, loaded, {
+      machine,
+      entropy,
+      log,
+      checkFile,
+      inodeOf,
+      upgrade,
+      hold,
+      sharing,
+    });
     const imageAddresses = imageHost?.addresses ?? [];
-    const service = connectService(stack, loaded, opened, { chance, log, imageAddresses });
+    const service = connectService(stack, loaded, opened, {
+      chance,
+      log,
+      imageAddresses,
+      leadership: sharing?.leadership,
+    });
     return wired(stack, { loaded, log, chance, entropy, overrides, opened, service });
   } catch (error) {
     await stack.disposeAsync().catch(() => undefined);
@@ -142,6 +164,7 @@ function wired(
     notOffered: () => mirror.offers.missing().map(({ path }) => path),
     serviceClock,
     workers: config.budget.concurrency,
+    sharing: overrides.sharing ?? null,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
@@ -157,6 +180,8 @@ function subscriptionsOf(
     ports,
     mayRotate: () => clock.look().mayPrune,
     addresses: addresses ?? (loaded.secrets.receiver_secret === null ? null : inbox.addresses),
+    tellAddresses:
+      overrides.sharing === undefined ? null : tellingInTime(overrides.sharing.deliveries, inbox.addresses, clock),
     // The receiver's 404 has no body; that of a proxy has one.
     refusal: '',
     ...(selfTest === undefined ? {} : { selfTest }),

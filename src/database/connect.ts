@@ -63,7 +63,8 @@ export async function connectPostgres(options: PostgresOptions): Promise<Postgre
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   // Not for the connection: behind a pooler its next statements are somebody else's.
-  const names = `SET LOCAL search_path TO ${quoted(schema)}; SET LOCAL statement_timeout TO ${patience_ms}`;
+  const names = `SET LOCAL search_path TO ${quoted(schema)}; SET LOCAL statement_timeout TO ${patience_ms};
+    SET LOCAL idle_in_transaction_session_timeout TO ${patience_ms}`;
   const transaction: Postgres['transaction'] = (work, isolation = 'READ COMMITTED') =>
     run(async () => {
       const client = await pool.connect();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Postgres } from './connect.ts';
+import { makeSchema } from './schema.ts';
 
 /** What makes several instances one: all have the same, or are refused. */
 export interface Shared {
@@ -17,9 +18,15 @@ const makingTables = 7_025_801;
  * Makes the tables that instances share, where none stand, and notes what the first one brings along. An instance with
  * another key is refused (78): one account has one budget. Returns the pair id of all.
  */
-export async function joinInstances(database: Postgres, { pair_id, key_fingerprint }: Shared): Promise<string> {
-  return await database.transaction(async ({ query }) => {
+export async function joinInstances(
+  database: Postgres,
+  schema: string,
+  { pair_id, key_fingerprint }: Shared,
+): Promise<string> {
+  return await database.transaction(async (statements) => {
+    const { query } = statements;
     await query('SELECT pg_advisory_xact_lock($1)', [makingTables]);
+    await makeSchema(statements, schema);
     const [{ stands } = { stands: false }] = await query<{ stands: boolean }>(
       "SELECT to_regclass('_leader') IS NOT NULL AS stands",
     );

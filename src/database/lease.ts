@@ -42,14 +42,19 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
-  look(): Promise<Leader>;
-  /** Waits until nobody else leads, and leads. Rejects with the reason of the signal. */
-  win(signal: AbortSignal): Promise<Leadership>;
+  /** Who led at the last look; null: nobody has looked since this instance led. */
+  seen(): Leader | null;
+  /** Waits until nobody else leads, and leads once `mayClaim` agrees. Rejects with the reason of the signal. */
+  win(signal: AbortSignal, mayClaim?: (leader: Leader) => boolean): Promise<Leadership>;
 }
 
-/** Throws unless the term is the database's; until the transaction ends no other one begins. */
+/** A leader that stands still in a transaction is cut off, so that another can lead: far longer than one that works ever waits. */
+const standstillMs = 2000;
+
+/** Throws unless the term is the database's; until the transaction ends no other one begins. It can be renewed meanwhile. */
 export async function refuseOldTerm(statements: Statements, { number, holder }: Term): Promise<void> {
-  const [found] = await statements.query('SELECT 1 FROM _leader WHERE term = $1 AND holder = $2 FOR SHARE', [
+  await statements.query(`SET LOCAL idle_in_transaction_session_timeout = ${standstillMs}`);
+  const [found] = await statements.query('SELECT 1 FROM _leader WHERE term = $1 AND holder = $2 FOR KEY SHARE', [
     number,
     holder,
   ]);
@@ -69,11 +74,13 @@ export function leaseIn(options: LeaseOptions): Lease {
   /** The highest number known here: a restored database goes on above it. */
   let known = 0;
   let seen: SeenLease | null = null;
+  let leader: Leader | null = null;
 
   async function look(): Promise<Leader> {
     const [row] = await database.query<Leader>('SELECT term, holder, beat, name, advertise FROM _leader');
     if (row === undefined) throw new Error('the schema has no row in _leader');
     known = Math.max(known, row.term);
+    leader = row;
     return row;
   }
 
@@ -88,26 +95,29 @@ export function leaseIn(options: LeaseOptions): Lease {
     );
     if (won === undefined) return null;
     known = won.term;
+    // What was seen of the one before says nothing of who leads after this term.
+    leader = null;
+    seen = null;
     return lead(options, { number: won.term, holder }, attempt_at);
   }
 
   /** Returns the term, or in how many milliseconds to look again. */
-  async function attempt(): Promise<Leadership | number> {
+  async function attempt(mayClaim: (leader: Leader) => boolean): Promise<Leadership | number> {
     const row = await look();
     const now = clock.boot();
     seen = seenAgain(seen, row, now);
     const wait = claimableIn(seen, now, times);
-    if (wait > 0) return Math.min(wait, times.renew);
+    if (wait > 0 || !mayClaim(row)) return Math.min(wait || times.renew, times.renew);
     return (await claim(seen)) ?? times.renew;
   }
 
   return {
-    look,
-    win: async (signal) => {
+    seen: () => leader,
+    win: async (signal, mayClaim = () => true) => {
       let away = false;
       for (;;) {
         signal.throwIfAborted();
-        const won = await attempt().catch((error: unknown) => {
+        const won = await attempt(mayClaim).catch((error: unknown) => {
           if (!away) log.warn({ err: error }, 'the database does not tell who leads');
           away = true;
           return times.renew;

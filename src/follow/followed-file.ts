@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { columnsOf, isPublished, newestNumber } from '../mirror/rows/capture.ts';
+import { capturing, columnsOf, isPublished, newestNumber } from '../mirror/rows/capture.ts';
 import type { TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
@@ -41,19 +41,12 @@ export function openFollowed(path: string): FollowedFile {
   }
 }
 
-/**
- * Makes a followed copy of a mirror's: it has no triggers but those that keep the search words, and knows what it follows.
- */
+/** Makes a followed copy of a mirror's: it notes no rows, and knows what it follows. */
 export function beginFollowing(path: string, published_at: number): void {
   const db = openCopied(path);
   try {
     const begin = db.transaction(() => {
-      const triggers = db
-        .prepare<[], { name: string; tbl_name: string }>(
-          "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'",
-        )
-        .all();
-      for (const { name, tbl_name } of triggers) if (!indexed.has(tbl_name)) db.exec(`DROP TRIGGER ${name}`);
+      for (const name of capturing(db)) db.exec(`DROP TRIGGER ${name}`);
       const begun = db
         .prepare(`INSERT OR REPLACE INTO _followed SELECT 1, origin, ${newestNumber}, ? FROM _row_feed`)
         .run(published_at);
@@ -68,8 +61,21 @@ export function beginFollowing(path: string, published_at: number): void {
   }
 }
 
-/** Tables whose triggers keep what is searched; all others' effects come as rows of their own. */
-const indexed: ReadonlySet<string> = new Set(['_search_entry', '_search_text']);
+/**
+ * Makes a mirror of a followed copy, for the daemon that goes on with it; anything else stays as it is. Its change feed gets
+ * another name: what the mirror that it followed has told last may be missing in it.
+ */
+export function endFollowing(path: string): 'took over' | 'no copy' {
+  const db = openCopied(path);
+  try {
+    if (standingIn(db) === undefined) return 'no copy';
+    const end = db.transaction(() => db.exec('DELETE FROM _followed; UPDATE _mirror SET feed_id = NULL'));
+    end.immediate();
+    return 'took over';
+  } finally {
+    db.close();
+  }
+}
 
 function standingIn(db: Database): Standing | undefined {
   if (Number(db.pragma('application_id', { simple: true })) !== mirrorFile.application_id) return undefined;

@@ -1,6 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openToGroup, replaceContents } from '../sqlite/copied-file.ts';
 import { removeTemporaries, temporaryName } from '../sqlite/published-copy.ts';
@@ -17,6 +18,10 @@ export interface FollowOptions {
   readonly log: Logger;
   /** Tells two processes apart that begin the same file. */
   readonly own: number;
+  /** Whether a mirror of its own at the path gives way: what it holds beyond the daemon's is forgotten. */
+  readonly replaces?: boolean;
+  /** Called whenever the file is a whole state of the daemon's. */
+  readonly caughtUp?: () => void;
 }
 
 /** Rows asked for at a time: a page takes the daemon's loop a few milliseconds. */
@@ -32,7 +37,7 @@ const longestMs = 15_000;
  */
 export async function follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { path, every, clock, log } = options;
-  let file = existsSync(path) ? openFollowed(path) : null;
+  let file = existsSync(path) ? openStanding(options) : null;
   let away = 0;
   try {
     while (!signal.aborted) {
@@ -43,6 +48,7 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
           await begin(options, signal);
           file = openFollowed(path);
         }
+        options.caughtUp?.();
         if (away > 0) log.info({ tries: away }, 'the daemon is back');
         away = 0;
         await clock.sleep(every, signal);
@@ -57,6 +63,15 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
     }
   } finally {
     file?.[Symbol.dispose]();
+  }
+}
+
+function openStanding({ path, replaces = false }: FollowOptions): FollowedFile | null {
+  try {
+    return openFollowed(path);
+  } catch (error) {
+    if (replaces && error instanceof CataloguedError && error.code === 'no-followed-copy') return null;
+    throw error;
   }
 }
 

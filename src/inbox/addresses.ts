@@ -29,6 +29,8 @@ export interface CallbackAddresses {
   announced(subscription_id: string, epoch: number, now: number, grace_ms: number): void;
   /** Whose token this is; null: nobody's. Takes the same time whichever it is. */
   recognise(token: string, now: number): RecognisedToken | null;
+  /** Replaces all that are remembered: another instance was the last to know. */
+  adopt(epochs: readonly CallbackEpoch[]): void;
   /** Reads the epochs again, after something else has changed them. */
   reload(): void;
   /** Tells whether the master secret is another one than at the last start: every address the service knows is void. */
@@ -36,6 +38,35 @@ export interface CallbackAddresses {
 }
 
 export type MasterSecret = { reveal(): string } | null;
+
+interface KnownToken {
+  readonly state: CallbackEpoch;
+  readonly digest: Buffer;
+}
+
+/** Recognises the tokens of these epochs, which somebody else keeps. */
+export function recogniser(master: MasterSecret, epochs: readonly CallbackEpoch[]): CallbackAddresses['recognise'] {
+  const known = knownTokens(master, epochs);
+  return (token, now) => recognisedAmong(known, token, now);
+}
+
+function knownTokens(master: MasterSecret, epochs: readonly CallbackEpoch[]): readonly KnownToken[] {
+  if (master === null) return [];
+  return epochs.map((state) => ({ state, digest: digestOf(tokenOf(master, state.subscription_id, state.epoch)) }));
+}
+
+function recognisedAmong(known: readonly KnownToken[], given: string, at: number): RecognisedToken | null {
+  const digest = digestOf(given);
+  let found: CallbackEpoch | null = null;
+  for (const each of known) if (timingSafeEqual(each.digest, digest)) found = each.state;
+  if (found === null) return null;
+  const { subscription_id, epoch, until } = found;
+  return { subscription_id, epoch, standing: until === null ? 'current' : at < until ? 'grace' : 'dropped' };
+}
+
+function tokenOf(master: { reveal(): string }, subscription_id: string, epoch: number): string {
+  return keyed(master, `callback:${subscription_id}:${epoch}`).toString('base64url');
+}
 
 /** The addresses in a file that this process writes. A changed master begins a new epoch for every subscription. */
 export function addressesIn(file: Database, master: MasterSecret, now: number): CallbackAddresses {
@@ -50,12 +81,11 @@ export function addressesIn(file: Database, master: MasterSecret, now: number): 
         exitCode: exitCodes.configuration,
         hint: 'make one (openssl rand -hex 32, mode 0600) and name it in receiver.secret_file',
       });
-    return keyed(master, `callback:${subscription_id}:${epoch}`).toString('base64url');
+    return tokenOf(master, subscription_id, epoch);
   }
 
-  function readKnown(): { state: CallbackEpoch; digest: Buffer }[] {
-    if (master === null) return [];
-    return epochs.all().map((state) => ({ state, digest: digestOf(token(state.subscription_id, state.epoch)) }));
+  function readKnown(): readonly KnownToken[] {
+    return knownTokens(master, epochs.all());
   }
 
   function change<Result>(work: () => Result): Result {
@@ -86,14 +116,8 @@ export function addressesIn(file: Database, master: MasterSecret, now: number): 
         epochs.endOlder(subscription_id, epoch, at + grace_ms);
         epochs.forgetDropped(subscription_id, at);
       }),
-    recognise: (given, at) => {
-      const digest = digestOf(given);
-      let found: CallbackEpoch | null = null;
-      for (const each of known) if (timingSafeEqual(each.digest, digest)) found = each.state;
-      if (found === null) return null;
-      const { subscription_id, epoch, until } = found;
-      return { subscription_id, epoch, standing: until === null ? 'current' : at < until ? 'grace' : 'dropped' };
-    },
+    recognise: (given, at) => recognisedAmong(known, given, at),
+    adopt: (given) => change(() => epochs.replace(given)),
     reload: () => {
       known = readKnown();
     },

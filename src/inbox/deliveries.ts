@@ -5,7 +5,7 @@ import { withinQuota } from '../sqlite/quota.ts';
 import { lostFile } from '../sqlite/refusals.ts';
 import { type Bound, type Writes, writesTo } from '../sqlite/statements.ts';
 import { byteBudget } from './byte-budget.ts';
-import { type Delivery, deliveryOf, type Received } from './delivery.ts';
+import { type Delivery, deliveryOf, type Numbered, type Received } from './delivery.ts';
 import { type DeliveryReader, deliveryReader } from './delivery-reader.ts';
 import { type Numbers, numbersIn } from './numbers.ts';
 import { type QuarantineLimits, type Settling, settlingIn } from './settling.ts';
@@ -19,6 +19,8 @@ import { query } from './tables.ts';
 export interface Deliveries extends DeliveryReader, Settling, Numbers {
   /** All of them in one durable commit, or none. Older bodies leave for them; `InboxFull` where that is not enough. */
   store(received: readonly Received[]): void;
+  /** The same for what has its numbers already: those between it and the newest one are skipped. */
+  storeNumbered(received: readonly Numbered[]): void;
   /**
    * Returns the waiting ones above a number, ascending, and no more of them than a megabyte and one: what is to be
    * applied.
@@ -76,11 +78,17 @@ export function deliveriesIn(
   return {
     ...deliveryReader(db),
     store: (received) => kept(() => storing.add(received)),
+    storeNumbered: (received) =>
+      kept(() => {
+        numbers.goOnAbove((received[0]?.delivery_id ?? 1) - 1);
+        storing.addNumbered(received);
+      }),
     after: waitingIn(db),
     settle: (delivery_id, state, reason, now) => commit(() => settling.settle(delivery_id, state, reason, now)),
     transaction: commit,
     replay: (since, now) => commit(() => storing.copy(since, now)),
     prune: (before) => commit(() => settling.prune(before)),
+    newest: numbers.newest,
     goOnAbove: (delivery_id) => commit(() => numbers.goOnAbove(delivery_id)),
     waitAgain: (delivery_id) => commit(() => numbers.waitAgain(delivery_id)),
     shrink: () => !isBroken() && shrink(file),

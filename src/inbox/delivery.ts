@@ -15,9 +15,13 @@ export interface Received {
   readonly body: Buffer;
 }
 
-export interface Delivery extends Received {
+/** One that several instances know under one number. */
+export interface Numbered extends Received {
   /** Ascending in the order of arrival, and never used again. */
   readonly delivery_id: number;
+}
+
+export interface Delivery extends Numbered {
   /** Of `body`, in hex. */
   readonly sha256: string;
   readonly state: DeliveryState;

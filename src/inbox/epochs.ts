@@ -1,4 +1,4 @@
-import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
+import { type Bound, pick, sql, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
 /**
@@ -16,6 +16,8 @@ export interface EpochTable {
   endOlder(subscription_id: string, epoch: number, until: number): void;
   /** Forgets those that ended before `now`, but for the newest, so that their use is noticed. */
   forgetDropped(subscription_id: string, now: number): void;
+  /** These, and no others. */
+  replace(epochs: readonly CallbackEpoch[]): void;
   /** A new epoch for each subscription, still to be announced, and no other one. */
   beginAll(at: number): void;
 }
@@ -81,7 +83,21 @@ export function epochTable(db: Writes): EpochTable {
     forgetDropped: (subscription_id, now) => {
       forgetDropped.run({ subscription_id, now });
     },
+    replace: replacing(db),
     beginAll: beginningAll(db),
+  };
+}
+
+function replacing(db: Writes): EpochTable['replace'] {
+  const forget = db.change(() => query.deleteFrom('callback_epoch'));
+  const put = db.change((epoch: Bound<CallbackEpoch>) =>
+    query
+      .insertInto('callback_epoch')
+      .values(pick(epoch, ['subscription_id', 'epoch', 'begun_at', 'announced_at', 'until'])),
+  );
+  return (epochs) => {
+    forget.run();
+    for (const epoch of epochs) put.run(epoch);
   };
 }
 

@@ -64,6 +64,8 @@ export interface InboxOptions {
   readonly now: number;
   /** `retention.deliveries_bytes`: what bodies and rows may take. */
   readonly deliveries_bytes?: number;
+  /** Given to a new inbox; absent: a new one is drawn. */
+  readonly pair_id?: string;
   readonly entropy?: Entropy;
   readonly inodeOf?: InodeOf;
 }
@@ -71,14 +73,14 @@ export interface InboxOptions {
 /** Opens or makes the inbox, and marks it as in use. */
 export function openInbox(
   path: string,
-  { master, now, deliveries_bytes, entropy = systemEntropy, inodeOf = diskInode }: InboxOptions,
+  { master, now, deliveries_bytes, entropy = systemEntropy, pair_id: given, inodeOf = diskInode }: InboxOptions,
 ): Inbox {
   const file = openForWriting(path, inboxFile);
   try {
     // What is written here is hardly ever read again: the usual cache would hold 16 MB of a flood.
     file.pragma('cache_size = -2000');
     const db = writesTo(file);
-    const { pair_id, stopped_at, heartbeat_at } = db.transaction(() => ownRow(db, entropy));
+    const { pair_id, stopped_at, heartbeat_at } = db.transaction(() => ownRow(db, given ?? newId(entropy)));
     const addresses = addressesIn(file, master, now);
     const standing = watchNames(path);
     const deliveries = deliveriesIn(file, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
@@ -122,12 +124,12 @@ export function openInbox(
 }
 
 /** The row about the file itself; made where there is none. */
-function ownRow(db: Writes, entropy: Entropy) {
+function ownRow(db: Writes, pair_id: string) {
   const columns = ['pair_id', 'stopped_at', 'heartbeat_at'] as const;
-  const add = db.change(({ pair_id }: Bound<{ pair_id: string }>) =>
-    query.insertInto('inbox').orIgnore().values({ inbox_id: 1, pair_id, mirror_state: 'none' }),
+  const add = db.change((bound: Bound<{ pair_id: string }>) =>
+    query.insertInto('inbox').orIgnore().values({ inbox_id: 1, pair_id: bound.pair_id, mirror_state: 'none' }),
   );
-  add.run({ pair_id: newId(entropy) });
+  add.run({ pair_id });
   const row = db.rows(() => query.selectFrom('inbox').select(columns)).get();
   if (row === undefined) throw new Error('the inbox has no row');
   return row;

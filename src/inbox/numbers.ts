@@ -4,6 +4,8 @@ import { query } from './tables.ts';
 
 /** The numbers of deliveries, beside a mirror that has applied more or less than this file knows of. */
 export interface Numbers {
+  /** Returns the highest number that was given out, or skipped. */
+  newest(): number;
   /** Goes on above this number; what is skipped does not count as received. */
   goOnAbove(delivery_id: number): void;
   /**
@@ -67,6 +69,7 @@ export function numbersIn(db: Writes): Numbers {
   }
 
   return {
+    newest: () => last.get() ?? 0,
     goOnAbove: (delivery_id) => {
       const known = last.get();
       if (known === undefined) begin.run();

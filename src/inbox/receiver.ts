@@ -46,6 +46,8 @@ export interface ReceiverOptions {
   readonly trusted_proxies: readonly string[];
   readonly addresses: Pick<CallbackAddresses, 'recognise'>;
   readonly deliveries: Pick<Deliveries, 'store'>;
+  /** Stores a delivery durably somewhere else, instead of in `deliveries`; rejects where it cannot. */
+  readonly elsewhere?: ((delivery: Received) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** Something is stored and waits to be applied. */
@@ -101,6 +103,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   broken.promise.catch(() => undefined);
   const { store, tryAgain } = durably(options, broken.reject);
   const commits = groupCommit({ store, tryAgain, monotonic: clock.monotonic });
+  const keep = options.elsewhere ?? ((delivery: Received) => commits.add(delivery));
   const accepted = acceptedDeliveries();
   const callers: Crowd = crowd(limits);
   let draining = false;
@@ -145,7 +148,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     }
     const content_type = request.headers['content-type']?.slice(0, 200) ?? null;
     try {
-      await commits.add({ received_at: clock.now(), subscription_id, epoch, peer, content_type, ...body });
+      await keep({ received_at: clock.now(), subscription_id, epoch, peer, content_type, ...body });
     } catch {
       end('failed', 503);
       return;

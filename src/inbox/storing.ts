@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import type { Received } from './delivery.ts';
+import type { Numbered, Received } from './delivery.ts';
 import { settledSince } from './delivery-reader.ts';
 import { stored } from './stored-body.ts';
 import { type InboxTables, query } from './tables.ts';
@@ -9,6 +9,8 @@ import { type InboxTables, query } from './tables.ts';
 /** What adds deliveries; within the budget, or `InboxFull`. */
 export interface Storing {
   add(received: readonly Received[]): void;
+  /** Adds what has its numbers already, in their order. */
+  addNumbered(received: readonly Numbered[]): void;
   /** Adds copies of what was settled since then, in order; returns how many. */
   copy(since: number, now: number): number;
 }
@@ -21,6 +23,9 @@ type Added = Pick<InboxTables['delivery'], (typeof columns)[number]>;
 
 export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storing {
   const insert = db.change((delivery: Bound<Added>) => query.insertInto('delivery').values(pick(delivery, columns)));
+  const insertNumbered = db.change((delivery: Bound<Added & Pick<Numbered, 'delivery_id'>>) =>
+    query.insertInto('delivery').values(pick(delivery, ['delivery_id', ...columns])),
+  );
   // The last to come counts, not the latest instant: a clock that once stood in 2038 is not remembered.
   const noteLast = db.change(({ subscription_id, received_at }: Bound<InboxTables['last_delivery']>) =>
     query
@@ -41,17 +46,20 @@ export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storin
           .orderBy('delivery_id'),
       ),
   );
+  function addEach<Each extends Received>(received: readonly Each[], add: (each: Each & Added) => void): void {
+    const last = new Map<string, number>();
+    for (const each of received) {
+      const sha256 = hash('sha256', each.body);
+      add({ ...each, ...stored(each.body), truncated: each.truncated ? 1 : 0, sha256 });
+      last.set(each.subscription_id, each.received_at);
+    }
+    for (const [subscription_id, received_at] of last) noteLast.run({ subscription_id, received_at });
+    budget.keepWithin(bytes);
+  }
+
   return {
-    add: (received) => {
-      const last = new Map<string, number>();
-      for (const each of received) {
-        const sha256 = hash('sha256', each.body);
-        insert.run({ ...each, ...stored(each.body), truncated: each.truncated ? 1 : 0, sha256 });
-        last.set(each.subscription_id, each.received_at);
-      }
-      for (const [subscription_id, received_at] of last) noteLast.run({ subscription_id, received_at });
-      budget.keepWithin(bytes);
-    },
+    add: (received) => addEach(received, (each) => insert.run(each)),
+    addNumbered: (received) => addEach(received, (each) => insertNumbered.run(each)),
     copy: (since, now) => {
       const { changes } = copy.run({ since, now });
       budget.keepWithin(bytes);

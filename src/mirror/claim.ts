@@ -6,7 +6,7 @@ import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import type { FeedCeiling } from './changes/changes.ts';
 import { changeReads } from './changes/changes.ts';
-import { captureRows } from './rows/capture.ts';
+import { captureRows, type Publish } from './rows/capture.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -26,8 +26,8 @@ export interface MirrorOptions {
   readonly backups: readonly string[];
   /** What the inbox knows of the feed; absent: nothing outlives this mirror. */
   readonly feed?: FeedMemory;
-  /** Whether rows that change are noted, for copies on other hosts; absent: no. */
-  readonly publish_rows?: boolean;
+  /** Which rows that change are noted, for copies on other hosts; absent: none. */
+  readonly publish_rows?: Publish;
   /** Arguments, so that tests can know them. */
   readonly newFeedId: () => string;
 }
@@ -49,7 +49,7 @@ type Claimed = Pick<
 
 /** Pairs the mirror with the inbox, and decides whether its feed goes on. */
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
-  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId, publish_rows = false } = options;
+  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId, publish_rows = 'none' } = options;
   const db = writesTo(connection);
   const stored = db.rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id'])).get();
   const paired = stored?.pair_id === pair_id;

@@ -105,7 +105,10 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
     const rows = (db: Database.Database) =>
       Object.fromEntries(
         stood.map(([view, meanings]) => {
-          const asked = Object.keys(meanings).filter((name) => names[view]?.includes(name));
+          // Since contract 5 dates of what is off sale are not counted as the oldest.
+          const asked = Object.keys(meanings).filter(
+            (name) => names[view]?.includes(name) && name !== 'oldest_checked_at',
+          );
           const all = db.prepare<[], object>(`SELECT ${asked.join(', ')} FROM ${view}`).all();
           // Times of today that have passed were shown then, and are not any more.
           const kept = all.filter((row) => view === 'changes' || !('date' in row && String(row.date) <= today));

@@ -16,8 +16,7 @@ describe('the lease in PostgreSQL', needs('postgres', 'time'), () => {
   beforeAll(async () => {
     server = startPostgres();
     database = await connectPostgres({ url: server.url, schema: 'shop' });
-    await database.query('CREATE SCHEMA shop');
-    await joinInstances(database, { pair_id: 'p', key_fingerprint: 'k' });
+    await joinInstances(database, 'shop', { pair_id: 'p', key_fingerprint: 'k' });
   });
   afterAll(async () => {
     await database[Symbol.asyncDispose]();
@@ -107,6 +106,51 @@ describe('the lease in PostgreSQL', needs('postgres', 'time'), () => {
     await expect.poll(() => held.trusted(), { timeout: 10_000 }).toBe(true);
     expect(held.lost.aborted).toBe(false);
     await fence(held);
+  });
+
+  it('is renewed while its holder publishes; another has it only once that has ended', async () => {
+    await using a = await instance('a');
+    await using b = await instance('b');
+    await using held = await a.lease.win(never);
+    let claimed = false;
+    const won = b.lease.win(never).then((next) => {
+      claimed = true;
+      return next;
+    });
+    const publishing = (ms: number) =>
+      database.transaction(async (statements) => {
+        await refuseOldTerm(statements, held.term);
+        const until = systemClock.boot() + ms;
+        while (systemClock.boot() < until) {
+          await systemClock.sleep(50);
+          await statements.query('SELECT 1');
+        }
+      });
+    await publishing(times.lease * 2);
+    expect(held.trusted()).toBe(true);
+    const going = Promise.withResolvers<void>();
+    a.stopped.until = going.promise;
+    await publishing(times.lease * 3);
+    expect(claimed).toBe(false);
+    await using _ = await won;
+    going.resolve();
+  });
+
+  it('goes to another although its holder stands still in the middle of publishing', async () => {
+    await using a = await instance('a');
+    await using b = await instance('b');
+    await using held = await a.lease.win(never);
+    const standing = database.transaction(async (statements) => {
+      await refuseOldTerm(statements, held.term);
+      await systemClock.sleep(4000);
+      await statements.query('SELECT 1');
+    });
+    standing.catch(() => undefined);
+    const going = Promise.withResolvers<void>();
+    a.stopped.until = going.promise;
+    await using _ = await b.lease.win(never);
+    await expect(standing).rejects.toThrow();
+    going.resolve();
   });
 
   it('goes to one of many that claim it at once', async () => {

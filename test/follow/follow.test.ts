@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow/source.ts';
-import { captureRows, publishedTables } from '../../src/mirror/rows/capture.ts';
+import { captureRows, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openReader } from '../../src/storefront/reader.ts';
@@ -221,9 +221,9 @@ test('without the key there is no trigger and no note of a row; switched off, th
   await expect(at.follow()).rejects.toThrow();
   const db = new Database(at.mirror);
   const options = { another: false, newOrigin: () => 'new' };
-  captureRows(db, { ...options, publish: true });
+  captureRows(db, { ...options, publish: 'shown' });
   expect(found()).toMatchObject({ triggers: 4 * publishedTables.length });
-  captureRows(db, { ...options, publish: false });
+  captureRows(db, { ...options, publish: 'none' });
   db.close();
   expect(found()).toEqual({ triggers: 0, rows: 0 });
 });
@@ -234,6 +234,18 @@ test('all that the views and searches read is published', () => {
   // What a copy knows of itself; the words behind the index that typed searches ask.
   read.delete('_followed');
   expect([...publishedTables].sort()).toEqual([...read, '_search_text'].sort());
+});
+
+test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
+  await using at = await stage(1);
+  const db = new Database(at.mirror, { readonly: true });
+  const tables = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '[_]*' ORDER BY name")
+    .pluck()
+    .all();
+  db.close();
+  const notes = ['_followed', '_row', '_row_feed', '_row_mark'];
+  expect([...publishedTables, ...ownTables, ...notes].sort()).toEqual(tables);
 });
 
 test('rows that do not fit the tables of the copy change nothing: their names never become SQL', async () => {

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { policyOf } from '../../src/daemon/policy.ts';
 import { recordReads } from '../../src/mirror/schedule/record-reads.ts';
@@ -70,4 +71,19 @@ it('whether a record waits for its first read is looked up, however many were re
   expect(test.mirror.records.isAnyUnread()).toBe(true);
   readAll(test);
   expect(test.mirror.records.isAnyUnread()).toBe(false);
+});
+
+it('a walk that finds products as they were sets their instants alone, so that no index of them is written again', () => {
+  using test = testMirror();
+  putProducts(test.mirror, [productOf(1), productOf(2)], { sent_at: now });
+  const db = new Database(test.mirror.path);
+  db.exec(`CREATE TABLE set_again (product_id INTEGER);
+    CREATE TRIGGER city_set AFTER UPDATE OF city_id ON _product BEGIN INSERT INTO set_again VALUES (NEW.product_id); END`);
+  db.close();
+  putProducts(test.mirror, [productOf(1), productOf(2, { rating: 4.6 })], { sent_at: now + hour });
+  expect(test.all('SELECT product_id FROM set_again')).toEqual([{ product_id: 2 }]);
+  expect(test.all('SELECT product_id, read_at, images_verified_at, rating FROM _product')).toEqual([
+    { product_id: 1, read_at: now + hour, images_verified_at: now + hour, rating: 4.5 },
+    { product_id: 2, read_at: now + hour, images_verified_at: now + hour, rating: 4.6 },
+  ]);
 });

@@ -10,10 +10,17 @@ import { asThread, inThreads } from './threads.ts';
  */
 
 /** Who decides; what is told of sales is of a catalogue in which a product is sold once in ten days, or seen once a day. */
-export const deciders = ['fixed', 'told nothing', 'told checks and views', 'told orders', 'optimum'] as const;
+export const deciders = [
+  'fixed',
+  'told nothing',
+  'told checks and views',
+  'told orders',
+  'told the weights',
+  'optimum',
+] as const;
 export type Decider = (typeof deciders)[number];
 
-const told: Readonly<Record<Exclude<Decider, 'fixed' | 'optimum'>, Told>> = {
+const told: Readonly<Record<Exclude<Decider, 'fixed' | 'told the weights' | 'optimum'>, Told>> = {
   'told nothing': {},
   'told checks and views': { views: 1 },
   'told orders': { tickets: 0.1 },
@@ -31,6 +38,7 @@ export type ShippedWorld = Pick<Shipped, 'scenario' | 'seed' | 'times' | 'decide
 
 function schedulerOf({ decider, seed, products }: ShippedWorld): (budget: number) => Scheduler {
   if (decider === 'fixed') return (budget) => fixedScheduler(products, budget);
+  if (decider === 'told the weights') return () => adaptiveScheduler();
   return decider === 'optimum' ? oracleScheduler : () => adaptiveScheduler(learning(told[decider], seed));
 }
 

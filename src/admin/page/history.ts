@@ -53,7 +53,10 @@ function promiseRows(periods: ConditionMemory['periods'], freshness: readonly Fr
     return { about, code: null, severity: 'error', periods: own };
   };
   return [
-    ...freshness.map((line) => of(`${ageLabel(line)}, ${duration(line.promise_ms)}`, [ageCode(line)])),
+    // No line is broken between a number and its unit.
+    ...freshness.map((line) =>
+      of(`${ageLabel(line)}, ${duration(line.promise_ms).replaceAll(' ', '\u00a0')}`, [ageCode(line)]),
+    ),
     ...promiseTable.map(({ promise, broken_by }) => of(promise, broken_by)),
   ];
 }

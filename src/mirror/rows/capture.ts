@@ -41,14 +41,42 @@ export const publishedTables = [
   '_zone_offset',
 ] as const;
 
+/** The rest, which only a daemon reads: what another instance needs in order to take over. */
+export const ownTables = [
+  '_absence',
+  '_alarm',
+  '_audit',
+  '_availability_context',
+  '_budget',
+  '_closure',
+  '_expected_notice',
+  '_experience_absence',
+  '_field',
+  '_gap',
+  '_hold',
+  '_image_credit',
+  '_image_takedown',
+  '_interest',
+  '_job',
+  '_notice',
+  '_offer',
+  '_search_rules',
+  '_signal',
+  '_unpriced',
+  '_walk',
+  '_walk_row',
+] as const;
+
 /** A virtual table has no triggers: a product's row is noted with the product. */
 export const placeTable = 'product_places';
 
-export type PublishedTable = (typeof publishedTables)[number] | typeof placeTable;
+type CapturedTable = (typeof publishedTables)[number] | (typeof ownTables)[number];
+
+export type PublishedTable = CapturedTable | typeof placeTable;
 
 /** Whether a name, said by whomever, is that of a table whose rows are published. */
 export function isPublished(table: string): table is PublishedTable {
-  return table === placeTable || publishedTables.some((name) => name === table);
+  return table === placeTable || [...publishedTables, ...ownTables].some((name) => name === table);
 }
 
 export interface TableColumns {
@@ -65,8 +93,11 @@ export function columnsOf(db: Database, table: PublishedTable): TableColumns {
   return { all, key: key.map(({ name }) => name) };
 }
 
+/** Which rows are noted: none, those that the views and searches read, or all, for instances that stand by. */
+export type Publish = 'none' | 'shown' | 'all';
+
 export interface CaptureOptions {
-  readonly publish: boolean;
+  readonly publish: Publish;
   /** The file is another one than the last time, such as one restored: the same numbers may mean other rows. */
   readonly another: boolean;
   readonly newOrigin: () => string;
@@ -77,21 +108,31 @@ export interface CaptureOptions {
  * the numbers then get another origin, and followers begin anew.
  */
 export function captureRows(db: Database, { publish, another, newOrigin }: CaptureOptions): void {
-  const wanted = new Map(publish ? publishedTables.flatMap((table) => triggersOf(table, columnsOf(db, table))) : []);
+  const tables = { none: [], shown: publishedTables, all: [...publishedTables, ...ownTables] }[publish];
+  const wanted = new Map(tables.flatMap((table) => triggersOf(table, columnsOf(db, table))));
+  const publishes = publish !== 'none';
   const standing = new Map(
     db.prepare<[], [string, string]>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").raw().all(),
   );
-  const ours = [...standing.keys()].filter((name) => name.startsWith(prefix));
+  const ours = capturing(db);
   const whole = ours.length === wanted.size && [...wanted].every(([name, sql]) => standing.get(name) === sql);
   const known = db.prepare('SELECT 1 FROM _row_feed').get() !== undefined;
-  if (whole && known === publish && !(publish && another)) return;
+  if (whole && known === publishes && !(publishes && another)) return;
   const replace = db.transaction(() => {
     for (const name of ours) db.exec(`DROP TRIGGER ${name}`);
     for (const sql of wanted.values()) db.exec(sql);
     db.exec('DELETE FROM _row; DELETE FROM _row_mark; DELETE FROM _row_feed');
-    if (publish) db.prepare(`INSERT INTO _row_feed VALUES (1, ?, ${newestNumber})`).run(newOrigin());
+    if (publishes) db.prepare(`INSERT INTO _row_feed VALUES (1, ?, ${newestNumber})`).run(newOrigin());
   });
   replace.immediate();
+}
+
+/** Returns the triggers in a file that note rows. */
+export function capturing(db: Database): string[] {
+  return db
+    .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '${prefix}*'`)
+    .pluck()
+    .all();
 }
 
 /** The last number given out, also after all are forgotten. */
@@ -100,7 +141,7 @@ export const newestNumber = "coalesce((SELECT seq FROM sqlite_sequence WHERE nam
 const prefix = 'row_of_';
 
 /** The triggers of a table, by name. */
-function triggersOf(table: (typeof publishedTables)[number], { key }: TableColumns): [string, string][] {
+function triggersOf(table: CapturedTable, { key }: TableColumns): [string, string][] {
   const sources = table === '_product' ? [table, placeTable] : [table];
   const note = (row: 'old' | 'new') => {
     const values = `json_array(${key.map((column) => `${row}.${column}`).join(', ')})`;

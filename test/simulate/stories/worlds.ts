@@ -58,7 +58,7 @@ days 15 to 28, ${seeds} seeds; calls as multiples of what the promises need: 1, 
       lived.filter((each) => each.scenario === scenario && each.times === of),
     ),
   );
-  const head = ['world', 'calls', ...deciders, 'told orders / optimum', 'worst seed', 'oldest', 'target', 'met'];
+  const head = ['world', 'calls', ...deciders, 'told the weights / optimum', 'worst seed', 'oldest', 'target', 'met'];
   say(
     `${table(
       head,
@@ -72,7 +72,7 @@ days 15 to 28, ${seeds} seeds; calls as multiples of what the promises need: 1, 
 function rowOf(scenario: Scenario, name: string, of: readonly Shipped[]): { met: boolean; cells: string[] } {
   const by = (decider: Decider) => of.filter((each) => each.decider === decider);
   const stale = (decider: Decider) => by(decider).reduce((sum, each) => sum + each.stale, 0) / by(decider).length;
-  const ratios = by('told orders').map((ours) => {
+  const ratios = by('told the weights').map((ours) => {
     const best = by('optimum').find(({ seed }) => seed === ours.seed);
     return ours.stale / (best?.stale ?? Number.NaN);
   });

@@ -23,7 +23,7 @@ import { type ReadersOptions, type Results, startReaders, type Window } from './
  */
 
 /** The dates that one availability answer covers: a request has at most 31 days. */
-const parts = [
+export const parts = [
   { first: 0, days: 31 },
   { first: 31, days: 31 },
   { first: 62, days: 30 },

@@ -44,3 +44,12 @@ export function resultsTable(during: Readonly<Record<string, Results>>): string 
   ];
   return table(heads, rows);
 }
+
+/** Says of lags in order, in milliseconds, how long they were. */
+export function lagText(lags: readonly number[]): string {
+  const [p50, p99, longest] = [0.5, 0.99, 1].map(
+    (share) => lags[Math.min(lags.length - 1, Math.floor(lags.length * share))],
+  );
+  const ms = (value: number | undefined) => (value === undefined ? '-' : `${value.toFixed(0)} ms`);
+  return `p50 ${ms(p50)}, p99 ${ms(p99)}, longest ${ms(longest)}, of ${lags.length.toLocaleString('en')} states`;
+}

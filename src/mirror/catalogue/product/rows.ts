@@ -39,6 +39,11 @@ const productColumns = [
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
+/** What each read sets anew, and everything else. */
+const instantColumns = ['read_at', 'images_verified_at'] as const;
+type Instants = Pick<Product, 'product_id' | (typeof instantColumns)[number]>;
+const factColumns = productColumns.filter((name) => !(instantColumns as readonly string[]).includes(name));
+
 /** What views show of a row; `offSaleColumns`: as far as a change of its sale tells it. */
 const offSaleColumns = [
   'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id', 'closure_unconfirmed',
@@ -54,7 +59,7 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       .select(['product_id', ...productColumns])
       .where('product_id', '=', product_id),
   );
-  const put = db.change(upsert('_product', ['product_id'], productColumns));
+  const put = productWrites(db);
   const images = imageTable(db, changes, ledger);
   const tags = productTags(db);
   const alternatives = recommending(db, changes);
@@ -77,7 +82,7 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       withdrawn_at: null,
       withdrawn_reason: null,
     }; // biome-ignore format: one row
-    put.run(next);
+    put(row, next);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
     const otherTags = tags.store(product_id, entry.tag_ids);
@@ -114,6 +119,23 @@ export function productRows(db: Writes, { changes, closures, search, images: led
         changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
       if (leads(row) !== leads(next)) alternatives.tell(product_id, by);
     },
+  };
+}
+
+/**
+ * Returns what writes a row over the one that is known. Walks find most products as they were: a column that is set anew
+ * writes its indexes again, whatever its value, so only the instants are.
+ */
+function productWrites(db: Writes): (row: Product | undefined, next: Product) => void {
+  const put = db.change(upsert('_product', ['product_id'], productColumns));
+  const touch = db.change(({ product_id, read_at, images_verified_at }: Bound<Instants>) =>
+    query.updateTable('_product').set({ read_at, images_verified_at }).where('product_id', '=', product_id),
+  );
+  return (row, next) => {
+    const { product_id, read_at, images_verified_at } = next;
+    if (row !== undefined && differing(row, next, factColumns).length === 0)
+      touch.run({ product_id, read_at, images_verified_at });
+    else put.run(next);
   };
 }
 

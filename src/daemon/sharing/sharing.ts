@@ -1,0 +1,55 @@
+import type { LoadedConfig } from '../../config/load.ts';
+import type { SharedDeliveries } from '../../database/deliveries.ts';
+import { inGroups } from '../../database/in-groups.ts';
+import type { Leadership } from '../../database/lease.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { Received } from '../../inbox/delivery.ts';
+import type { Logger } from '../../log.ts';
+
+/** What the leader of several instances shares with those that stand by. */
+export interface Sharing {
+  readonly leadership: Pick<Leadership, 'trusted' | 'term'>;
+  readonly deliveries: SharedDeliveries;
+  /** When the last leader noted that deliveries could be received; null: there was none. */
+  readonly last_alive_at: number | null;
+}
+
+/** Whether others share the database with this instance. */
+export function isOneOfSeveral({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): boolean {
+  return config.instance.advertise !== null && secrets.database_url !== null;
+}
+
+/** Of what would call the service beside the leader. */
+export function onlyTheLeader(): CataloguedError {
+  return new CataloguedError('only-the-leader', 'only the leader of several instances calls the service', {
+    exitCode: exitCodes.retryLater,
+    hint: 'start the daemon (catalogued run): it passes on to the leader what it is asked',
+  });
+}
+
+/** Copies of deliveries would take numbers that the database gives out. */
+export function noReplay(): CataloguedError {
+  return new CataloguedError('no-replay', 'deliveries of several instances cannot be applied once more', {
+    exitCode: exitCodes.configuration,
+    hint: 'read again what they named: catalogued resync',
+  });
+}
+
+/** Deliveries that are stored in one statement: each is in memory until then. */
+const storedTogether = 200;
+
+/** Stores deliveries for all instances; each is durable in the database before it is answered. Says when that begins to fail, and when it ends. */
+export function storingIn(deliveries: Pick<SharedDeliveries, 'store'>, log: Logger): (each: Received) => Promise<void> {
+  let failing = false;
+  return inGroups(async (received) => {
+    try {
+      await deliveries.store(received);
+      if (failing) log.info('deliveries are stored again');
+      failing = false;
+    } catch (error) {
+      if (!failing) log.error({ err: error }, 'the database does not take deliveries: they are answered 503');
+      failing = true;
+      throw error;
+    }
+  }, storedTogether);
+}

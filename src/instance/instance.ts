@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { newId, systemClock, systemEntropy } from '../clock.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { requireSecrets } from '../config/secrets.ts';
+import { type Daemon, type DaemonOverrides, type Running, startDaemon } from '../daemon/daemon.ts';
+import { holdFiles } from '../daemon/locks.ts';
+import { prepareDirectories } from '../daemon/open-files.ts';
+import { isOneOfSeveral, type Sharing } from '../daemon/sharing/sharing.ts';
+import { connectPostgres, type Postgres } from '../database/connect.ts';
+import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.ts';
+import { isAway } from '../database/errors.ts';
+import { joinInstances } from '../database/instances.ts';
+import { type Leader, type Leadership, type Lease, leaseIn } from '../database/lease.ts';
+import { inboxSays } from '../files/pair.ts';
+import { endFollowing } from '../follow/followed-file.ts';
+import { openInbox } from '../inbox/inbox.ts';
+import { keepListeners, type OpenListener } from '../kept-listener.ts';
+import type { Logger } from '../log.ts';
+import { foreignPair } from '../mirror/claim.ts';
+import { type Standby, startStandby } from './standby.ts';
+
+/** Starts what the configuration asks for: a daemon, or an instance of several, which leads or stands by. */
+export async function startInstance(
+  loaded: LoadedConfig,
+  log: Logger,
+  overrides: DaemonOverrides = {},
+): Promise<Running> {
+  return isOneOfSeveral(loaded) ? await startOneOfSeveral(loaded, log, overrides) : startDaemon(loaded, log, overrides);
+}
+
+/** A statement about the lease, or one that stores deliveries, is given up after so long: its sender still waits then. */
+const patienceMs = { lease: 2000, deliveries: 5000 } as const;
+/** An instance that never saw the leader's mirror waits so long for one that has, before it leads with what it has. */
+const coldMs = 30_000;
+
+/**
+ * Stands by until it leads, leads until it is another's turn, and so on. The listeners stay open; requests that come in
+ * between wait. Rejects where it could not even stand by.
+ */
+async function startOneOfSeveral(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides): Promise<Running> {
+  const { config, secrets } = loaded;
+  await using stack = new AsyncDisposableStack();
+  requireSecrets(secrets);
+  prepareDirectories(config);
+  stack.use((overrides.hold ?? holdFiles)(config));
+  const kept = overrides.kept ?? listenersOf(stack);
+  const shared = await share(stack, { loaded, log, overrides });
+  // What a person has to mend ends the start; a database that is away is waited for.
+  const pair_id = await shared.join().catch(unlessAway);
+  const ending = new AbortController();
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined);
+  const state: State = { standby: null, daemon: null, told: null };
+  const turns: Turns = { ...shared, loaded, log, overrides, kept, state, signal: ending.signal, broken: broken.reject };
+  const standby = await standBy(turns);
+  const lived = live(turns, standby, pair_id).catch((error: unknown) => {
+    if (!ending.signal.aborted) broken.reject(error);
+  });
+  stack.defer(async () => {
+    ending.abort(new Error('the instance is stopping'));
+    await lived;
+    await state.standby?.[Symbol.asyncDispose]();
+  });
+  const closing = stack.move();
+  const serving = () => state.daemon ?? state.standby;
+  const leader = () => shared.lease.seen()?.name ?? 'nobody';
+  return {
+    get admin() {
+      return serving()?.admin ?? [];
+    },
+    get storefront() {
+      return serving()?.storefront ?? null;
+    },
+    get receiver() {
+      return serving()?.receiver ?? null;
+    },
+    supervised: {
+      jobs: () => state.daemon?.supervised.jobs() ?? [],
+      filesStopped: () => state.daemon?.supervised.filesStopped() ?? false,
+      line: async () => (await state.daemon?.supervised.line()) ?? `stands by; ${leader()} leads`,
+    },
+    writeTrouble: () => state.daemon?.writeTrouble() ?? null,
+    broken: broken.promise,
+    trouble: () => state.daemon?.trouble() ?? state.told,
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/** Listeners of its own, which stay open from one turn to the next. */
+function listenersOf(stack: AsyncDisposableStack): OpenListener {
+  const listeners = keepListeners();
+  stack.defer(async () => {
+    const closed = listeners.close();
+    listeners.cut();
+    await closed;
+  });
+  return listeners.open;
+}
+
+/** What the instances share, and what joins them. */
+interface Shared {
+  readonly lease: Lease;
+  readonly deliveries: SharedDeliveries;
+  readonly join: () => Promise<string>;
+}
+
+interface Given {
+  readonly loaded: LoadedConfig;
+  readonly log: Logger;
+  readonly overrides: DaemonOverrides;
+}
+
+async function share(stack: AsyncDisposableStack, { loaded, log, overrides }: Given): Promise<Shared> {
+  const { config, secrets } = loaded;
+  const { clock = systemClock, entropy = systemEntropy } = overrides;
+  const url = secrets.database_url?.reveal() ?? '';
+  const connect = async (purpose: keyof typeof patienceMs) =>
+    stack.use(await connectPostgres({ url, schema: config.database.schema, patience_ms: patienceMs[purpose] }));
+  const database = await connect('lease');
+  return {
+    lease: leaseIn({ database, times: config.leadership, instance: selfIn(config), clock, entropy, log }),
+    deliveries: sharedDeliveries(await connect('deliveries')),
+    join: joining(loaded, database, () => newId(entropy)),
+  };
+}
+
+function selfIn({ instance }: LoadedConfig['config']) {
+  return { name: instance.name ?? hostname(), advertise: instance.advertise };
+}
+
+interface Turns extends Shared, Given {
+  readonly kept: OpenListener;
+  readonly state: State;
+  readonly signal: AbortSignal;
+  broken(error: unknown): void;
+}
+
+async function standBy({ loaded, lease, deliveries, overrides, log, kept, state, broken }: Turns): Promise<Standby> {
+  const { allowList: rule = 'check', clock = systemClock } = overrides;
+  const standby = await startStandby({ loaded, lease, deliveries, rule, clock, log, kept });
+  standby.broken.catch(broken);
+  state.standby = standby;
+  return standby;
+}
+
+/** Takes turns until the signal is aborted, of which it rejects with the reason. */
+async function live(turns: Turns, first: Standby, joined: string | null): Promise<void> {
+  const { overrides, loaded, lease, join, signal } = turns;
+  const { clock = systemClock } = overrides;
+  const { name } = selfIn(loaded.config);
+  let pair_id = joined;
+  let standby = first;
+  while (!signal.aborted) {
+    while (pair_id === null) {
+      await clock.sleep(loaded.config.leadership.renew, signal);
+      pair_id = await join().catch(unlessAway);
+    }
+    const began = clock.monotonic();
+    const mayClaim = (leader: Leader) =>
+      leader.name === null || leader.name === name || standby.isWarm() || clock.monotonic() - began > coldMs;
+    const leadership = await lease.win(signal, mayClaim);
+    await lead(turns, { leadership, standby, pair_id });
+    if (!signal.aborted) standby = await standBy(turns);
+  }
+}
+
+interface Turn {
+  readonly leadership: Leadership;
+  readonly standby: Standby;
+  readonly pair_id: string;
+}
+
+/** Leads until the term is over. The daemon takes the listeners over before the standby lets go of them. */
+async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promise<void> {
+  const { loaded, log, overrides, deliveries, kept, state, signal, broken } = turns;
+  const { now } = overrides.clock ?? systemClock;
+  await using _ = leadership;
+  await standby.stopFollowing();
+  const known = await Promise.all([deliveries.epochs(), deliveries.lastHeartbeat()]).catch(unlessAway);
+  if (known === null) {
+    state.standby = null;
+    await standby[Symbol.asyncDispose]();
+    return;
+  }
+  const [epochs, last_alive_at] = known;
+  becomeMirror(loaded, { pair_id, now: now(), epochs });
+  const sharing: Sharing = { leadership, deliveries, last_alive_at };
+  await using daemon = await startDaemon(loaded, log, { ...overrides, kept, hold: alreadyHeld, sharing });
+  state.daemon = daemon;
+  state.standby = null;
+  const let_go = standby[Symbol.asyncDispose]();
+  daemon.broken.catch(broken);
+  await aborted(AbortSignal.any([leadership.lost, signal]));
+  if (!signal.aborted) log.warn({ term: leadership.term.number }, 'this instance leads no more, and stands by');
+  state.told = daemon.trouble();
+  state.daemon = null;
+  await let_go;
+}
+
+interface State {
+  standby: Standby | null;
+  daemon: Daemon | null;
+  /** The trouble of a daemon that has ended. */
+  told: ReturnType<Daemon['trouble']>;
+}
+
+const alreadyHeld = () => ({ [Symbol.dispose]: () => undefined });
+
+function unlessAway(error: unknown): null {
+  if (isAway(error)) return null;
+  throw error;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve());
+  if (signal.aborted) resolve();
+  await promise;
+}
+
+/** Returns what joins the other instances: files that belong to another pair are refused (78). */
+function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair: () => string): () => Promise<string> {
+  const key_fingerprint = createHash('sha256')
+    .update(`catalogued:${secrets.api_key?.reveal() ?? ''}`)
+    .digest('hex')
+    .slice(0, 16);
+  return async () => {
+    const { inbox_path, path } = config.mirror;
+    const known = existsSync(inbox_path) ? (inboxSays(inbox_path)?.pair_id ?? null) : null;
+    const pair_id = await joinInstances(database, config.database.schema, {
+      pair_id: known ?? newPair(),
+      key_fingerprint,
+    });
+    if (known !== null && known !== pair_id) throw foreignPair(path);
+    return pair_id;
+  };
+}
+
+interface Adopted extends Pick<Parameters<typeof openInbox>[1], 'now'> {
+  readonly pair_id: string;
+  readonly epochs: Parameters<ReturnType<typeof openInbox>['addresses']['adopt']>[0];
+}
+
+/** Readies both files for a daemon: the inbox is of the same pair and knows every callback address, the mirror follows nobody. */
+function becomeMirror({ config, secrets }: LoadedConfig, { pair_id, now, epochs }: Adopted): void {
+  const { path, inbox_path } = config.mirror;
+  if (existsSync(path)) endFollowing(path);
+  using inbox = openInbox(inbox_path, { master: secrets.receiver_secret, now, pair_id });
+  if (epochs.length > 0) inbox.addresses.adopt(epochs);
+}

@@ -1,0 +1,169 @@
+import { passOnAdmin, passOnStorefront } from '../admin/pass-on.ts';
+import type { Clock } from '../clock.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { refuseAllowList } from '../daemon/receiving.ts';
+import { addressesKnownMs } from '../daemon/sharing/copying.ts';
+import { hostsOf } from '../daemon/sharing/hosts.ts';
+import { storingIn } from '../daemon/sharing/sharing.ts';
+import type { SharedDeliveries } from '../database/deliveries.ts';
+import type { Lease } from '../database/lease.ts';
+import { follow } from '../follow/follower.ts';
+import { daemonSource } from '../follow/source.ts';
+import { type CallbackAddresses, recogniser } from '../inbox/addresses.ts';
+import { type Receiver, startReceiver } from '../inbox/receiver.ts';
+import type { OpenListener } from '../kept-listener.ts';
+import type { Logger } from '../log.ts';
+
+export interface StandbyOptions {
+  readonly loaded: LoadedConfig;
+  readonly lease: Pick<Lease, 'seen'>;
+  readonly deliveries: SharedDeliveries;
+  readonly rule: 'check' | 'force';
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly kept: OpenListener;
+}
+
+/** An instance that receives, passes requests on to the leader, and follows it. Disposing ends all that is left. */
+export interface Standby extends AsyncDisposable {
+  readonly admin: readonly string[];
+  readonly storefront: string | null;
+  /** Null: nothing is received. */
+  readonly receiver: string | null;
+  /** Whether the mirror was equal to the leader's since this began. */
+  isWarm(): boolean;
+  /** Closes the mirror, for whoever goes on with it. */
+  stopFollowing(): Promise<void>;
+  /** Rejects where the mirror cannot follow. */
+  readonly broken: Promise<never>;
+}
+
+/** How often the leader's rows are asked for, and how often what all instances share is looked at. */
+const followEveryMs = 250;
+const lookEveryMs = addressesKnownMs / 2;
+
+export async function startStandby(options: StandbyOptions): Promise<Standby> {
+  const { loaded, lease, clock, log, kept } = options;
+  const { config, secrets } = loaded;
+  await using stack = new AsyncDisposableStack();
+  const ending = new AbortController();
+  const { signal } = ending;
+  let warm = false;
+  const leader = { at: () => lease.seen()?.advertise ?? null, token: secrets.admin_token };
+  const door = { leader, clock, signal, kept };
+  const { admin, storefront } = config;
+  const adminDoor = stack.use(
+    await passOnAdmin(
+      { ...door, listen: admin.listen, token: secrets.admin_token, hosts: hostsOf(config) },
+      () => warm && !signal.aborted,
+    ),
+  );
+  const storefrontDoor =
+    storefront.listen === null
+      ? null
+      : stack.use(await passOnStorefront({ ...door, listen: storefront.listen, token: secrets.storefront_token }));
+  const receiver = { address: null as string | null };
+  // Without the addresses whoever calls would be told that there is none: until they are known, callers wait.
+  const received = secrets.receiver_secret === null ? null : receive(options, signal, receiver);
+  const following = new AbortController();
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined);
+  const path = config.mirror.path;
+  const followed = followLeader({ lease, path, clock, log, token: secrets.admin_token }, following.signal, () => {
+    warm = true;
+  }).catch(broken.reject);
+  const stopFollowing = async () => {
+    following.abort();
+    await followed;
+  };
+  stack.defer(stopFollowing);
+  received?.catch(broken.reject);
+  stack.defer(async () => void (await received?.catch(() => undefined)));
+  stack.defer(() => ending.abort(new Error('another one answers from now on')));
+  const closing = stack.move();
+  return {
+    admin: [adminDoor.address],
+    storefront: storefrontDoor?.address ?? null,
+    get receiver() {
+      return receiver.address;
+    },
+    isWarm: () => warm,
+    stopFollowing,
+    broken: broken.promise,
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/** Receives at the addresses that the leader has made known, until the signal is aborted; what comes is stored in the database. */
+async function receive(
+  { loaded: { config, secrets }, deliveries, rule, clock, log, kept }: StandbyOptions,
+  signal: AbortSignal,
+  standing: { address: string | null },
+): Promise<void> {
+  refuseAllowList(config, rule);
+  const { listen, public_url, allow, trusted_proxies } = config.receiver;
+  let recognise: CallbackAddresses['recognise'] | null = null;
+  let receiver: Receiver | null = null;
+  while (!signal.aborted) {
+    // While the database is away nothing could be stored either.
+    const epochs = await deliveries.epochs().catch(() => null);
+    if (epochs !== null) recognise = recogniser(secrets.receiver_secret, epochs);
+    if (recognise !== null && !signal.aborted)
+      receiver ??= await startReceiver({
+        listen,
+        kept,
+        path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
+        allow,
+        trusted_proxies,
+        addresses: { recognise: (token, now) => recognise?.(token, now) ?? null },
+        deliveries: { store: () => undefined },
+        elsewhere: storingIn(deliveries, log),
+        clock,
+        log,
+        received: () => undefined,
+      });
+    standing.address = receiver?.address ?? null;
+    await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+  }
+  await receiver?.[Symbol.asyncDispose]();
+}
+
+interface Following {
+  readonly lease: Pick<Lease, 'seen'>;
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly token: { reveal(): string } | null;
+}
+
+/** Keeps the mirror equal to that of whoever leads. What it holds beyond it was never shown by a leader, and is forgotten. */
+async function followLeader(
+  { lease, path, clock, log, token }: Following,
+  signal: AbortSignal,
+  caughtUp: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    const leader = lease.seen();
+    if (leader !== null && leader.holder !== null && leader.advertise !== null) {
+      const another = new AbortController();
+      const until = AbortSignal.any([signal, another.signal]);
+      const watching = (async () => {
+        while (!until.aborted && lease.seen()?.holder === leader.holder)
+          await clock.sleep(lookEveryMs, until).catch(() => undefined);
+        another.abort();
+      })();
+      const source = daemonSource(leader.advertise, token);
+      try {
+        const options = { source, path, every: followEveryMs, clock, log, own: process.pid, replaces: true, caughtUp };
+        await follow(options, until);
+      } catch (error) {
+        // A leader of another version, or one with another token: it may be replaced by one that can be followed.
+        log.error({ err: error, leader: leader.name }, 'the leader cannot be followed');
+      } finally {
+        another.abort();
+        await watching;
+      }
+    }
+    await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+  }
+}
