@@ -87,7 +87,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   });
   if (receiving !== null) stack.use(receiving);
   const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
-  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus, publishing });
   const parts = { ...own, receiving, status };
   const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
   const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload }));

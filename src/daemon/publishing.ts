@@ -3,9 +3,17 @@ import type { Secret } from '../config/secrets.ts';
 import { connectPostgres, type Statements } from '../database/connect.ts';
 import { refuseOldTerm } from '../database/lease.ts';
 import { publicationOf } from '../database/publication.ts';
-import { keepPublishing, type Publisher } from '../database/publisher.ts';
+import { keepPublishing } from '../database/publisher.ts';
+import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Wiring } from './wiring.ts';
+
+export interface Publishing extends AsyncDisposable {
+  /** Returns an alarm while nothing can be published, but for what a restart of PostgreSQL takes. */
+  alarms(): LiveAlarm[];
+}
+
+const restartMs = 10_000;
 
 /**
  * Publishes the mirror into PostgreSQL until it is disposed of, and then once more what the daemon did last. Null: no
@@ -15,7 +23,7 @@ export async function startPublishing(
   { config, mirror, ports, sharing }: Pick<Wiring, 'config' | 'mirror' | 'ports' | 'sharing'>,
   url: Secret | null,
   log: Logger,
-): Promise<(Publisher & AsyncDisposable) | null> {
+): Promise<Publishing | null> {
   if (url === null) return null;
   const { schema, publish_every } = config.database;
   await using stack = new AsyncDisposableStack();
@@ -42,5 +50,12 @@ export async function startPublishing(
     await publisher.publishDue();
   });
   const closing = stack.move();
-  return { ...publisher, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+  return {
+    alarms: () => {
+      const { failing_since } = publisher.status();
+      if (failing_since === null || clock.now() < failing_since + restartMs) return [];
+      return [{ kind: 'database-behind', raised_at: failing_since, products: 0 }];
+    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
 }

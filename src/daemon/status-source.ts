@@ -7,6 +7,7 @@ import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import type { Parts } from './parts.ts';
+import type { Publishing } from './publishing.ts';
 import type { Wiring } from './wiring.ts';
 
 /** Reads what the mirror says of itself, at most so old. */
@@ -26,10 +27,16 @@ export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' |
   return { read, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+export interface StatusOptions {
+  readonly jobs: () => readonly JobRuns[];
+  readonly mirrorStatus: MirrorStatusReader;
+  readonly publishing?: Pick<Publishing, 'alarms'> | null;
+}
+
 /** Puts the status together: what the mirror says, what only the daemon knows, and the conditions that both amount to. */
 export function statusSource(
   parts: Omit<Parts, 'status'>,
-  { jobs, mirrorStatus }: { readonly jobs: () => readonly JobRuns[]; readonly mirrorStatus: MirrorStatusReader },
+  { jobs, mirrorStatus, publishing = null }: StatusOptions,
 ): Parts['status'] {
   const { wiring, key, snapshots, backups, receiving, conditions } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
@@ -46,7 +53,14 @@ export function statusSource(
     const now = ports.clock.now();
     const whole = {
       ...status,
-      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms(), ...backups.alarms()],
+      alarms: [
+        ...files.alarms(),
+        ...status.alarms,
+        ...storage.alarms(),
+        ...snapshots.alarms(),
+        ...backups.alarms(),
+        ...(publishing?.alarms() ?? []),
+      ],
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, key.refused()),

@@ -26,7 +26,14 @@ export interface StorageStatus {
 
 /** An alarm that only the running process knows: it cannot be stored, or ends with the process. */
 export interface LiveAlarm {
-  readonly kind: 'disk-full' | 'disk-low' | 'file-locked' | 'snapshot-failing' | 'backup-failing' | 'backup-unusable';
+  readonly kind:
+    | 'disk-full'
+    | 'disk-low'
+    | 'file-locked'
+    | 'snapshot-failing'
+    | 'backup-failing'
+    | 'backup-unusable'
+    | 'database-behind';
   readonly raised_at: number;
   readonly products: 0;
 }

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { startPublishing } from '../../src/daemon/publishing.ts';
 import type { Postgres } from '../../src/database/connect.ts';
 import { publicationOf } from '../../src/database/publication.ts';
 import { keepPublishing } from '../../src/database/publisher.ts';
@@ -50,8 +52,32 @@ describe('states that are published while others are written', needs('postgres',
     },
     (seconds + 60) * 1000,
   );
+
+  it('are published by themselves after PostgreSQL was away, and status says so only where that lasts', async () => {
+    const { config, mirror, ports, sharing } = at.harness.wiring;
+    let later = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + later };
+    const { log, lines } = testLog('info');
+    const url = createSecret(at.server.url);
+    await using publishing = await startPublishing({ config, mirror, sharing, ports: { ...ports, clock } }, url, log);
+    const kinds = () => publishing?.alarms().map(({ kind }) => kind);
+    at.server.stop('immediate');
+    const writer = new Database(at.mirror, { timeout: 5000 });
+    writer.prepare('UPDATE _product SET rating = 4.5').run();
+    writer.close();
+    await expect.poll(() => lines().some(({ msg }) => msg === 'the mirror is not published'), patient).toBe(true);
+    expect(kinds()).toEqual([]);
+    later = 11_000;
+    expect(kinds()).toEqual(['database-behind']);
+    at.server.start();
+    await expect.poll(kinds, patient).toEqual([]);
+    const shown = () => at.postgres.query('SELECT DISTINCT rating FROM products');
+    expect(await shown()).toEqual([{ rating: 4.5 }]);
+    expect(lines().filter(({ msg }) => msg === 'the mirror is not published').length).toBeLessThan(4);
+  }, 60_000);
 });
 
+const patient = { timeout: 40_000, interval: 50 };
 const halvesSql =
   'SELECT (SELECT count(DISTINCT rating) FROM products) + (SELECT count(DISTINCT rating) FROM experiences) AS ratings, (SELECT max(rating) FROM products) AS product, (SELECT max(rating) FROM experiences) AS experience';
 type Look = { ratings: number; product: number; experience: number };

@@ -102,6 +102,7 @@ describe('two instances', needs('postgres', 'time'), () => {
     expect(passed?.status).toBe(200);
     expect(await passed?.json()).toEqual(await own?.json());
     expect((await ask(other, '/v1/removals', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect(await (await ask(other, '/metrics')).text()).toContain('\ncatalogued_standby_ready 1\n');
     const job = await fetch(`${other.admin}/v1/resync`, {
       method: 'POST',
       headers: { authorization: `Bearer ${canary.admin}`, 'content-type': 'application/json' },

@@ -77,6 +77,14 @@ export const ofFiles = {
         ? null
         : { since: null, says: `the write-ahead log has ${megabytes(wal_bytes)}: a reader holds an old snapshot` },
   },
+  'database-behind': {
+    about: 'Database',
+    severity: 'warning',
+    means: 'nothing could be published into PostgreSQL for ten seconds: what is read there is old, the file is not',
+    todo: 'See the log for why, and `catalogued database check`; what was missed is published by itself',
+    depends_on: ['mirror-lost', 'mirror-damaged'],
+    found: noted('database-behind', () => 'PostgreSQL is not published into: what is read there is old'),
+  },
   'snapshot-failing': {
     about: 'Snapshot',
     severity: 'warning',
