@@ -203,7 +203,8 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       sandbox.faults.clear();
       sandbox.setHabits({ stray_503: 0, stray_429: 0, stray_reset: 0 });
       note();
-      const calm = 2 * setting.every_hours * hour + 3 * hour;
+      // Two cadences, or until what has often failed is asked again: once a day.
+      const calm = Math.max(2 * setting.every_hours + 3, 26) * hour;
       await come(clock.now() + hour);
       if (setting.list_days > 0) await walkedTwice();
       await come(clock.now() + calm);
