@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { deadline } from '../domain/checks/check-question.ts';
 import { listenAddress } from '../listen-address.ts';
 import { storefrontOperations } from './api.ts';
+import { exposition } from './exposition.ts';
 import { guardAdmin } from './guard-admin.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { guardStorefront } from './storefront.ts';
@@ -47,6 +48,12 @@ const ofConnection = [
   'content-length',
 ];
 
+const standby = {
+  name: 'catalogued_standby_ready',
+  type: 'gauge',
+  help: 'Of an instance that stands by: 1 if its mirror was equal to that of the leader.',
+} as const;
+
 /** Starts the operator's interface of an instance that stands by: but for its own health it is the leader's. */
 export async function passOnAdmin(
   { hosts, ...options }: PassOnOptions & { readonly hosts: readonly string[] },
@@ -59,6 +66,11 @@ export async function passOnAdmin(
     asItCame(app);
     app.get('/healthz', async () => ({ alive: true }));
     app.get('/readyz', async (_, reply) => reply.code(ready() ? 200 : 503).send({ ready: ready() }));
+    // The leader's own would be counted once for each instance.
+    app.get('/metrics', async (_, reply) => {
+      const { type, text } = await exposition([{ ...standby, samples: [{ labels: {}, value: ready() ? 1 : 0 }] }]);
+      return reply.type(type).send(text);
+    });
     app.all('/*', (request, reply) => passOn(request, reply, { ...options, patience_ms: patienceMs.admin }));
   });
 }

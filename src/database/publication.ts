@@ -36,11 +36,13 @@ export function publicationOf(options: PublicationOptions): Publication {
         await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
         const from = await publishedIn(statements);
         if (from !== null) refuseOthers(from, db);
-        await fence?.(statements);
         const goesOn = from !== null && !wentBack(from, last);
-        return (
-          (goesOn ? await publishChanges(statements, from, changes) : null) ?? (await publishWhole(statements, options))
-        );
+        const published =
+          (goesOn ? await publishChanges(statements, from, changes) : null) ??
+          (await publishWhole(statements, options));
+        // Last: a long publication must not hold up whoever renews the lease.
+        await fence?.(statements);
+        return published;
       });
       last = done;
       return done;

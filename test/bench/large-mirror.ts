@@ -13,10 +13,10 @@ import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
  * in two minutes, where a fill over HTTP takes an hour.
  */
 
-const daysKept = 31;
 const atOnce = 500;
 
-export function largeMirror(products: number): TestMirror {
+/** `days`: how many dates of each product it has. */
+export function largeMirror(products: number, days = 31): TestMirror {
   const test = testMirror();
   const now = Date.now();
   const catalogue = generateCatalogue(1, products);
@@ -24,7 +24,7 @@ export function largeMirror(products: number): TestMirror {
     const some = catalogue.slice(first, first + atOnce);
     putProducts(test.mirror, some.map(entryOf), { sent_at: now });
     test.mirror.transaction(() => {
-      for (const product of some) putDates(test.mirror, product, now);
+      for (const product of some) putDates(test.mirror, product, { now, days });
       test.mirror.listPlaces.note(
         some.map(({ id }) => id),
         first + 1,
@@ -58,10 +58,10 @@ function entryOf({ id, title, tagline, place, city_id, country_id, ...product }:
   });
 }
 
-function putDates(mirror: Mirror, product: SandboxProduct, now: number): void {
+function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now: number; days: number }): void {
   const { id: product_id, place, variants } = product;
   const today = venueToday(place.zone, now).earliest;
-  const to = addDays(today, daysKept - 1);
+  const to = addDays(today, days - 1);
   const read = { product_id, sent_at: now, now, reason: 'never-fetched' } as const;
   const answer: AvailabilityAnswer = {
     sales_enabled: true,
@@ -87,7 +87,7 @@ function putDates(mirror: Mirror, product: SandboxProduct, now: number): void {
     { days: 14, every: 21_600_000 },
     { days: 31, every: 43_200_000 },
   ];
-  const tiers = { horizon: daysKept, near, middle, far: { every: 86_400_000 } };
+  const tiers = { horizon: days, near, middle, far: { every: 86_400_000 } };
   mirror.availability.store({ ...read, currency: 'EUR', from: today, hash: '', today, tiers, first: 'first' }, answer);
 }
 

@@ -416,14 +416,15 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'truth', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
+    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',
-    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'covered', 'notices', 'closures', 'calls_per_day',
+    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'covered', 'notices', 'announced_by', 'list_signal',
+    'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'interest', 'what_if'],

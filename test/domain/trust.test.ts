@@ -20,7 +20,7 @@ function missedUntilDistrust(from: Trust): number {
 describe('a subscription', () => {
   it('that falls silent is noticed before twenty changes are missed, however long it was good', () => {
     expect(missedUntilDistrust(none)).toBeLessThan(5);
-    expect(missedUntilDistrust(course(none, 'announced', 10_000))).toBeLessThan(15);
+    expect(missedUntilDistrust(course(none, 'announced', 10_000))).toBeLessThan(10);
   });
 
   it('that loses one in ten stays trusted', () => {

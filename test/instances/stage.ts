@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
+import { ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -248,6 +249,27 @@ export function appliedIn({ mirror, inbox }: Instance): { last: number; waiting:
     last: one(mirror, 'SELECT last_delivery_id FROM _mirror'),
     waiting: one(inbox, "SELECT count(*) FROM delivery WHERE state = 'waiting'"),
   };
+}
+
+/** The tables in which two mirrors differ. */
+export function differing(one: string, other: string): string[] {
+  const [ours, theirs] = [one, other].map((path) => {
+    const db = new Database(path, { readonly: true });
+    try {
+      return new Map([...publishedTables, ...ownTables].map((table) => [table, rowsIn(db, table)]));
+    } finally {
+      db.close();
+    }
+  }) as [Map<string, string>, Map<string, string>];
+  return [...ours].filter(([table, rows]) => theirs.get(table) !== rows).map(([table]) => table);
+}
+
+function rowsIn(db: Database.Database, table: string): string {
+  const rows = db.prepare(`SELECT * FROM ${table}`).raw().all();
+  return rows
+    .map((row) => JSON.stringify(row))
+    .sort()
+    .join('\n');
 }
 
 /** Which of these deliveries the database does not have. */

@@ -2,7 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
-import { appliedIn, ceiling, type Instance, missingInDatabase, posting, type Stage, stage } from './stage.ts';
+import {
+  appliedIn,
+  ceiling,
+  differing,
+  type Instance,
+  missingInDatabase,
+  posting,
+  type Stage,
+  stage,
+} from './stage.ts';
 
 /** `CATALOGUED_TAKEOVERS=100`: as often as the long form asks for. */
 const rounds = Number(process.env.CATALOGUED_TAKEOVERS ?? 1);
@@ -75,6 +84,10 @@ describe('two instances', needs('postgres', 'time'), () => {
     expect(Math.max(...took)).toBeLessThan(10_000);
     expect(afterwards).toEqual(afterwards.map(() => 0));
     await nothingIsLost(posts);
+    // What the old leader did last has given way: with nothing more to read both mirrors are the same, in every table.
+    await at.sandbox.setReachable('no');
+    const same = () => differing(leader.mirror, other.mirror);
+    await expect.poll(same, { timeout: 20_000, interval: 500 }).toEqual([]);
   });
 
   it('answer 503 while the database is away, and 200 again afterwards', { timeout: longest }, async () => {
@@ -102,6 +115,7 @@ describe('two instances', needs('postgres', 'time'), () => {
     expect(passed?.status).toBe(200);
     expect(await passed?.json()).toEqual(await own?.json());
     expect((await ask(other, '/v1/removals', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect(await (await ask(other, '/metrics')).text()).toContain('\ncatalogued_standby_ready 1\n');
     const job = await fetch(`${other.admin}/v1/resync`, {
       method: 'POST',
       headers: { authorization: `Bearer ${canary.admin}`, 'content-type': 'application/json' },

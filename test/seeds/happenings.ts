@@ -236,6 +236,20 @@ const service = {
   },
   'dates ignored': { rare: true, happen: habit('dates', 'ignored', 'shifted', 'weeks') },
   'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
+  'reopened behind a cache': {
+    happen: (scene) => {
+      const { sandbox } = scene.house.harness;
+      const { id, status } = anyProduct(scene);
+      if (status !== 'available') return;
+      const before = sandbox.habits().cached_ms;
+      sandbox.world.disable(id, { reason: 'temporary_closure' });
+      scene.until(hour, () => {
+        sandbox.setHabits({ cached_ms: longestCache });
+        sandbox.world.enable(id);
+        scene.until(hour, () => sandbox.setHabits({ cached_ms: before }));
+      });
+    },
+  },
   'stray 503': { happen: habit('stray_503', 0.01, 0.1) },
   'stray 429': { happen: habit('stray_429', 0.01, 0.1) },
   'stray resets': { happen: habit('stray_reset', 0.01, 0.1) },

@@ -8,8 +8,8 @@ import { canary } from '../fakes/canary.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { ownHost, portOf } from './own-address.ts';
 import type { Setting } from './plan.ts';
-import { seedPort } from './seed-port.ts';
 
 /** What a planted bug breaks: each must be found. */
 export type Plant = 'none' | 'skips a delivery';
@@ -51,9 +51,9 @@ export async function openHouse(
   { plant = 'none' }: { readonly plant?: Plant } = {},
 ): Promise<House> {
   await using stack = new AsyncDisposableStack();
-  const { port } = await seedPort(seed);
-  const public_url = `http://127.0.0.1:${port}/hooks`;
-  const config = configOf(setting, `127.0.0.1:${port}`, public_url);
+  const listen = `${ownHost}:${portOf(seed)}`;
+  const public_url = `http://${listen}/hooks`;
+  const config = configOf(setting, listen, public_url);
   const sometimes = new Map<string, number>();
   const seen = (what: string) => void sometimes.set(what, (sometimes.get(what) ?? 0) + 1);
   const disk = { full: false };
@@ -242,7 +242,8 @@ function bringBack(directory: string): void {
 
 function configOf(setting: Setting, listen: string, public_url: string): Record<string, unknown> {
   const every = `${setting.every_hours}h`;
-  const each = { products: every, checkout_information: every };
+  const list = setting.list_days === 0 ? every : `${setting.list_days}d`;
+  const each = { products: list, checkout_information: every };
   return {
     service: {
       profile: { authorization: { header: null }, notifications: { hold: `${setting.hold_minutes}m`, retries: '15m' } },

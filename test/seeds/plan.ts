@@ -17,6 +17,8 @@ export interface Setting {
   readonly scheduling: 'adaptive' | 'fixed';
   /** Every cadence; covered products' are twice that. */
   readonly every_hours: number;
+  /** How often the list is walked, which then nothing waits for; 0: like everything else. */
+  readonly list_days: number;
   /** Minutes from one tick to the next while nothing happens; a daemon's are seconds. */
   readonly step_minutes: number;
   readonly hold_minutes: number;
@@ -42,6 +44,7 @@ export const plain: Setting = {
   days: 1,
   scheduling: 'fixed',
   every_hours: 12,
+  list_days: 0,
   step_minutes: 10,
   hold_minutes: 5,
   batch: 'what is ripe',
@@ -77,11 +80,14 @@ const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
 export function planOf(seed: number, days?: number): Plan {
   const chance = sequence(seed);
   const among = <Item>(...items: readonly Item[]) => pick(items, chance());
+  const habits = habitsOf(seed, chance() < 0.4 ? 0 : 0.2);
   const setting: Setting = {
     products: 3 + Math.floor(chance() * 8),
     days: days ?? among(1, 1, 2, 3, 7),
     scheduling: among('adaptive', 'fixed'),
     every_hours: among(4, 6, 12, 24),
+    // Without a read of the single product the list alone says what is on sale.
+    list_days: habits.endpoints === 'specification' ? 0 : among(0, 7),
     step_minutes: among(5, 10, 20),
     hold_minutes: among(1, 5, 15),
     batch: among('what is ripe', 'one product'),
@@ -89,7 +95,7 @@ export function planOf(seed: number, days?: number): Plan {
     share: among(0, 0, 0.25),
     audit: among(0, 0.01),
     rotate_days: among(1, 30),
-    habits: habitsOf(seed, chance() < 0.4 ? 0 : 0.2),
+    habits,
   };
   const kinds = subjects.flatMap((kinds, subject) =>
     roll(seed, subject, 'subject') < 0.25 ? [] : kinds.filter((kind) => roll(seed, kind, 'kind') < 0.6),

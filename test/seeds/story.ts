@@ -4,7 +4,7 @@ import { table } from '../../src/commands/terminal/table.ts';
 import { number } from '../../src/format.ts';
 import type { Plant } from './house.ts';
 import { type Lived, live } from './live.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type Plan, plain, planOf } from './plan.ts';
 import { shrink } from './shrink.ts';
 import { neverSeen } from './sometimes.ts';
 
@@ -66,7 +66,9 @@ function* plansOf(seeds: string): Iterable<Plan> {
 
 /** A plan that was kept. */
 export function readPlan(path: string): Plan {
-  return JSON.parse(readFileSync(path, 'utf8')) as Plan;
+  const plan = JSON.parse(readFileSync(path, 'utf8')) as Plan;
+  // What a plan of an older version does not say is plain.
+  return { ...plan, setting: { ...plain, ...plan.setting } };
 }
 
 /** Shrinks a plan that failed, and writes what is left beside the others that did: they are replayed by the suite. */

@@ -1,7 +1,7 @@
 import { number } from '../../format.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
 import { ageLabel, brokenAges } from './ages.ts';
-import { type ConditionKinds, noted, stopsReads } from './condition.ts';
+import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
 /** Nor is anything read where the daemon hangs. */
@@ -24,6 +24,8 @@ export const ofCatalogue = {
       'products are on sale by their own read while their dates are answered as not on sale. None of those dates is bookable, and both are read again',
     todo: 'Nothing at first: it is usually a cache of the service. `catalogued explain PRODUCT` says when it is read again',
     depends_on: ['sale-contradicted'],
+    // Caches that disagree for seconds are no condition: the first look after a minute finds them agree.
+    visible_after_ms: 5 * minute,
     found: ({ contradicted }) =>
       contradicted === null
         ? null

@@ -24,7 +24,7 @@ export const ofService = {
     found: ({ daemon }) =>
       daemon === null || daemon.key_refused === null
         ? null
-        : { since: null, says: `the service refuses it: ${printable(daemon.key_refused)}` },
+        : { since: null, says: `the service refuses it: ${printable(daemon.key_refused).replace(/\.$/, '')}` },
   },
   'service-unreachable': {
     about: 'Service',

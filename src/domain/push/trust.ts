@@ -16,7 +16,9 @@ const keeps = 0.95;
 /** Before anything is known a subscription is believed to announce most changes. */
 const prior = { announced: 4, missed: 1 };
 /** Trust ends where it is less likely than the first that enough is announced, and returns where it is likelier than the second. */
-const [distrust, trusts] = [0.1, 0.5];
+const [distrust, trusts] = [0.35, 0.5];
+/** Fewer changes than this prove nothing. */
+const least = 3;
 /** What announces less than half is broken, however little is left to it; more than nine tenths cannot be told. */
 const [leastNeeded, mostNeeded] = [0.5, 0.9];
 
@@ -36,6 +38,7 @@ export function neededShare(cadences: readonly { readonly own: number; readonly 
 
 /** Tells whether covered products may be read less often; `trusted`: whether they were until now. */
 export function isTrusted({ announced, announceable }: Trust, needed: number, trusted: boolean): boolean {
+  if (announceable < least) return trusted;
   const belief = [announced + prior.announced, announceable - announced + prior.missed] as const;
   return chanceAbove(needed, ...belief) >= (trusted ? distrust : trusts);
 }

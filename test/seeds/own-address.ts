@@ -1,0 +1,8 @@
+/**
+ * The loopback address of this process, so that two that live through the same seed do not meet at its port. Digests are
+ * made without it.
+ */
+export const ownHost = `127.${[16, 8, 0].map((shift) => 10 + (((process.pid >> shift) & 255) % 200)).join('.')}`;
+
+/** The port of a seed, below those that systems give out. */
+export const portOf = (seed: number) => 10_000 + (seed % 20_000);
