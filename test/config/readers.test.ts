@@ -42,8 +42,12 @@ function keys(): string[] {
   return names.filter((name) => !former.has(name) && !names.some((other) => other.startsWith(`${name}.`)));
 }
 
-/** Keys that only what starts a daemon reads, with the text that does: the one in here has a log already. */
+/** Keys that only what starts a daemon reads, with the text that does: the one in here is alone, and has a log already. */
 const startersAlone = {
+  'instance.name': ['src/instance/instance.ts', 'instance.name ?? hostname()'],
+  'leadership.lease': ['src/domain/leadership/lease.ts', 'since + lease - now'],
+  'leadership.renew': ['src/database/lease.ts', 'clock.sleep(times.renew'],
+  'leadership.margin': ['src/domain/leadership/lease.ts', 'attempt_at + lease - margin'],
   'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'],
 } as const;
 

@@ -155,7 +155,7 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
 
   /** What a request from outside is answered with: status, then the body. A receiver that is away may take Caddy seconds to give up. */
   function fetched(url: string, ...args: string[]): string {
-    return pod.curl('-sk', '--interface', caller, '--max-time', '20', ...args, url);
+    return pod.curl('-sSk', '--interface', caller, '--max-time', '20', ...args, url);
   }
   const posted = (body: string, at = 'https://proxy:8443') =>
     fetched(

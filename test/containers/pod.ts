@@ -38,7 +38,7 @@ export interface Pod extends AsyncDisposable {
   run(container: Container): Running;
   /** Runs a program of this machine on the network. */
   outside(command: string, ...args: string[]): Running;
-  /** Runs curl on the network, and returns what it writes, whatever it is answered. */
+  /** Runs curl on the network, and returns what it writes, whatever it is answered, and why it was answered nothing. */
   curl(...args: string[]): string;
 }
 
@@ -86,8 +86,12 @@ export async function startPod(directory: string, addresses: Readonly<Record<str
       return started('nsenter', [net, ...spaces, 'sh', script], marked({ PATH: process.env.PATH ?? '' }), container);
     },
     outside: (command, ...args) => started('nsenter', [net, command, ...args], marked(process.env)),
-    curl: (...args) =>
-      spawnSync('nsenter', [net, 'curl', ...resolved(addresses), ...args], { encoding: 'utf8' }).stdout,
+    curl: (...args) => {
+      const { stdout, stderr } = spawnSync('nsenter', [net, 'curl', ...resolved(addresses), ...args], {
+        encoding: 'utf8',
+      });
+      return `${stdout}${stderr}`;
+    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
