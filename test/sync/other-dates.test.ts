@@ -104,6 +104,23 @@ describe('a service that', () => {
     expect(alarms(harness)).toEqual([]);
   });
 
+  it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {
+    await using harness = await virtualHarness({ products: 8 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const bookable = () => rows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days ?? 0;
+    const before = bookable();
+    const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
+    harness.sandbox.faults.add({ kind: 'status', status: 200, path: '/availability', body });
+    await readAll(harness);
+    expect(bookable()).toBe(0);
+    harness.sandbox.faults.clear();
+    harness.sandbox.setHabits({ dates: 'shifted' });
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    expect(rows(harness, 'SELECT 1 FROM freshness WHERE kept = 0')).not.toEqual([]);
+    expect(bookable()).toBeGreaterThan(before / 2);
+    expect(falselySoldOut(harness)).toEqual([]);
+  });
+
   it('answers a check for other dates is believed in nothing', async () => {
     await using harness = await virtualHarness({ products: 4 });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);

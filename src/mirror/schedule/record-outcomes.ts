@@ -14,7 +14,7 @@ export interface RecordOutcomes {
   told(key: RecordKey, at: number, volatility: Volatility): void;
   /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
   failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
-  /** The service answered for other dates than it was asked for, since `at`. */
+  /** The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. */
   astray(key: RecordKey, at: number): void;
   /** The next answer is decoded and stored, also where it is the one that was stored last. */
   forgetBody(key: RecordKey): void;
@@ -61,7 +61,7 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
       .where(isRecord(bound)),
   );
   const astray = db.change((bound: Bound<RecordKey & { at: number }>) =>
-    query.updateTable('_record').set({ unanswered_at: bound.at }).where(isRecord(bound)),
+    query.updateTable('_record').set({ unanswered_at: bound.at, off_sale_at: null }).where(isRecord(bound)),
   );
   const forgetBody = db.change((bound: Bound<RecordKey>) =>
     query.updateTable('_record').set({ body_hash: null }).where(isRecord(bound)),

@@ -59,8 +59,7 @@ export async function refreshAvailability(
 ): Promise<Refreshed> {
   if (record.due_reason === 'likely-changed' && mayWait(ports, record)) return { kind: 'postponed' };
   const read = await readAvailability(ports, record, { signal, commit: ports.commit });
-  if (read.kind === 'failed' && read.code === 'other-dates')
-    ports.mirror.transaction(() => ports.mirror.records.astray(record, record.unanswered_at ?? ports.clock.now()));
+  if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(ports, record);
   if (read.kind !== 'stored') return settleFailure(ports, record, read);
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
@@ -69,6 +68,16 @@ export async function refreshAvailability(
   const [left] = read.unanswered;
   if (left === undefined) return read;
   return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
+}
+
+/** Notes an answer for other dates: nothing is known of those asked for, but that the product is on sale. */
+function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
+  const { mirror, clock } = ports;
+  mirror.transaction(() => {
+    const before = mirror.products.find(record.product_id);
+    mirror.records.astray(record, record.unanswered_at ?? clock.now());
+    if (before !== null) release(ports, record, { sent_at: clock.now(), before });
+  });
 }
 
 /**
