@@ -187,7 +187,7 @@ describe('doctor --reader', () => {
     });
   });
 
-  it('knows a read-only mount, also as root', () => {
+  it('knows a read-only mount, also as root', needs('unshare'), () => {
     using harness = stopped();
     const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
     const mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"';
