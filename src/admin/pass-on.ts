@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { urlToHttpOptions } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { deadline } from '../domain/checks/check-question.ts';
@@ -149,10 +150,13 @@ async function ask(
   const sent = { ...Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name))) };
   const { token } = passing.leader;
   if (token !== null) sent.authorization = `Bearer ${token.reveal()}`;
-  const call = (target.protocol === 'https:' ? httpsRequest : httpRequest)(
-    new URL(`${target.pathname.replace(/\/$/, '')}${url}`, target),
-    { method, headers: { ...sent, [passedOn]: '1' } },
-  );
+  const call = (target.protocol === 'https:' ? httpsRequest : httpRequest)({
+    ...urlToHttpOptions(target),
+    // As it came: `//elsewhere/` in front of a path, resolved, would be another host, which would be told the token.
+    path: `${target.pathname.replace(/\/$/, '')}${url}`,
+    method,
+    headers: { ...sent, [passedOn]: '1' },
+  });
   const end = () => call.destroy(new Error('given up'));
   limit.signal.addEventListener('abort', end);
   call.end(body instanceof Buffer ? body : undefined);

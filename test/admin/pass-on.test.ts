@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { passOnAdmin, passOnStorefront } from '../../src/admin/pass-on.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+
+const leaderToken = createSecret('token-of-the-leader-0123456789');
+const shopToken = createSecret('token-of-the-shop-0123456789');
+const asked = JSON.stringify({ product_id: 1, deadline_ms: 1500 });
+
+interface Asked {
+  readonly url: string;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+/** Somebody who answers as told, and remembers what was asked. */
+async function stranger(answer: (response: ServerResponse, incoming: IncomingMessage) => void) {
+  const requests: Asked[] = [];
+  const server = createServer(async (incoming, response) => {
+    const { url = '', headers } = incoming;
+    requests.push({ url, authorization: headers.authorization, body: await text(incoming) });
+    answer(response, incoming);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    at: `http://127.0.0.1:${port}`,
+    port,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const never = new AbortController().signal;
+const door = (at: () => string | null) => ({
+  listen: '127.0.0.1:0',
+  token: shopToken,
+  leader: { at, token: leaderToken },
+  clock: systemClock,
+  signal: never,
+});
+
+/** Asks with a path as it is written: a URL would be made tidy before it is sent. */
+async function ask(address: string, path: string, { method = 'GET', body = '' } = {}) {
+  const { port } = new URL(address);
+  const headers = { authorization: `Bearer ${shopToken.reveal()}`, 'content-type': 'application/json' };
+  const call = request({ host: '127.0.0.1', port, path, method, headers });
+  call.end(body);
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: await text(response) };
+}
+
+describe('an instance that stands by', () => {
+  it('passes a check on with its body, under its own key and never the shop’s, and the answer back', async () => {
+    await using leader = await stranger((response) => response.writeHead(409).end('{"verdict":"gone"}'));
+    await using shop = await passOnStorefront(door(() => leader.at));
+    expect(await ask(shop.address, '/v1/check', { method: 'POST', body: asked })).toEqual({
+      status: 409,
+      body: '{"verdict":"gone"}',
+    });
+    expect(leader.requests).toEqual([
+      { url: '/v1/check', authorization: `Bearer ${leaderToken.reveal()}`, body: asked },
+    ]);
+  });
+
+  it('refuses who has no key before anybody is asked, and what a storefront may not ask', async () => {
+    await using leader = await stranger((response) => response.end('{}'));
+    await using shop = await passOnStorefront({
+      ...door(() => leader.at),
+      token: createSecret('another-0123456789abc'),
+    });
+    expect(await ask(shop.address, '/v1/check', { method: 'POST', body: asked })).toMatchObject({ status: 401 });
+    await using own = await passOnStorefront(door(() => leader.at));
+    expect(await ask(own.address, '/v1/resync', { method: 'POST' })).toMatchObject({ status: 404 });
+    expect(leader.requests).toEqual([]);
+  });
+
+  it('tells nobody but the leader its key, whatever a path looks like', async () => {
+    await using leader = await stranger((response) => response.end('of the leader'));
+    await using other = await stranger((response) => response.end('of another'));
+    await using admin = await passOnAdmin({ ...door(() => leader.at), hosts: [] }, () => true);
+    const path = `//127.0.0.1:${other.port}/v1/status`;
+    expect(await ask(admin.address, path)).toEqual({ status: 200, body: 'of the leader' });
+    expect(leader.requests.map(({ url }) => url)).toEqual([path]);
+    expect(other.requests).toEqual([]);
+  });
+
+  it('says that nobody leads once the shopper’s deadline is over', async () => {
+    await using shop = await passOnStorefront(door(() => null));
+    const body = JSON.stringify({ product_id: 1, deadline_ms: 50 });
+    expect(await ask(shop.address, '/v1/check', { method: 'POST', body })).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('no-leader'),
+    });
+  });
+
+  it('asks whoever leads by then, where the one before has gone', async () => {
+    await using gone = await stranger((response) => response.end('{}'));
+    await gone[Symbol.asyncDispose]();
+    await using leader = await stranger((response) => response.end('of the new one'));
+    let looks = 0;
+    await using shop = await passOnStorefront(door(() => (looks++ === 0 ? gone.at : leader.at)));
+    expect(await ask(shop.address, '/v1/check', { method: 'POST', body: asked })).toMatchObject({
+      body: 'of the new one',
+    });
+  });
+
+  it('repeats a question that was broken off, and no order that may have been taken', async () => {
+    await using leader = await stranger((response, { method }) => {
+      if (method === 'GET' && leader.requests.length > 1) response.end('{"changes":[]}');
+      else response.destroy();
+    });
+    await using shop = await passOnStorefront(door(() => leader.at));
+    expect(await ask(shop.address, '/v1/changes?after=0')).toMatchObject({ status: 200 });
+    expect(leader.requests.length).toBe(2);
+    expect(await ask(shop.address, '/v1/orders', { method: 'POST', body: '{}' })).toMatchObject({ status: 503 });
+    expect(leader.requests.length).toBe(3);
+  });
+
+  it('that takes another for the leader which takes it for one goes round once', async () => {
+    const doors: { readonly address: string }[] = [];
+    await using one = await passOnStorefront({ ...door(() => doors[1]?.address ?? null), token: leaderToken });
+    await using two = await passOnStorefront({ ...door(() => one.address), token: shopToken });
+    doors.push(one, two);
+    const body = JSON.stringify({ product_id: 1, deadline_ms: 300 });
+    expect(await ask(two.address, '/v1/check', { method: 'POST', body })).toMatchObject({ status: 503 });
+  });
+});
