@@ -60,6 +60,7 @@ export interface Ports {
   readonly policy: Policy;
   readonly retries: RetryBudget;
   readonly answerLengths: AnswerLengths;
+  readonly ignoresDates: IgnoresDates;
   /** What has been learned of the service's limit. */
   readonly budget: () => Budget;
   /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
@@ -71,6 +72,13 @@ export interface Ports {
  * neither.
  */
 export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
+
+/** Finds out whether the service ignores the dates it is asked for, as far as any product shows it; one for all products. */
+export type IgnoresDates = (
+  ports: Pick<SyncPorts, 'upstream' | 'mirror' | 'clock' | 'policy'>,
+  currency: string,
+  signal: AbortSignal,
+) => Promise<boolean>;
 
 /**
  * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction
