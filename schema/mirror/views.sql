@@ -37,7 +37,7 @@ WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
 
 CREATE VIEW changes AS
 SELECT seq, at, product_id, kind, language, date, detail
-FROM _change;
+FROM _change WHERE seq <= coalesce((SELECT last_seq FROM _row_feed), 9223372036854775807);
 
 CREATE VIEW subscriptions AS
 SELECT s.subscription_id, s.type, s.status,

@@ -1,0 +1,5 @@
+import type { Mutation } from './mutation.ts';
+
+export function promised(): Mutation[] {
+  return [];
+}
