@@ -204,7 +204,7 @@ async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promi
   }
   const [epochs, last_alive_at, begun] = known;
   readyInbox(loaded, { pair_id, now: now(), epochs, begun });
-  const sharing: Sharing = { leadership, deliveries, last_alive_at, begun };
+  const sharing: Sharing = { name: selfIn(loaded.config).name, leadership, deliveries, last_alive_at, begun };
   await using daemon = await startDaemon(loaded, log, { ...overrides, kept, hold: alreadyHeld, sharing });
   state.daemon = daemon;
   state.standby = null;
