@@ -14,6 +14,12 @@ CREATE TABLE _leader (
 );
 INSERT INTO _leader DEFAULT VALUES;
 
+-- When an instance that stands by last looked who leads: by the clock of this server.
+CREATE TABLE _standby (
+  name text PRIMARY KEY,              -- instance.name
+  seen_at timestamptz NOT NULL DEFAULT now()
+);
+
 -- The number of the last delivery: its lock lasts until the commit, so that numbers become visible in their order.
 CREATE TABLE _numbering (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),

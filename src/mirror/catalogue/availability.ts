@@ -7,6 +7,7 @@ import { dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
+import { type DateWitnesses, dateWitnesses } from './dates/witnesses.ts';
 
 /** Days, their slots and the spans that say when each was read. */
 export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
@@ -16,6 +17,7 @@ export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead
    * would notice it, `added`: days that had no row.
    */
   store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
+  readonly witnesses: DateWitnesses;
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
 }
@@ -28,6 +30,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     confirm,
     wasRead,
     variantIds,
+    witnesses: dateWitnesses(db),
     store: (read, answer) => {
       const { product_id, currency, from } = read;
       const { covered_to: to, max_tickets_per_order, variants } = answer;

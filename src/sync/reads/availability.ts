@@ -1,4 +1,4 @@
-import { namesOtherDates, otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
+import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
@@ -121,7 +121,8 @@ export async function readAvailability(
     }
     const answer = reading.kind === 'read' ? reading.value : null;
     if (wanted.why === 'rest' && answer !== null) noteRest(ports, answer.named);
-    const covered = requests.judge(request, answer);
+    const isBelieved = answer?.named !== null || !(await ports.ignoresDates(ports, currency, signal));
+    const covered = requests.judge(request, answer, isBelieved);
     if (covered.kind === 'capped-away') return cappedAway(covered.to);
     if (covered.kind === 'nothing') continue;
     const { dates: answered, rest } = covered;
@@ -184,12 +185,11 @@ function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, p
   return { product, window, first: again ? ('again' as const) : ('first' as const) };
 }
 
-function requestsFor({ mirror, policy, answerLengths }: SyncPorts, window: Dates & { today: string }): WindowRequests {
+function requestsFor({ policy, answerLengths }: SyncPorts, window: Dates & { today: string }): WindowRequests {
   return windowRequests(window, {
     today: window.today,
     most: policy.daysPerRequest,
     lengths: answerLengths,
-    isAstray: () => mirror.records.answeredAstray() >= otherDatesAlarm,
   });
 }
 
