@@ -109,32 +109,36 @@ describe('before an upgrade', () => {
     expect(shown.at(-1)).toEqual({ phase: 'change' });
   });
 
-  it('the backup is the way back: the older version refuses what was changed, takes the copy, and it can be changed again', needs('time'), async () => {
-    using test = place();
-    using steps = temporaryDirectory();
-    const { path } = test.mirror;
-    older(path);
-    const before = rowsIn(path);
-    // The older version: it knows the steps up to its own.
-    const names = readdirSync(mirrorFile.migrations).filter((name) => /^\d{4}-/.test(name));
-    for (const name of names.sort().slice(0, Number(versionOf(path))))
-      copyFileSync(new URL(name, mirrorFile.migrations), join(steps.path, name));
-    const olderVersion = { ...mirrorFile, migrations: pathToFileURL(`${steps.path}/`) };
-    await backUp(configOf(test)).ended;
-    openForWriting(path, mirrorFile).close();
-    const after = rowsIn(path);
-    const changed = readFileSync(path);
-    expect(() => openForWriting(path, olderVersion)).toThrow(
-      expect.objectContaining({ code: 'newer-file', exitCode: 65 }),
-    );
-    expect(readFileSync(path)).toEqual(changed);
-    const [backup] = backupsIn(test.backups);
-    copyFileSync(join(backup ?? '', 'mirror.db'), path);
-    expect(lookAt(path, olderVersion, 'whole')).toEqual({ condition: 'well', wrong: null });
-    expect(rowsIn(path)).toEqual(before);
-    openForWriting(path, mirrorFile).close();
-    expect(rowsIn(path)).toEqual(after);
-  });
+  it(
+    'the backup is the way back: the older version refuses what was changed, takes the copy, and it can be changed again',
+    needs('time'),
+    async () => {
+      using test = place();
+      using steps = temporaryDirectory();
+      const { path } = test.mirror;
+      older(path);
+      const before = rowsIn(path);
+      // The older version: it knows the steps up to its own.
+      const names = readdirSync(mirrorFile.migrations).filter((name) => /^\d{4}-/.test(name));
+      for (const name of names.sort().slice(0, Number(versionOf(path))))
+        copyFileSync(new URL(name, mirrorFile.migrations), join(steps.path, name));
+      const olderVersion = { ...mirrorFile, migrations: pathToFileURL(`${steps.path}/`) };
+      await backUp(configOf(test)).ended;
+      openForWriting(path, mirrorFile).close();
+      const after = rowsIn(path);
+      const changed = readFileSync(path);
+      expect(() => openForWriting(path, olderVersion)).toThrow(
+        expect.objectContaining({ code: 'newer-file', exitCode: 65 }),
+      );
+      expect(readFileSync(path)).toEqual(changed);
+      const [backup] = backupsIn(test.backups);
+      copyFileSync(join(backup ?? '', 'mirror.db'), path);
+      expect(lookAt(path, olderVersion, 'whole')).toEqual({ condition: 'well', wrong: null });
+      expect(rowsIn(path)).toEqual(before);
+      openForWriting(path, mirrorFile).close();
+      expect(rowsIn(path)).toEqual(after);
+    },
+  );
 
   it('whoever stops the start ends its backup: nothing is changed, and no half of it is left', async () => {
     using test = place();
