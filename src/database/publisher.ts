@@ -14,6 +14,8 @@ export interface PublicationStatus {
   /** Since when publishing fails; null: it does not. */
   readonly failing_since: number | null;
   readonly failure: string | null;
+  /** How old what is published is; 0: nothing has changed since; null: nothing was published by this process. */
+  readonly lag_ms: number | null;
 }
 
 /** Keeps PostgreSQL as the mirror is. */
@@ -47,7 +49,7 @@ export function keepPublishing({
   every,
   published = () => undefined,
 }: PublisherPorts): Publisher {
-  let known: PublicationStatus = {
+  let known: Omit<PublicationStatus, 'lag_ms'> = {
     state: null,
     source_number: null,
     published_at: null,
@@ -94,6 +96,11 @@ export function keepPublishing({
         await clock.sleep(wait, signal).catch(() => undefined);
       }
     },
-    status: () => known,
+    status: () => {
+      const { published_at } = known;
+      const lag_ms =
+        published_at === null ? null : publication.isBehind() ? Math.max(0, clock.now() - published_at) : 0;
+      return { ...known, lag_ms };
+    },
   };
 }

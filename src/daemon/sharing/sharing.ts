@@ -9,6 +9,8 @@ import type { Logger } from '../../log.ts';
 
 /** What the leader of several instances shares with those that stand by. */
 export interface Sharing {
+  /** The name of this instance. */
+  readonly name: string;
   readonly leadership: Pick<Leadership, 'trusted' | 'term'>;
   readonly deliveries: SharedDeliveries;
   /** When the last leader noted that deliveries could be received; null: there was none. */
