@@ -10,7 +10,7 @@ CREATE TABLE _leader (
   name text,                          -- instance.name of the one that leads, or led last
   advertise text,                     -- its instance.advertise
   pair_id text,                       -- of all the instances' mirrors and inboxes
-  key_fingerprint text                -- of the API key: another one's schema is another account's
+  key_fingerprint text                -- a keyed hash of the API key: another one's schema is another account's
 );
 INSERT INTO _leader DEFAULT VALUES;
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { newId, systemClock, systemEntropy } from '../clock.ts';
@@ -11,7 +10,7 @@ import { isOneOfSeveral, type Sharing } from '../daemon/sharing/sharing.ts';
 import { connectPostgres, type Postgres } from '../database/connect.ts';
 import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.ts';
 import { isAway } from '../database/errors.ts';
-import { joinInstances } from '../database/instances.ts';
+import { fingerprintOf, joinInstances } from '../database/instances.ts';
 import { type Leader, type Leadership, type Lease, leaseIn } from '../database/lease.ts';
 import { inboxSays } from '../files/pair.ts';
 import { SourceAway } from '../follow/source.ts';
@@ -240,10 +239,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
 
 /** Returns what joins the other instances: files that belong to another pair are refused (78). */
 function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair: () => string): () => Promise<string> {
-  const key_fingerprint = createHash('sha256')
-    .update(`catalogued:${secrets.api_key?.reveal() ?? ''}`)
-    .digest('hex')
-    .slice(0, 16);
+  const key_fingerprint = fingerprintOf(secrets.api_key?.reveal() ?? '');
   return async () => {
     const { inbox_path, path } = config.mirror;
     const known = existsSync(inbox_path) ? (inboxSays(inbox_path)?.pair_id ?? null) : null;
