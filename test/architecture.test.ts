@@ -55,7 +55,7 @@ const allowed: Record<string, readonly string[]> = {
     'errors.ts',
     'format.ts',
     'log.ts',
-    'version.ts',
+    'package.ts',
   ],
   // What a daemon says of itself: made of what the parts say, by nobody who could change it.
   status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
@@ -92,7 +92,7 @@ const allowed: Record<string, readonly string[]> = {
     'kept-listener.ts',
     'listen-address.ts',
     'log.ts',
-    'version.ts',
+    'package.ts',
   ],
   // Puts the parts together. No part knows the daemon, and the daemon knows no command.
   daemon: [
@@ -115,7 +115,7 @@ const allowed: Record<string, readonly string[]> = {
     'format.ts',
     'kept-listener.ts',
     'log.ts',
-    'version.ts',
+    'package.ts',
     'storefront',
   ],
   // One of several: it stands by, or has a daemon lead.
@@ -140,7 +140,7 @@ const allowed: Record<string, readonly string[]> = {
   'kept-listener.ts': [],
   'listen-address.ts': [],
   'log.ts': ['format.ts'],
-  'version.ts': [],
+  'package.ts': [],
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
   // A package export for programs that are not this one: it knows the views, and nothing of what fills them.

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { packageRoot } from '../package.ts';
 import type { Postgres } from './connect.ts';
 import { makeSchema } from './schema.ts';
 
@@ -30,7 +31,7 @@ export async function joinInstances(
     const [{ stands } = { stands: false }] = await query<{ stands: boolean }>(
       "SELECT to_regclass('_leader') IS NOT NULL AS stands",
     );
-    if (!stands) await query(readFileSync(new URL('../../schema/postgres/instances.sql', import.meta.url), 'utf8'));
+    if (!stands) await query(readFileSync(new URL('schema/postgres/instances.sql', packageRoot), 'utf8'));
     const [joined] = await query<Shared>(
       `UPDATE _leader SET pair_id = coalesce(pair_id, $1), key_fingerprint = coalesce(key_fingerprint, $2)
        RETURNING pair_id, key_fingerprint`,
