@@ -10,6 +10,7 @@ import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
+import { dateWitness } from '../sync/reads/date-witness.ts';
 import type { PathVerdict, Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
 import { sharedAnswer } from '../sync/records/shared-answer.ts';
@@ -137,6 +138,7 @@ function wired(
     retries,
     productPath,
     answerLengths: answerLengths(),
+    ignoresDates: dateWitness(),
     budget: limiter.learned,
   };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });

@@ -4,7 +4,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 /** Opens a server's port; 0 takes a free one. A port that is taken: 74. */
 export function listen(server: Server, port: number, host: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (error: NodeJS.ErrnoException) => {
+  const failed = (error: NodeJS.ErrnoException) => {
     const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message);
     reject(
       new CataloguedError('sandbox-listen', `the sandbox cannot listen on ${host}:${port}: ${reason}`, {
@@ -12,7 +12,11 @@ export function listen(server: Server, port: number, host: string): Promise<void
         hint: 'name another port with --port, or stop the program that holds it',
       }),
     );
+  };
+  server.once('error', failed);
+  server.listen(port, host, () => {
+    server.off('error', failed);
+    resolve();
   });
-  server.listen(port, host, () => resolve());
   return promise;
 }

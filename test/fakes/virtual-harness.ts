@@ -41,8 +41,15 @@ export interface VirtualHarness extends AsyncDisposable {
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
   /** Ends the process, so to speak, and starts it again: what it knows afterwards, it knows from its files. */
-  restart(down?: { meanwhile(): Promise<void> }): Promise<void>;
+  restart(down?: Down): Promise<void>;
   compare(): Promise<Comparison>;
+}
+
+/** What happens while no process runs. */
+export interface Down {
+  meanwhile(): Promise<void>;
+  /** A start has failed: throws on, or returns when the next may be tried. */
+  refused?(error: unknown): Promise<void>;
 }
 
 const second = 1000;
@@ -153,10 +160,16 @@ export async function virtualHarness(
     drive,
     runDue: () => drive(life.runDue()),
     stop: () => life.stop(),
-    restart: async ({ meanwhile } = { meanwhile: async () => {} }) => {
+    restart: async ({ meanwhile, refused = rethrow } = { meanwhile: async () => {} }) => {
       await life[Symbol.asyncDispose]();
       await meanwhile();
-      life = await startAgain();
+      for (let next: typeof life | null = null; next === null; ) {
+        next = await startAgain().catch(async (error: unknown) => {
+          await refused(error);
+          return null;
+        });
+        life = next ?? life;
+      }
     },
     runUntil: async (done) => {
       if (!done()) await drive(life.run('pass'));
@@ -205,4 +218,5 @@ export async function virtualHarness(
   };
 }
 
+const rethrow = (error: unknown) => Promise.reject(error);
 const wholeMinute = (at: number) => Math.ceil(at / minute) * minute;

@@ -1,308 +1,107 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { isMissing } from '../fakes/needs.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { wrongClock } from '../rough/cases/03-wrong-clock.ts';
-import { type Endured, endure, foreignLock, type Place, startLocked } from './daemon-disk.ts';
-import { diskFaults } from './disk/faults.ts';
 import type { Fault, Outcome } from './fault.ts';
-import { flood } from './flood.ts';
-import { fullDisk } from './full-disk.ts';
-import { type Injected, inject } from './inject.ts';
-import { killRounds } from './kill.ts';
-import { powerLoss } from './power-loss.ts';
+import { harnesses } from './harnesses.ts';
+import { controlOf, withTables } from './matrix/document.ts';
+import { type Row, testsOf } from './matrix/row.ts';
+import { rows } from './matrix/rows.ts';
+import { judged, resultsIn, runTests } from './matrix/suite.ts';
 
 /*
- * `npm run test:faults [-- --strict] [--kills N] [--images N] [--seed N] [--all]`: what needs strace and namespaces
- * (reliability 7, tier 1), one line a fault; `--only ID` runs that one, `--long` five minutes of a foreign lock. Ends with 1 where one fails, and under --strict where a tool is missing.
+ * `npm run test:faults [-- --strict] [--only ID] [--long] [--all] [--kills N] [--images N] [--seed N] [--write]`: the matrix of
+ * faults, a line each: injected, expected, measured, control. Tests of the suite are run, or read where a run of the suite has left
+ * its results (CATALOGUED_TEST_RESULTS); harnesses need strace and namespaces. `--long` also runs the npm scripts that a
+ * row names, and five minutes of a foreign lock. `--write` puts what was measured into docs/faults.md. Ends with 1 where
+ * one fails, and under --strict where a tool is missing.
  */
-const args = process.argv.slice(2);
-const number = (name: string, fallback: number) => Number(args[args.indexOf(name) + 1 || args.length] ?? fallback);
-const seed = number('--seed', 1);
-const every = args.includes('--all') ? 1 : 3;
+const { values } = parseArgs({
+  options: {
+    strict: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    long: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+    kills: { type: 'string', default: '100' },
+    images: { type: 'string', default: '5000' },
+    seed: { type: 'string', default: '1' },
+    write: { type: 'boolean', default: false },
+  },
+});
+const { strict, only, long, all } = values;
+const [kills, images, seed] = [values.kills, values.images, values.seed].map(Number) as [number, number, number];
+const root = join(import.meta.dirname, '../..');
+const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Numbers from 1 to `last`, thinned out. */
-const positions = (last: number, step = 1) =>
-  Array.from({ length: Math.floor(last / step) }, (_, index) => 1 + index * step);
-
-const faults: readonly Fault[] = [
-  {
-    id: 'D1',
-    what: 'kill -9 while deliveries arrive',
-    needs: [],
-    run: async () => {
-      const kills = number('--kills', 100);
-      const { acknowledged, lost, damage } = await killRounds(kills, 'honest', seed);
-      return {
-        passed: lost === 0 && damage === null && acknowledged > kills,
-        numbers: `${kills} kills, ${acknowledged} acknowledged, ${lost} lost, integrity ${damage ?? 'ok'}`,
-      };
-    },
-  },
-  {
-    id: 'D2',
-    what: 'control: answers before it commits',
-    needs: [],
-    run: async () => {
-      const { acknowledged, lost } = await killRounds(10, 'early', seed);
-      return { passed: lost > 0, numbers: `10 kills, ${acknowledged} acknowledged, ${lost} lost: the harness sees it` };
-    },
-  },
-  {
-    id: 'D3',
-    what: 'power cut',
-    needs: ['strace'],
-    run: async () => {
-      const { images, acknowledged, corrupt, lost } = await powerLoss(number('--images', 5000), 'traced', seed);
-      const numbers = `${images} images of ${acknowledged} acknowledged deliveries: ${corrupt} corrupt, ${lost} lost some`;
-      return { passed: corrupt === 0 && lost === 0, numbers };
-    },
-  },
-  {
-    id: 'D3',
-    what: 'control: synchronous=NORMAL',
-    needs: ['strace'],
-    run: async () => {
-      const { images, corrupt, lost } = await powerLoss(500, 'traced-normal', seed);
-      return {
-        passed: lost > 0,
-        numbers: `${images} images: ${corrupt} corrupt, ${lost} lost some: the harness sees it`,
-      };
-    },
-  },
-  {
-    id: 'D4',
-    what: 'kill at the n-th write',
-    needs: ['strace'],
-    run: () =>
-      sweep(
-        positions(200, every),
-        (n) => inject(`pwrite64:signal=KILL:when=${n}`),
-        ({ ended }) => ended === 'SIGKILL',
-      ),
-  },
-  {
-    id: 'D5',
-    what: 'EIO at the n-th write, once',
-    needs: ['strace'],
-    // While the file is made, a failed write is the end (74); later it is a 503, and the next delivery is stored.
-    run: () =>
-      sweep(
-        positions(60, every),
-        (n) => inject(`pwrite64:error=EIO:when=${n}`),
-        ({ ended, refused, after }) => (ended === null ? refused > 0 && after > 0 : ended === 74),
-      ),
-  },
-  {
-    id: 'D5',
-    what: 'EIO from the n-th write on',
-    needs: ['strace'],
-    run: () =>
-      sweep(
-        positions(60, every),
-        (n) => inject(`pwrite64:error=EIO:when=${n}+`),
-        ({ ended, refused, after }) => (ended === null ? refused > 0 && after === 0 : ended === 74),
-      ),
-  },
-  {
-    id: 'D6',
-    what: 'EIO at the k-th fsync',
-    needs: ['strace'],
-    run: () =>
-      sweep(
-        positions(20),
-        (k) => inject(`fsync:error=EIO:when=${k}`),
-        // The first ones fall into the making of the file.
-        ({ ended, acknowledged, refused, after }) => ended === 74 && after === 0 && (refused > 0 || acknowledged === 0),
-      ),
-  },
-  {
-    id: 'D6',
-    what: 'control: hides that it could not store',
-    needs: ['strace'],
-    run: async () => {
-      const { acknowledged, lost } = await inject('pwrite64:error=EIO:when=60+', 'deaf');
-      return { passed: lost > 0, numbers: `${acknowledged} acknowledged, ${lost} lost: the harness sees it` };
-    },
-  },
-  ...diskFaults(args.includes('--all')),
-  {
-    id: 'D7',
-    what: 'disk full, then grown',
-    needs: ['unshare', 'nsenter'],
-    run: async () => {
-      const { acknowledged, refused, recovered, lost, damage } = await fullDisk();
-      return {
-        passed: lost === 0 && damage === null && refused > 0 && acknowledged > 0 && recovered === 100,
-        numbers: `${acknowledged} acknowledged, ${refused} answered 503, ${recovered} of 100 stored once it had grown, ${lost} lost, integrity ${damage ?? 'ok'}`,
-      };
-    },
-  },
-  {
-    id: 'D24',
-    what: 'flood: 400 kB bodies, 36 MB/s for a minute, within 64 MiB of disk and 256 MiB of memory',
-    needs: [],
-    run: async () => {
-      using directory = temporaryDirectory();
-      const config = { retention: { deliveries_bytes: '64MiB' } };
-      const options = { cli: join(import.meta.dirname, '../../src/cli.ts'), directory: directory.path, config };
-      const { acknowledged, refused, rate, file, peak, honest } = await flood({ ...options, ends: { seconds: 60 } });
-      return {
-        // Wanted are 256 MiB and 250 were measured; runs differ by a tenth, and this decides whether a change lands.
-        passed: honest === 200 && acknowledged > 0 && file < 2 ** 27 && peak < 290,
-        numbers: `${acknowledged} stored, ${refused} answered 503, ${rate.toFixed(0)} MB/s, ${Math.round(file / 2 ** 20)} MiB on the disk, ${peak} MiB of memory at most, an honest delivery got ${honest}`,
-      };
-    },
-  },
-  {
-    id: 'D21',
-    what: 'the disk of a running daemon is full in its first fill, then grown',
-    needs: ['unshare', 'nsenter'],
-    run: async () =>
-      enduredWell(await endure({ products: 200, megabytes: 6, when: 'filling', ...grows(6), lasts_ms: 15_000 })),
-  },
-  {
-    id: 'D21',
-    what: 'somebody fills the disk of a running daemon, then frees it',
-    needs: ['unshare', 'nsenter'],
-    run: async () =>
-      enduredWell(await endure({ products: 100, megabytes: 40, when: 'filled', ...filler, lasts_ms: 15_000 })),
-  },
-  ...[1000, 5000, ...(args.includes('--long') ? [300_000] : [])].map((lasts_ms) => ({
-    id: 'D22',
-    what: `another program writes the mirror for ${lasts_ms / 1000} s`,
-    needs: [],
-    run: async () =>
-      enduredWell(
-        await endure({ products: 30, when: 'filled', ...foreignLock('mirror/mirror.db'), lasts_ms }),
-        lasts_ms,
-      ),
-  })),
-  {
-    id: 'D22',
-    what: 'another program writes the inbox for 5 s',
-    needs: [],
-    run: async () =>
-      enduredWell(await endure({ products: 30, when: 'filled', ...foreignLock('state/inbox.db'), lasts_ms: 5000 })),
-  },
-  {
-    id: 'D22',
-    what: 'another program writes the mirror at the start',
-    needs: [],
-    run: async () => {
-      const { code, said } = await startLocked();
-      return { passed: code === 75 && said.includes('another program is writing'), numbers: `${code}: ${said}` };
-    },
-  },
-  {
-    id: 'D22',
-    what: 'control: waits for the lock inside a statement',
-    needs: [],
-    run: async () => {
-      const lock = foreignLock('mirror/mirror.db');
-      const endured = await endure({ products: 30, child: 'blocking', when: 'filled', ...lock, lasts_ms: 5000 });
-      const { loop_p99_ms } = endured;
-      return { passed: loop_p99_ms > 20, numbers: `event loop p99 ${loop_p99_ms.toFixed(0)} ms: the harness sees it` };
-    },
-  },
-  {
-    id: 'T2',
-    what: 'wall clock 4,100 days ahead for 15 s',
-    needs: ['faketime'],
-    run: async () => {
-      const { green, said } = await wallClock('set right');
-      return { passed: green, numbers: said };
-    },
-  },
-  {
-    id: 'T2',
-    what: 'control: it is never set right',
-    needs: ['faketime'],
-    run: async () => {
-      const { green, said } = await wallClock('left wrong');
-      return { passed: !green, numbers: `${said}: the harness sees it` };
-    },
-  },
-];
-
-/** A disk that is too small, until it grows. */
-function grows(megabytes: number) {
-  const remount = ({ path, inside }: Place) => inside('mount', '-o', `remount,size=${20 * megabytes}m`, path);
-  return { begin: async () => undefined, end: async (place: Place) => remount(place) };
-}
-
-/** A file that takes all that is left. */
-const filler = {
-  begin: async ({ path, inside }: Place) => {
-    inside('dd', 'if=/dev/zero', `of=${path}/filler`, 'bs=16k');
-    // The daemon helps itself by cutting its log: that room goes too.
-    for (let times = 0; times < 5; times += 1) {
-      await setTimeout(1000);
-      inside('dd', 'if=/dev/zero', `of=${path}/filler${times}`, 'bs=4k');
-    }
-  },
-  end: async ({ path, inside }: Place) => inside('sh', '-c', `rm ${path}/filler*`),
-};
-
-function enduredWell(endured: Endured, lasts_ms = 0): Outcome {
-  const { ended, said, alarms, ready, acknowledged, refused, lost, checks, decided, recovered } = endured;
-  const named = said !== null || alarms.length > 0;
-  // A second has too few looks for a percentile; a machine that is busy with others has a slow loop anyway.
-  const brief = lasts_ms === 1000;
-  const quick = endured.loop_p99_ms < Math.max(20, 1.5 * endured.calm_p99_ms);
-  const told = lasts_ms < 70_000 || alarms.includes('file-locked');
-  return {
-    passed: ended === null && named && told && ready && lost === 0 && recovered && (brief || quick),
-    numbers: `${ended === null ? 'goes on' : `ended with ${ended}`}, said ${said ?? 'nothing'} (alarms: ${alarms.join(', ') || 'none'}), ready ${ready}; ${acknowledged} deliveries stored, ${refused} answered 503, ${lost} lost; ${decided} of ${checks} checks decided; event loop p99 ${endured.loop_p99_ms.toFixed(1)} ms (${endured.calm_p99_ms.toFixed(1)} before), at most ${endured.loop_max_ms.toFixed(0)} ms; ${recovered ? 'recovered' : 'NOT recovered'}`,
-  };
-}
-
-async function wallClock(course: 'set right' | 'left wrong') {
-  const root = join(import.meta.dirname, '../..');
-  // The program as it is built: a clock is faked for a whole process.
-  if (!existsSync(join(root, 'dist/cli.js'))) spawnSync('npm', ['run', 'build'], { cwd: root });
-  using directory = temporaryDirectory();
-  await using stack = new AsyncDisposableStack();
-  return await wrongClock({ root, directory: directory.path, stack }, course);
-}
-
-/** Runs a fault at each position, two at a time, and says at which ones it was not survived as it should be. */
-async function sweep(
-  at: readonly number[],
-  run: (position: number) => Promise<Injected>,
-  expected: (injected: Injected) => boolean,
-): Promise<Outcome> {
-  const results = new Map<number, Injected>();
-  const left = [...at];
-  const work = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) results.set(next, await run(next));
-  };
-  await Promise.all([work(), work()]);
-  const bad = [...results].filter(([, each]) => each.lost > 0 || each.damage !== null || !expected(each));
-  const total = (of: (each: Injected) => number) => [...results.values()].reduce((sum, each) => sum + of(each), 0);
-  const numbers = `${at.length} positions up to ${at.at(-1)}, ${total(({ acknowledged }) => acknowledged)} acknowledged, ${total(({ lost }) => lost)} lost, ${total(({ refused }) => refused)} answered 503`;
-  const [first] = bad;
-  return {
-    passed: bad.length === 0,
-    numbers:
-      first === undefined ? numbers : `${numbers}; ${bad.length} not as expected, first ${JSON.stringify(first)}`,
-  };
-}
-
-let failed = 0;
-const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined;
-for (const { id, what, needs, run } of faults) {
-  if (only !== undefined && id !== only) continue;
+async function ran({ needs, run }: Fault): Promise<Outcome> {
   const missing = needs.filter(isMissing);
-  const started = performance.now();
-  const outcome: Outcome =
-    missing.length > 0
-      ? { passed: !args.includes('--strict'), numbers: `skipped: ${missing.join(' and ')} cannot be used here` }
-      : await run().catch((error: unknown) => ({ passed: false, numbers: String(error) }));
-  if (!outcome.passed) failed += 1;
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stdout.write(`${outcome.passed ? 'ok  ' : 'FAIL'}  ${id}  ${what}: ${outcome.numbers} (${seconds} s)\n`);
+  if (missing.length > 0) return { passed: !strict, numbers: `skipped: ${missing.join(' and ')} cannot be used here` };
+  return await run().catch((error: unknown) => ({ passed: false, numbers: String(error) }));
 }
-process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs the harnesses of a row, each with a line of its own; of more than two the sum is what was measured. */
+async function harnessed(lines: readonly Fault[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const each of lines) {
+    const started = performance.now();
+    const { passed, numbers } = await ran(each);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    say(`      ${passed ? 'ok  ' : 'FAIL'}  ${each.what}: ${numbers} (${seconds} s)`);
+    outcomes.push({ passed, numbers: `${each.what}: ${numbers}` });
+  }
+  if (outcomes.length <= 2) return outcomes;
+  const bad = outcomes.filter(({ passed }) => !passed);
+  return [{ passed: bad.length === 0, numbers: `${outcomes.length} harness runs, ${bad.length} not as expected` }];
+}
+
+function scripted(command: string): Outcome {
+  if (!long) return { passed: true, numbers: `\`npm run ${command}\` is left to --long` };
+  const { status, stdout } = spawnSync('npm', ['run', '--silent', ...command.split(' ')], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return { passed: status === 0, numbers: `ended with ${status}: ${stdout.trim().split('\n').at(-1)}` };
+}
+
+const count = (many: number, what: string) => `${many} ${what}${many === 1 ? '' : 's'}`;
+
+function suited(row: Row): Outcome {
+  const { passed, skipped, failed } = judged(results, testsOf(row));
+  const numbers = [
+    ...(passed > 0 ? [`${count(passed, 'test')} ${passed === 1 ? 'holds' : 'hold'}`] : []),
+    ...(skipped > 0 ? [`${count(skipped, 'test')} skipped`] : []),
+    ...(failed.length > 0 ? [`FAILED: ${failed.join('; ')}`] : []),
+  ].join(', ');
+  return { passed: failed.length === 0 && (skipped === 0 || !strict), numbers };
+}
+
+const chosen = rows.filter(({ id }) => only === undefined || id === only);
+const named = chosen.flatMap(testsOf);
+const results =
+  resultsIn(process.env.CATALOGUED_TEST_RESULTS) ?? (named.length > 0 ? runTests(named) : { testResults: [] });
+const lines = Map.groupBy(harnesses({ kills, images, seed, all, long }), ({ id }) => id);
+const measured = new Map<string, string>();
+let failures = 0;
+for (const row of chosen) {
+  const outcomes = [
+    ...(testsOf(row).length > 0 ? [suited(row)] : []),
+    ...(await harnessed(lines.get(row.id) ?? [])),
+    ...(row.command === undefined ? [] : [scripted(row.command)]),
+  ];
+  const passed = outcomes.every((each) => each.passed);
+  if (!passed) failures += 1;
+  const found = outcomes.map(({ numbers }) => numbers).join('; ') || 'nothing: thought through, not run';
+  measured.set(row.id, found);
+  say(
+    `${passed ? 'ok  ' : 'FAIL'}  ${row.id}  ${row.fault} | ${row.injected} | ${row.expected} | ${found} | ${controlOf(row)}`,
+  );
+}
+say(
+  `${chosen.length} faults, ${failures} not as expected; ${chosen.filter(({ open }) => open).length} with a part that was thought through and not run`,
+);
+if (values.write) {
+  const path = join(root, 'docs/faults.md');
+  writeFileSync(path, withTables(readFileSync(path, 'utf8'), measured));
+}
+process.exitCode = failures === 0 ? 0 : 1;

@@ -23,6 +23,8 @@ export interface Scene {
   read(): void;
   /** Has the follower catch up. */
   follow(): Promise<void>;
+  /** Ends the process, and starts it again after so long. */
+  startAgain(down_ms: number): Promise<void>;
   /** Notes what the service says from now on. */
   note(): void;
   /** Notes what a shopper was told. */
@@ -270,8 +272,8 @@ const machine = {
     happen: ({ house, chance }) => house.killAt(spread(3000, chance())),
   },
   restarted: {
-    happen: async ({ house, chance }) => {
-      await house.startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
+    happen: async ({ house, chance, startAgain }) => {
+      await startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
       house.seen('restarted in order');
     },
   },
@@ -303,10 +305,10 @@ const machine = {
     },
   },
   reloaded: {
-    happen: async ({ house, chance }) => {
+    happen: async ({ house, chance, startAgain }) => {
       house.config.scheduling = pick(['adaptive', 'fixed'], chance());
       house.config.budget = { requests_per_second: pick([5, 50], chance()), concurrency: pick([1, 4], chance()) };
-      await house.startAgain(0);
+      await startAgain(0);
       house.seen('took another configuration');
     },
   },

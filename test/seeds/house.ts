@@ -2,6 +2,7 @@ import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Wiring } from '../../src/daemon/wiring.ts';
+import { CataloguedError, exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { canary } from '../fakes/canary.ts';
@@ -31,8 +32,11 @@ export interface House extends AsyncDisposable {
   /** Notes that the mirror's file is gone. */
   lost(): void;
   isLost(): boolean;
-  /** Starts it again after so long, and repairs a lost mirror before: what was killed, from the files that it left. */
-  startAgain(down_ms: number): Promise<void>;
+  /**
+   * Starts it again after so long, and repairs a lost mirror before: what was killed, from the files that it left. A start
+   * that is refused until later is tried again each minute, as a supervisor does; `passed` is called after each.
+   */
+  startAgain(down_ms: number, passed: () => Promise<void>): Promise<void>;
   /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
   attempt<Result>(work: () => Promise<Result>): Promise<Result | null>;
   /** Notes what has happened now and then. */
@@ -127,7 +131,7 @@ export async function openHouse(
       lost = true;
     },
     isLost: () => lost,
-    startAgain: async (down_ms) => {
+    startAgain: async (down_ms, passed) => {
       left = 0;
       const was = killed;
       await harness.restart({
@@ -139,6 +143,13 @@ export async function openHouse(
           lost = false;
           cut = Promise.withResolvers();
           await harness.drive(harness.clock.sleep(down_ms));
+          await passed();
+        },
+        refused: async (error) => {
+          if (!(error instanceof CataloguedError && error.exitCode === exitCodes.retryLater)) throw error;
+          seen(`a start was refused: ${error.code}`);
+          await harness.drive(harness.clock.sleep(minute));
+          await passed();
         },
       });
       harness.wiring.storage.serve();

@@ -28,6 +28,8 @@ export interface Lived {
 
 const minute = 60_000;
 const hour = 60 * minute;
+/** How often somebody looks at the status while nothing happens. */
+const betweenLooks = 3 * hour;
 const never = new AbortController().signal;
 
 /** Lives through a plan: first with its faults, then without any, until everything must be true again. */
@@ -80,7 +82,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     const closely = clock.now() + 20 * minute;
     while (clock.now() < to) {
       if (clock.now() < closely) await harness.liveUntil(Math.min(to, closely));
-      else await harness.liveUntil(Math.min(to, clock.now() + hour), setting.step_minutes * minute);
+      else await harness.liveUntil(Math.min(to, clock.now() + betweenLooks), setting.step_minutes * minute);
       await revive();
       await look();
     }
@@ -92,7 +94,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     house.seen(`killed ${how}`);
     if (harness.wiring.mirror.filledAt() === null) house.seen('killed in the first fill');
     ofMirror.reopen();
-    await house.startAgain(clock.now() % 7 === 0 ? 0 : minute);
+    await startAgain(clock.now() % 7 === 0 ? 0 : minute);
     const db = new Database(mirrorPath(), { readonly: true });
     const found = db.pragma('integrity_check', { simple: true });
     db.close();
@@ -135,9 +137,22 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     until: (ms, end) => void endings.push({ at: clock.now() + ms, end }),
     read,
     follow: followOnce,
+    startAgain,
     note,
     told: (each) => void shoppers.push(each),
   });
+
+  /** What ends while nothing runs, ends then: else a program that holds a file would never let go of it. */
+  async function startAgain(down_ms: number): Promise<void> {
+    await house.startAgain(down_ms, async () => {
+      const over = endings.filter(({ at }) => at <= clock.now()).toSorted((one, other) => one.at - other.at);
+      endings = endings.filter((each) => !over.includes(each));
+      for (const { end } of over) await end();
+      if (over.length > 0) note();
+    });
+    // A status is read from the file that was there at the start, whatever becomes of it.
+    await look();
+  }
 
   async function ended(before: number): Promise<void> {
     for (;;) {
@@ -169,7 +184,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     const found = (await harness.parts.status(0)).conditions.map(({ code }) => code);
     if (!found.includes('mirror-lost')) wrong('a lost file is noticed')(found.join(', '));
     for (const reader of readers) reader.another();
-    await house.startAgain(0);
+    await startAgain(0);
     house.seen('the mirror was lost and filled anew');
   }
 

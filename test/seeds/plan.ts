@@ -74,21 +74,21 @@ const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
 };
 
 /**
- * Draws a plan. Half of all kinds of happenings do not happen at all in one seed (swarm testing): what always happens hides
+ * Draws a plan, of a week unless said otherwise. Half of all kinds of happenings do not happen at all in one seed (swarm testing): what always happens hides
  * what needs its absence.
  */
-export function planOf(seed: number, days?: number): Plan {
+export function planOf(seed: number, days = 7): Plan {
   const chance = sequence(seed);
   const among = <Item>(...items: readonly Item[]) => pick(items, chance());
   const habits = habitsOf(seed, chance() < 0.4 ? 0 : 0.2);
   const setting: Setting = {
-    products: 3 + Math.floor(chance() * 8),
-    days: days ?? among(1, 1, 2, 3, 7),
+    products: 3 + Math.floor(chance() * 5),
+    days,
     scheduling: among('adaptive', 'fixed'),
     every_hours: among(4, 6, 12, 24),
     // Without a read of the single product the list alone says what is on sale.
     list_days: habits.endpoints === 'specification' ? 0 : among(0, 7),
-    step_minutes: among(5, 10, 20),
+    step_minutes: among(20, 30, 60),
     hold_minutes: among(1, 5, 15),
     batch: among('what is ripe', 'one product'),
     gone: among(404, 410),

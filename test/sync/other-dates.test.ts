@@ -80,6 +80,36 @@ describe('a service that', () => {
     expect(alarms(harness)).toEqual(['other-dates']);
   });
 
+  it.each([
+    ['ignored', 0],
+    ['honoured', 'all'],
+  ] as const)(
+    'has dates %s has %s dates of a small catalogue sold out by an answer without any, which looks the same either way',
+    async (dates, soldOut) => {
+      await using harness = await virtualHarness({ lean: true, products: 3 });
+      const [product] = harness.sandbox.world.visible();
+      if (product === undefined) throw new Error('no product');
+      const today = harness.clock.now();
+      const dateIn = (days: number) => new Date(today + days * 24 * hour).toISOString().slice(0, 10);
+      for (let days = -1; days <= 32; days += 1) product.sold_out.add(dateIn(days));
+      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      const far = () =>
+        rows<{ state: string }>(
+          harness,
+          `SELECT state FROM availability_days WHERE product_id = ${product.id} AND date BETWEEN '${dateIn(40)}' AND '${dateIn(80)}'`,
+        ).map(({ state }) => state);
+      const before = far();
+      expect(before).toContain('available');
+      await harness.drive(harness.clock.sleep(hour));
+      harness.sandbox.setHabits({ dates });
+      if (dates === 'honoured') for (let days = 33; days <= 99; days += 1) product.sold_out.add(dateIn(days));
+      requestResync(harness.wiring.ports, { ...availability, product_ids: [product.id] });
+      await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+      expect(far()).toEqual(soldOut === 'all' ? before.map(() => 'sold_out') : before);
+      expect(falselySoldOut(harness)).toEqual([]);
+    },
+  );
+
   it('cuts answers after a week without saying so has no date sold out for it, and the log says what to set', async () => {
     await using harness = await virtualHarness({ products: 8, habits: { date_cap: 'silent' } });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);

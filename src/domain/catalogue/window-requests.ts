@@ -43,8 +43,8 @@ export interface WindowRequests {
   next(): WindowRequest | null;
   /** There was no answer. `failed`: to a first request, so that the refresh has failed. */
   refused(request: WindowRequest): 'failed' | 'left-out';
-  /** Judges an answer; null: it is the one that was stored last. */
-  judge(request: WindowRequest, answer: AvailabilityAnswer | null): Covered;
+  /** Judges an answer; null: it is the one that was stored last. An empty one looks the same for all dates: `isBelieved`. */
+  judge(request: WindowRequest, answer: AvailabilityAnswer | null, isBelieved: boolean): Covered;
   /** What an answer covers is stored. */
   stored(rest: readonly Wanted[]): void;
   /** Tells whether storing what is covered ends the refresh with every date answered. */
@@ -61,23 +61,19 @@ interface Asking {
   /** The most days that one request may be for. */
   readonly most: number;
   readonly lengths: AnswerLengths;
-  /** Tells whether the service is known to answer for other dates. */
-  readonly isAstray: () => boolean;
 }
 
-export function windowRequests(window: Dates, { today, most, lengths, isAstray }: Asking): WindowRequests {
+export function windowRequests(window: Dates, { today, most, lengths }: Asking): WindowRequests {
   const wanted: Wanted[] = [{ ...window, why: 'due' }];
   const unanswered: Dates[] = [];
   let callsLeft = mostCallsForTheRest;
   let trust: SpanTrust = 'as-asked';
   let astray: Dates | null = null;
 
-  function learn({ wanted: { why }, asked }: WindowRequest, named: Dates | null): void {
+  function learn({ wanted: { why }, asked }: WindowRequest, named: Dates | null, isBelieved: boolean): void {
     const elsewhere = namesOtherDates(asked, named);
     if (named !== null && elsewhere && trust === 'as-asked') trust = trustAfter(asked, named);
-    // An empty answer looks the same for all dates: not believed from a service known to answer for others.
-    const caught = named === null && isAstray();
-    if (caught || (why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
+    if (!isBelieved || (why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
     if (elsewhere) astray = named;
   }
 
@@ -104,9 +100,9 @@ export function windowRequests(window: Dates, { today, most, lengths, isAstray }
       leaveOut(request);
       return 'left-out';
     },
-    judge: (request, answer) => {
+    judge: (request, answer, isBelieved) => {
       const { wanted: first, asked } = request;
-      if (answer !== null) learn(request, answer.named);
+      if (answer !== null) learn(request, answer.named, isBelieved);
       const covered_to = answer === null ? asked.to : lengths.coveredTo(asked, answer);
       const span = answer === null ? asked : answeredSpan(asked, { ...answer, covered_to }, trust);
       if (first.why !== 'left-out' && span !== null && span.to < asked.from)

@@ -7,6 +7,7 @@ import { dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
+import { type DateWitnesses, dateWitnesses } from './dates/witnesses.ts';
 
 /** Days, their slots and the spans that say when each was read. */
 export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
@@ -16,6 +17,7 @@ export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead
    * would notice it, `added`: days that had no row.
    */
   store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
+  readonly witnesses: DateWitnesses;
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
 }
@@ -28,13 +30,13 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     confirm,
     wasRead,
     variantIds,
+    witnesses: dateWitnesses(db),
     store: (read, answer) => {
       const { product_id, currency, from } = read;
       const { covered_to: to, max_tickets_per_order, variants } = answer;
       const counts = { changed: 0, noticed: [] as string[], added: 0 };
       if (to < from) return counts;
-      const limits = spans.limits({ product_id, currency }, from, to);
-      const newer = spans.makeRoom(read, to);
+      const { newer, limitBefore } = spans.makeRoom(read, to);
       const moved: string[] = [];
       const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
       const facts: SpanFacts = {
@@ -56,7 +58,8 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         run.push(date);
         const before = stored.get(date);
         const { differs, noticed } = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
-        if (differs === 'offers' || (differs !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
+        if (differs === 'offers' || (differs !== 'state' && limitBefore(date) !== max_tickets_per_order))
+          moved.push(date);
         if (differs === 'nothing') continue;
         if (before === undefined) counts.added += 1;
         else counts.changed += 1;

@@ -60,6 +60,7 @@ export interface Ports {
   readonly policy: Policy;
   readonly retries: RetryBudget;
   readonly answerLengths: AnswerLengths;
+  readonly ignoresDates: IgnoresDates;
   /** What has been learned of the service's limit. */
   readonly budget: () => Budget;
   /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
@@ -72,6 +73,13 @@ export interface Ports {
  */
 export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
 
+/** Finds out whether the service ignores the dates it is asked for, as far as any product shows it; one for all products. */
+export type IgnoresDates = (
+  ports: Pick<SyncPorts, 'upstream' | 'mirror' | 'clock' | 'policy'>,
+  currency: string,
+  signal: AbortSignal,
+) => Promise<boolean>;
+
 /**
  * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction
  * of work that comes a little later. If the mirror cannot be written, calls `late` and stores the work when it can.
@@ -83,6 +91,6 @@ export interface SyncPorts extends Omit<Ports, 'upstream'> {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;
-  /** Stores an answer; with `soon`, one that found everything as it is in the mirror, while another call is made. */
+  /** Stores an answer; `soon`: it found everything as it is in the mirror. */
   readonly commit: Commit;
 }

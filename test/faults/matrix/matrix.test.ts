@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { document } from '../../documents.ts';
+import { withTables } from './document.ts';
+import { type TestName, testOf, testsOf } from './row.ts';
+import { rows } from './rows.ts';
+import { judged } from './suite.ts';
+import { trackRecord } from './track-record.ts';
+
+const root = new URL('../../../', import.meta.url);
+const numbers = (letter: string, last: number) => Array.from({ length: last }, (_, index) => `${letter}${index + 1}`);
+
+/** Those that are not in their file. */
+function missing(names: readonly TestName[]): string[] {
+  return names.filter((name) => {
+    const { file, title } = testOf(name);
+    const path = new URL(file, root);
+    return !existsSync(path) || !readFileSync(path, 'utf8').includes(title);
+  });
+}
+
+describe('the matrix of faults', () => {
+  it('has each of the eighty faults of a mirror, and those of its copies, once', () => {
+    const mirror = ['D', 'W', 'U', 'T', 'P'].flatMap((letter, index) =>
+      numbers(letter, [25, 15, 22, 7, 12][index] ?? 0),
+    );
+    expect(rows.map(({ id }) => id)).toEqual([...mirror, ...numbers('S', 12)]);
+  });
+
+  it('says of each what shows it, or that nothing does', () => {
+    const silent = rows.filter(
+      ({ tests, harness, command, open }) => !tests && harness === undefined && !command && !open,
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it('names only tests that there are', () => {
+    expect(missing(rows.flatMap(testsOf))).toEqual([]);
+    expect(missing(['docs | claims nothing', 'nowhere | is'])).toEqual(['docs | claims nothing', 'nowhere | is']);
+  });
+
+  it('takes a test that was not run for one that failed, and one that was skipped for neither', () => {
+    const assertionResults = [
+      { status: 'passed', fullName: 'a disk is full' },
+      { status: 'skipped', fullName: 'a disk is slow' },
+    ];
+    const results = { testResults: [{ name: '/x/test/a.test.ts', assertionResults }] };
+    expect(judged(results, ['a | is full', 'a | is slow', 'a | is gone'])).toEqual({
+      passed: 1,
+      skipped: 1,
+      failed: ['test/a.test.ts has no test "is gone"'],
+    });
+  });
+
+  it('stands in docs/faults.md, each fault with what was measured; vitest -u writes the rest', async () => {
+    const path = 'docs/faults.md';
+    await expect(withTables(document(path))).toMatchFileSnapshot(fileURLToPath(new URL(path, root)));
+  });
+});
+
+/** What git says of each name: the commit, or that there is none. */
+function commits(names: readonly string[]): readonly string[] {
+  const input = names.join('\n');
+  const { stdout } = spawnSync('git', ['cat-file', '--batch-check=%(objecttype)'], {
+    cwd: root,
+    input,
+    encoding: 'utf8',
+  });
+  return stdout.trim().split('\n');
+}
+
+const withHistory =
+  spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root }).stdout?.toString() === 'false\n';
+
+describe('the track record', () => {
+  it('names at least 25 bugs, each held by a test that there is', () => {
+    expect(trackRecord.length).toBeGreaterThanOrEqual(25);
+    expect(missing(trackRecord.map(({ test }) => test))).toEqual([]);
+  });
+
+  it('names commits that there are, and of each mending the one before', { skip: !withHistory }, () => {
+    const mended = trackRecord.map((each) => each.mended);
+    expect(commits(mended).filter((type) => type !== 'commit')).toEqual([]);
+    expect(commits(['0000000'])).not.toEqual(['commit']);
+    const { stdout } = spawnSync('git', ['rev-parse', ...mended.map((commit) => `${commit}^`)], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const before = stdout.trim().split('\n');
+    expect(trackRecord.filter(({ wrong }, index) => !before[index]?.startsWith(wrong))).toEqual([]);
+  });
+});

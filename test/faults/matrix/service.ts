@@ -1,0 +1,218 @@
+import type { Row } from './row.ts';
+
+/** Faults of the service: U of reliability.md's section 7. */
+export const serviceRows: readonly Row[] = [
+  {
+    id: 'U1',
+    fault: 'chaos, short',
+    injected: '429, 500, resets, truncation, garbage, drips, hangs; drawn worlds',
+    expected: 'no difference after it',
+    tests: [
+      'sync/fill | a fill on a bad day ends with the service and the mirror equal',
+      'sync/fill-faults | a fill in which one call in ten fails in seven ways',
+      'seeds/seeds | a daemon that lives through the plan of seed',
+    ],
+    controls: ['sync/fill | the oracle finds every planted difference'],
+  },
+  {
+    id: 'U2',
+    fault: 'chaos, long',
+    injected: 'every habit on real time, kill -9 every so often',
+    expected: 'no difference, memory and descriptors flat',
+    command: 'soak -- --minutes 30 --kill-every 60',
+    open: 'jumps of the clock in the soak; the drawn worlds have them',
+  },
+  {
+    id: 'U3',
+    fault: '429 with seconds, a date, nothing, an absurd Retry-After',
+    injected: 'scripted',
+    expected: 'obeyed, an hour at most',
+    tests: [
+      'upstream/retry-after | Retry-After:',
+      'upstream/http | a throttle',
+      'upstream/limiter | pauses all, cuts the rate and is counted',
+    ],
+  },
+  {
+    id: 'U4',
+    fault: 'a limit that nobody names, with and without stray faults',
+    injected: '1 to 20 calls a second; 0 to 3 % stray 503, 429, resets',
+    expected: 'at least 0.9 of the limit, few throttled',
+    tests: [
+      'upstream/limiter | alone is the failure of what was asked for',
+      'upstream/limiter | leave each lane its reserved share',
+    ],
+    command: 'simulate -- --rates',
+  },
+  {
+    id: 'U5',
+    fault: 'drips, hangs, endless headers',
+    injected: 'scripted, virtual time',
+    expected: 'the total deadline ends it, its slot is free',
+    tests: [
+      'upstream/http | ends a call that hangs at its deadline',
+      'upstream/http | ends a call that drips at its deadline',
+      'upstream/http | gives the slot of a call that hangs to the next',
+      'upstream/http | endless headers',
+    ],
+  },
+  {
+    id: 'U6',
+    fault: 'a huge body, also inflated',
+    injected: 'scripted',
+    expected: 'refused',
+    tests: ['upstream/http | what cannot be used fails:'],
+    open: 'the memory that each takes',
+  },
+  {
+    id: 'U7',
+    fault: 'truncation, wrong type, HTML with 200, BOM, NaN, `sales_enabled: false`, 400',
+    injected: 'a corpus',
+    expected: 'the old copy stays and it is counted',
+    tests: ['sync/failed-reads | keeps the old copy and is counted', 'sync/off-sale-answers | sales_enabled:'],
+  },
+  {
+    id: 'U8',
+    fault: 'random JSON for each endpoint',
+    injected: 'answers of each endpoint with parts replaced, left out, doubled, emptied; counterexamples are kept',
+    expected: 'decoded or a failed read, never a throw of another kind; unknown sale status is not sellable',
+    tests: [
+      'fuzz/endpoints | is read, or a failed read: nothing is thrown',
+      'upstream/decode | treats an unknown sale status as data that is not sellable',
+    ],
+  },
+  {
+    id: 'U9',
+    fault: 'a record that always fails',
+    injected: 'one of the catalogue answers 500 or hangs',
+    expected: 'it backs off and heals; others are on time',
+    tests: [
+      'sync/clock | a record that always fails delays nobody',
+      'sync/failed-reads | of one product never stops the others',
+    ],
+  },
+  {
+    id: 'U10',
+    fault: 'a list that is empty, halved, wrong, then right',
+    injected: 'scripted; 500 drawn worlds',
+    expected: 'held, an alarm, heals; nothing withdrawn',
+    tests: ['sync/absence | a list that lies', 'domain/absence | is withdrawn or not'],
+    controls: ['sync/absence-worlds | whose lists come back empty, halved, drifted or short'],
+  },
+  {
+    id: 'U11',
+    fault: 'true removal of one and of 60 %',
+    injected: 'scripted; 404 and 410 while listed',
+    expected: 'one: by lists and a refusal; many: by three lists or a person',
+    tests: [
+      'sync/absence | a product that the service no longer offers',
+      'sync/absence | sixty percent that are really gone',
+      'sync/absence | stays, and brings the list forward',
+    ],
+  },
+  {
+    id: 'U12',
+    fault: 'pages that drift',
+    injected: 'insertions and deletions between pages; 500 drawn worlds',
+    expected: 'no false removal, nothing missed',
+    tests: [
+      'sync/absence | (drifting on every page) withdraws nothing',
+      'sync/absence-worlds | whose lists come back empty',
+    ],
+  },
+  {
+    id: 'U13',
+    fault: 'redirects, 401, 403, DNS, refusal, TLS that is expired, self-signed, of another host',
+    injected: 'local TLS server, names that do not exist',
+    expected: 'told apart; the key goes nowhere else',
+    tests: [
+      'upstream/http | the key stays at home:',
+      'upstream/http | without a connection the service is unreachable:',
+    ],
+  },
+  {
+    id: 'U14',
+    fault: 'an outage',
+    injected: 'ten virtual minutes',
+    expected: 'at most 25 calls, normal within two and a half minutes',
+    tests: [
+      'upstream/limiter | costs at most 25 calls in ten minutes',
+      'commands/daemon | whose service is away stays alive',
+    ],
+  },
+  {
+    id: 'U15',
+    fault: 'a PUT that fails: 500, timeout after its effect, 4xx',
+    injected: 'scripted',
+    expected: 'repeated safely, one effective subscription; 4xx is named',
+    tests: ['sync/subscriptions | a PUT that fails (U15)'],
+  },
+  {
+    id: 'U16',
+    fault: 'signing with a clock that is off',
+    injected: 'ten minutes either way',
+    expected: 'the payload is the object; at most one refused call',
+    tests: [
+      'upstream/subscriptions | is a compact token whose payload is the subscription object',
+      'upstream/subscriptions | minutes off costs at most one refused call',
+    ],
+  },
+  {
+    id: 'U17',
+    fault: 'answers for other dates',
+    injected: 'dates ignored, shifted, rounded, doubled, in another order',
+    expected: 'a failed read, an alarm when many; no false sold out',
+    tests: [
+      'sync/other-dates | turns no date into sold out',
+      'sync/other-dates | whatever a service makes of the dates',
+    ],
+    open: 'a service that ignores dates beside a catalogue of fewer than five products: its first empty answers are taken for sold out',
+  },
+  {
+    id: 'U18',
+    fault: 'sale status and dates that contradict each other',
+    injected: '`sales_enabled: false` from a cache after a reopening',
+    expected: 'asked again after a minute, held back meanwhile',
+    tests: [
+      'sync/off-sale-answers | after a product reopened holds its dates back for a minute',
+      'sync/off-sale-answers | is true again within two minutes of a reopening',
+    ],
+  },
+  {
+    id: 'U19',
+    fault: 'a list without an end, null images, no ratings, negative prices, foreign schemes, escapes',
+    injected: 'habits of the sandbox',
+    expected: 'bounded, kept, NULL, refused, harmless',
+    tests: [
+      'sync/rough-lists | without an end is left after a few pages without a new row',
+      'sync/rough-lists | whose images are null keeps its product',
+      'sync/habits | a mirror of a service with negative prices and addresses of other schemes',
+      'words | are shown with what steers a terminal',
+    ],
+  },
+  {
+    id: 'U20',
+    fault: 'an optional path that does not exist',
+    injected: '404 for the whole path',
+    expected: 'said once; filled',
+    tests: ['sync/offers | is mirrored to the end: nothing fails'],
+    controls: ['sync/offers | is not taken for one without'],
+  },
+  {
+    id: 'U21',
+    fault: 'a check that joins a read older than its question',
+    injected: 'answers in 0.9 to 1.8 s while dates sell out and come back',
+    expected: 'none of 500 holds by an older read',
+    tests: ['sync/check-age | none of 500 checks holds by a read that is older than the question'],
+  },
+  {
+    id: 'U22',
+    fault: 'a flood of checks',
+    injected: 'a hundred shoppers on different windows',
+    expected: 'a notified product is read within five seconds',
+    tests: [
+      'sync/check-age | of a hundred shoppers on different windows',
+      'sync/check-age | by one caller ends at its bound',
+    ],
+  },
+];

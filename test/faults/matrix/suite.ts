@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../../fakes/test-mirror.ts';
+import { type TestName, testOf } from './row.ts';
+
+/** What became of the tests that a row names. */
+export interface SuiteResult {
+  readonly passed: number;
+  readonly skipped: number;
+  readonly failed: readonly string[];
+}
+
+interface Results {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+const root = join(import.meta.dirname, '../../..');
+
+/** What a run of the suite left in a file; null: none did. */
+export function resultsIn(path: string | undefined): Results | null {
+  try {
+    return JSON.parse(readFileSync(path ?? '', 'utf8')) as Results;
+  } catch {
+    return null;
+  }
+}
+
+/** Runs the named tests, in one run of vitest. */
+export function runTests(names: readonly TestName[]): Results {
+  const tests = names.map(testOf);
+  const pattern = [...new Set(tests.map(({ title }) => RegExp.escape(title)))].join('|');
+  using directory = temporaryDirectory();
+  const output = join(directory.path, 'results.json');
+  const args = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output];
+  const files = new Set(tests.map(({ file }) => file));
+  const env = { ...process.env, CATALOGUED_TEST_RESULTS: '' };
+  spawnSync(join(root, 'node_modules/.bin/vitest'), [...args, '-t', pattern, ...files], { cwd: root, env });
+  return resultsIn(output) ?? { testResults: [] };
+}
+
+/** What became of each of these tests, in their order; one that no result is about has failed. */
+export function judged({ testResults }: Results, names: readonly TestName[]): SuiteResult {
+  let [passed, skipped] = [0, 0];
+  const failed: string[] = [];
+  for (const name of names) {
+    const { file, title } = testOf(name);
+    const found = testResults
+      .filter((each) => each.name.endsWith(`/${file}`))
+      .flatMap(({ assertionResults }) => assertionResults.filter(({ fullName }) => fullName.includes(title)));
+    if (found.length === 0) failed.push(`${file} has no test "${title}"`);
+    for (const { status, fullName } of found)
+      if (status === 'passed') passed += 1;
+      else if (status === 'failed') failed.push(`${file}: ${fullName}`);
+      else skipped += 1;
+  }
+  return { passed, skipped, failed };
+}
