@@ -70,9 +70,7 @@ describe('after a downtime of three days', () => {
     const start = harness.clock.now() + 3 * day;
     await harness.drive(harness.clock.sleep(3 * day));
     await harness.liveUntil(start + hour);
-    const near = order.map(
-      (line) => line.includes('/availability') && !/2026-12|2027/.test(line.split(' ')[1] ?? ''),
-    );
+    const near = order.map((line) => line.includes('/availability') && !/2026-12|2027/.test(line.split(' ')[1] ?? ''));
     const last = near.lastIndexOf(true);
     expect(near.filter(Boolean).length).toBeGreaterThanOrEqual(56);
     // Ahead of the far dates, but for the share that these are sure of.
