@@ -37,7 +37,7 @@ WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
 
 CREATE VIEW changes AS
 SELECT seq, at, product_id, kind, language, date, detail
-FROM _change;
+FROM _change WHERE seq <= coalesce((SELECT last_seq FROM _row_feed), 9223372036854775807);
 
 CREATE VIEW subscriptions AS
 SELECT s.subscription_id, s.type, s.status,
@@ -372,59 +372,57 @@ WHERE p.sellable = 1 AND p.dates_off_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at;
 
 -- A time that has begun at the venue is not sold any more. No venue's clock is more than 14 hours ahead: a date beyond that has
--- begun nowhere, and is shown as it was read. n: the venue's clock; where it is put back within hours, no further than it will show
--- twice. l: of a date that may have begun, "over", or, once it has lost a time, what is left of it: [times, whether tickets,
--- lowest price, most tickets, places]; NULL: the date is whole. A json_each of NULL costs a far date next to nothing.
+-- begun nowhere, and is shown as it was read. Of a nearer one what can still be bought stands in _bookable; its times are gone
+-- through only where that is nothing, and to count their places. n: the venue's clock, where a span has a nearer date; where it
+-- is put back within hours, no further than it will show twice.
+-- A calendar is read span by span: date by date it takes twice as long. What is the same for all dates of a product (o) or of a
+-- span (f) is found once for them.
 CREATE VIEW availability_days AS
-SELECT d.product_id, d.date, d.currency,
-  CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
-    WHEN CASE WHEN l.value IS NULL THEN d.available ELSE json_extract(l.value, '$[1]') END = 1 THEN 'available' ELSE 'sold_out' END AS TEXT) AS state,
-  CAST(CASE WHEN l.value IS NULL THEN d.lowest_price ELSE json_extract(l.value, '$[2]') END AS INTEGER) AS lowest_price,
-  CAST(CASE WHEN l.value IS NULL THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM _bookable b
-    WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-      AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_adult_price,
-  CAST(CASE WHEN l.value IS NULL THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM _bookable b
-    WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-      AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS TEXT) AS price_variant_type,
-  CAST(CASE WHEN l.value IS NULL THEN d.max_tickets ELSE json_extract(l.value, '$[3]') END AS INTEGER) AS max_tickets,
-  CAST(CASE WHEN l.value IS NULL THEN d.availability ELSE json_extract(l.value, '$[4]') END AS INTEGER) AS availability,
-  s.max_tickets_per_order, s.checked_at,
-  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
-    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _day d
-CROSS JOIN _product p ON p.product_id = d.product_id
-LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
-  SELECT CASE WHEN d.date < substr(n.value, 1, 10) THEN '["over"]' WHEN d.date = substr(n.value, 1, 10) THEN (
-    SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(json_array(
-      sum(u.passed = 0), max(u.passed = 0 AND u.buyable),
-      COALESCE(min(CASE WHEN u.passed = 0 AND u.buyable THEN u.paid END), min(CASE WHEN u.passed = 0 AND u.buyable THEN u.free END)),
-      max(CASE WHEN u.passed = 0 THEN u.most END),
-      CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END)) END
-    FROM (
-      SELECT typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
-          AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
-        json_extract(t.value, '$[1]') AS places,
-        max(json_extract(o.value, '$[1]')) AS most,
-        max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
-        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
-        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
-      FROM _day_document c
-      CROSS JOIN json_each(c.document, '$[2]') t
-      LEFT JOIN json_each(t.value, '$[2]') o
-      WHERE c.document_id = d.document_id
-      GROUP BY t.key
-    ) u) END
-  FROM json_each(json_array(COALESCE((
+SELECT p.product_id, d.date, s.currency,
+  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN CASE WHEN d.available THEN o.open ELSE o.shut END
+    WHEN (SELECT 1 FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) THEN o.open
+    WHEN (
+    SELECT min(u.passed)
+    FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
+      WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u) THEN 'not_on_sale'
+    ELSE o.shut END AS TEXT) AS state,
+  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.lowest_price ELSE (SELECT b.lowest_price FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_adult_price,
+  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS TEXT) AS price_variant_type,
+  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.max_tickets ELSE COALESCE((SELECT b.max_tickets FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at), (
+    SELECT CASE WHEN max(u.passed) THEN max(CASE WHEN NOT u.passed
+      THEN (SELECT max(json_extract(o.value, '$[1]')) FROM json_each(u.value, '$[2]') o) END) ELSE d.max_tickets END
+    FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
+      WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u)) END AS INTEGER) AS max_tickets,
+  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.availability ELSE (
+    SELECT CASE WHEN max(u.passed) AND d.availability IS NOT 0
+      THEN sum(CASE WHEN NOT u.passed THEN json_extract(u.value, '$[1]') END) ELSE d.availability END
+    FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
+      WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u) END AS INTEGER) AS availability,
+  s.max_tickets_per_order, s.checked_at, CAST(f.stale AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at, CAST(f.freshness AS TEXT) AS freshness
+FROM _product p
+CROSS JOIN (SELECT column1 AS off, column2 AS open, column3 AS shut
+  FROM (VALUES (0, 'available', 'sold_out'), (1, 'not_on_sale', 'not_on_sale'))) o
+  ON o.off = (p.sellable = 0 OR p.dates_off_at IS NOT NULL)
+CROSS JOIN _availability_span s ON s.product_id = p.product_id
+CROSS JOIN (SELECT column1 AS age, column2 AS stale, column3 AS freshness
+  FROM (VALUES (0, 0, 'fresh'), (1, 1, 'stale'), (2, 1, 'expired'))) f
+  ON f.age = CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 2
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at OR (p.sellable = 1 AND p.dates_off_at IS NOT NULL) THEN 1 ELSE 0 END
+LEFT JOIN json_each(CASE WHEN s.from_date <= date('now', '+14 hours') THEN json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM _zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')))) n) END) l
-CROSS JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
-  AND s.from_date <= d.date AND s.to_date >= d.date
-WHERE p.withdrawn_at IS NULL AND l.value IS NOT 'over';
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
+CROSS JOIN _day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date >= s.from_date AND d.date <= s.to_date
+WHERE p.withdrawn_at IS NULL AND (d.date > date('now', '+14 hours') OR d.date >= substr(n.value, 1, 10));
 
 CREATE VIEW availability_slots AS
 SELECT d.product_id, d.date, d.currency,

@@ -10,9 +10,15 @@ CREATE TABLE _leader (
   name text,                          -- instance.name of the one that leads, or led last
   advertise text,                     -- its instance.advertise
   pair_id text,                       -- of all the instances' mirrors and inboxes
-  key_fingerprint text                -- of the API key: another one's schema is another account's
+  key_fingerprint text                -- a keyed hash of the API key: another one's schema is another account's
 );
 INSERT INTO _leader DEFAULT VALUES;
+
+-- When an instance that stands by last looked who leads: by the clock of this server.
+CREATE TABLE _standby (
+  name text PRIMARY KEY,              -- instance.name
+  seen_at timestamptz NOT NULL DEFAULT now()
+);
 
 -- The number of the last delivery: its lock lasts until the commit, so that numbers become visible in their order.
 CREATE TABLE _numbering (

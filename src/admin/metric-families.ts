@@ -1,6 +1,7 @@
 import type { Freshness } from '../mirror/status/status.ts';
 import { verdictOf } from '../status/verdict.ts';
 import { conditionFamilies } from './condition-families.ts';
+import { databaseFamilies } from './database-families.ts';
 import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
 import { processFamilies } from './process-families.ts';
@@ -197,6 +198,8 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ),
 
   ...truthFamilies,
+
+  ...databaseFamilies,
 
   gauge(
     'catalogued_snapshot_published_timestamp_seconds',

@@ -52,7 +52,7 @@ const ofConnection = [
 const standby = {
   name: 'catalogued_standby_ready',
   type: 'gauge',
-  help: 'Of an instance that stands by: 1 if its mirror was equal to that of the leader.',
+  help: 'Of an instance that stands by: 1 if its mirror was equal to what is published.',
 } as const;
 
 /** Starts the operator's interface of an instance that stands by: but for its own health it is the leader's. */

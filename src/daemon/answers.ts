@@ -32,6 +32,7 @@ import { pageMemory } from './page-memory.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
+import type { Publishing } from './publishing.ts';
 import type { Reload } from './reload.ts';
 import { rowCopies } from './row-copy.ts';
 import type { Schedule } from './schedule.ts';
@@ -47,6 +48,8 @@ interface AnswerParts {
   readonly loaded: Pick<LoadedConfig, 'placesOf'>;
   readonly schedule: Pick<Schedule, 'list' | 'run'>;
   readonly reload: Reload;
+  /** Null: nothing is published. */
+  readonly publishing: Pick<Publishing, 'told'> | null;
 }
 
 /** The greatest age of the status that monitors see. */
@@ -55,7 +58,7 @@ const recentMs = 5000;
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
 export function answersOf(
   parts: Parts,
-  { loaded, schedule, reload }: AnswerParts,
+  { loaded, schedule, reload, publishing }: AnswerParts,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { wiring, log, key, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
   const { mirror, inbox, files, ports, config, storage } = wiring;
@@ -68,6 +71,8 @@ export function answersOf(
   const shown = shownReads(reads);
   const feed = changeFeed(reads);
   const pages = rowPages(reader);
+  /** Nobody is told what another instance, which goes on with what is published, would not know. */
+  const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
   const searches = stack.use(searchThread(mirror.path));
   const figures = stack.use(processFigures(ports.clock.now));
   // From as far back as the change feed reaches to the end of what is mirrored.
@@ -80,11 +85,13 @@ export function answersOf(
     await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
     key.tryNow();
     const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
+    await told();
     log.info({ job_id, records, resumed }, 'resync requested');
     return { job_id, resumed, ...price(wanted) };
   };
   const decide = async (decision: 'approve' | 'reject', work: () => number) => {
     const products = await storage.promptly(work);
+    await told();
     log.warn({ decision, products }, 'removals decided by an operator');
     return { products };
   };
@@ -104,6 +111,7 @@ export function answersOf(
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({
       refuse: pages.refuseUnpublished,
+      made: told,
       mirror_path: mirror.path,
       directory: config.mirror.state_dir,
       clock: ports.clock,
@@ -125,10 +133,12 @@ export function answersOf(
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) =>
         date === undefined ? explainProduct(ports, id) : explainDate(facts, id, withinReach(date)),
-      'GET /v1/rows': ({ query }) => {
+      'GET /v1/rows': async ({ query }, signal) => {
         // Before it is read: the copy is as the mirror was then, or newer.
         const published_at = ports.clock.now();
-        return { ...pages.after(query), published_at };
+        const page = pages.after(query);
+        await publishing?.told(page.number, AbortSignal.any([signal, stopping]));
+        return { ...page, published_at };
       },
       'POST /v1/check': async ({ body }, signal) => {
         refuseDates(ports, { date: body.date });

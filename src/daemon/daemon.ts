@@ -90,7 +90,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus, publishing });
   const parts = { ...own, receiving, status };
   const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
-  const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload }));
+  const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload, publishing }));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
     ...(overrides.admin ?? []),

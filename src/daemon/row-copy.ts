@@ -10,6 +10,8 @@ export interface RowCopyPorts {
   /** Throws where no rows are published. */
   readonly refuse: () => void;
   readonly mirror_path: string;
+  /** Called before a copy is sent; it is not where this rejects. */
+  readonly made: () => Promise<void> | undefined;
   /** Where it lies until it is sent. */
   readonly directory: string;
   readonly clock: Clock;
@@ -20,7 +22,14 @@ export interface RowCopyPorts {
  * Makes copies that followers begin with, in a process of its own, one at a time: another one is refused (503) meanwhile.
  * A copy has no name any more when it is sent, so that nothing of it is left whatever becomes of the daemon.
  */
-export function rowCopies({ refuse, mirror_path, directory, clock, signal }: RowCopyPorts): () => Promise<RowCopy> {
+export function rowCopies({
+  refuse,
+  made,
+  mirror_path,
+  directory,
+  clock,
+  signal,
+}: RowCopyPorts): () => Promise<RowCopy> {
   let under_way = false;
   return async () => {
     refuse();
@@ -30,6 +39,7 @@ export function rowCopies({ refuse, mirror_path, directory, clock, signal }: Row
     try {
       const published_at = clock.now();
       const { bytes } = await copyInChild(mirror_path, path, signal);
+      await made();
       return { file: await open(path, 'r'), bytes, published_at };
     } finally {
       rmSync(path, { force: true });

@@ -30,7 +30,7 @@ export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' |
 export interface StatusOptions {
   readonly jobs: () => readonly JobRuns[];
   readonly mirrorStatus: MirrorStatusReader;
-  readonly publishing?: Pick<Publishing, 'alarms'> | null;
+  readonly publishing?: Pick<Publishing, 'alarms' | 'status'> | null;
 }
 
 /** Puts the status together: what the mirror says, what only the daemon knows, and the conditions that both amount to. */
@@ -68,6 +68,7 @@ export function statusSource(
       jobs: jobs(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),
       backup: backupStatus(config.backup, { filled_at: status.filled_at, failure: backups.failure(), now }),
+      database: publishing?.status() ?? null,
     };
     return { ...whole, conditions: conditions.conditionsOf(whole) };
   };

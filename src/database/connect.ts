@@ -90,7 +90,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Postgre
 }
 
 /** A name as SQL has it. */
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

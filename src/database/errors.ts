@@ -85,10 +85,16 @@ export function wrongAddress(): CataloguedError {
   });
 }
 
+/** Whether a connection was not made because of the server's certificate. */
+export function isUntrusted(error: unknown): boolean {
+  const { code = '', message = '' } = error as NodeJS.ErrnoException;
+  return /CERT|SELF_SIGNED|SIGNATURE|^ERR_(TLS|SSL)/.test(`${code} ${message}`);
+}
+
 /** What went wrong before the server said anything. */
 function connecting(error: unknown): Meaning | undefined {
   const { code = '', message = '' } = error as NodeJS.ErrnoException;
-  if (/CERT|SELF_SIGNED|SIGNATURE|does not support SSL|^ERR_(TLS|SSL)/.test(`${code} ${message}`))
+  if (isUntrusted(error) || /does not support SSL/.test(message))
     return {
       code: 'database-tls',
       exitCode: configuration,

@@ -1,6 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { Postgres } from './connect.ts';
+import { type Postgres, quoted, type Statements } from './connect.ts';
 import { makeSchema } from './schema.ts';
 
 /** What makes several instances one: all have the same, or are refused. */
@@ -11,12 +12,17 @@ export interface Shared {
   readonly key_fingerprint: string;
 }
 
+/** A hash that only the key itself makes: what stands in the database says nothing of it. */
+export function fingerprintOf(api_key: string): string {
+  return createHmac('sha256', api_key).update('catalogued: one account, one schema').digest('hex').slice(0, 32);
+}
+
 /** Any number of our own: whoever makes the tables holds it. */
 const makingTables = 7_025_801;
 
 /**
  * Makes the tables that instances share, where none stand, and notes what the first one brings along. An instance with
- * another key is refused (78): one account has one budget. Returns the pair id of all.
+ * another key is refused (78), and so is a key that another schema of the database has: one account has one budget. Returns the pair id of all.
  */
 export async function joinInstances(
   database: Postgres,
@@ -31,6 +37,8 @@ export async function joinInstances(
       "SELECT to_regclass('_leader') IS NOT NULL AS stands",
     );
     if (!stands) await query(readFileSync(new URL('../../schema/postgres/instances.sql', import.meta.url), 'utf8'));
+    const other = await schemaOfKey(statements, schema, key_fingerprint);
+    if (other !== null) throw sameAccount(database.address, other);
     const [joined] = await query<Shared>(
       `UPDATE _leader SET pair_id = coalesce(pair_id, $1), key_fingerprint = coalesce(key_fingerprint, $2)
        RETURNING pair_id, key_fingerprint`,
@@ -39,6 +47,29 @@ export async function joinInstances(
     if (joined === undefined) throw new Error('_leader has no row');
     if (joined.key_fingerprint !== key_fingerprint) throw anotherKey(database.address);
     return joined.pair_id;
+  });
+}
+
+/** Returns another schema of the database whose instances have this key; null: none that this user may read. */
+async function schemaOfKey({ query }: Statements, own: string, key_fingerprint: string): Promise<string | null> {
+  const schemas = await query<{ schema: string }>(
+    `SELECT n.nspname AS schema FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'key_fingerprint'
+     WHERE c.relname = '_leader' AND n.nspname <> $1
+       AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')`,
+    [own],
+  );
+  for (const { schema } of schemas) {
+    const found = await query(`SELECT 1 FROM ${quoted(schema)}._leader WHERE key_fingerprint = $1`, [key_fingerprint]);
+    if (found.length > 0) return schema;
+  }
+  return null;
+}
+
+function sameAccount(address: string, schema: string): CataloguedError {
+  return new CataloguedError('same-account', `the schema ${schema} in ${address} already calls with this API key`, {
+    exitCode: exitCodes.configuration,
+    hint: `one account has one budget, and one schema: name that one (database.schema: ${schema}) or use another key; where it is abandoned: DROP SCHEMA ${schema} CASCADE`,
   });
 }
 

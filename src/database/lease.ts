@@ -77,7 +77,11 @@ export function leaseIn(options: LeaseOptions): Lease {
   let leader: Leader | null = null;
 
   async function look(): Promise<Leader> {
-    const [row] = await database.query<Leader>('SELECT term, holder, beat, name, advertise FROM _leader');
+    const [row] = await database.query<Leader>(
+      `WITH standing AS (INSERT INTO _standby (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET seen_at = now())
+       SELECT term, holder, beat, name, advertise FROM _leader`,
+      [options.instance.name],
+    );
     if (row === undefined) throw new Error('the schema has no row in _leader');
     known = Math.max(known, row.term);
     leader = row;

@@ -1,5 +1,5 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { newestNumber } from '../mirror/rows/capture.ts';
+import { newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
@@ -14,38 +14,59 @@ export interface PublicationOptions extends WholeOptions {
   readonly postgres: Postgres;
   /** Throws in the transaction where somebody else may publish by now; absent: nobody else does. */
   readonly fence?: (statements: Statements) => Promise<void>;
+  /** Which state the mirror was equal to before it noted any row; absent or null: that is not known. */
+  readonly begun?: Begun | null;
 }
+
+/** What another mirror had published when this one took over. */
+export type Begun = Pick<Published, 'origin' | 'state'>;
+
+/** What is published now, and up to which change. */
+export type Finished = Done & { readonly change: number };
 
 /** Publishes a mirror's states. Its methods throw what PostgreSQL says, and then nothing was published. */
 export interface Publication extends Disposable {
   /** Publishes what has changed since the last time, or everything where that is not known. */
-  publish(): Promise<Done>;
+  publish(): Promise<Finished>;
   /** Whether anything has changed since, as far as this process knows. */
   isBehind(): boolean;
 }
 
 export function publicationOf(options: PublicationOptions): Publication {
-  const { postgres, schema, mirror_path, now, fence } = options;
+  const { postgres, schema, mirror_path, now, fence, begun = null } = options;
   const db = openReadOnly(mirror_path);
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
-  const changes = { schema, pages: rowPages(db), shapes: shapesOf(db), now };
+  const newestTold = db.prepare<[], number>(`SELECT ${newestChange}`).pluck();
+  const noted = db.prepare<[], Pick<Published, 'source_origin' | 'source_number'>>(
+    'SELECT origin AS source_origin, floor AS source_number FROM _row_feed',
+  );
+  const goingOn = (from: Published) =>
+    from.origin === begun?.origin && from.state === begun.state ? { ...from, ...noted.get() } : from;
+  const changes = { schema, pages: rowPages(db), shapes: shapesOf(db) };
   let last: Published | null = null;
   return {
     publish: async () => {
-      const done = await postgres.transaction(async (statements) => {
-        await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
-        const from = await publishedIn(statements);
-        if (from !== null) refuseOthers(from, db);
-        const goesOn = from !== null && !wentBack(from, last);
-        const published =
-          (goesOn ? await publishChanges(statements, from, changes) : null) ??
-          (await publishWhole(statements, options));
-        // Last: a long publication must not hold up whoever renews the lease.
-        await fence?.(statements);
-        return published;
-      });
+      // Before it is read: all is as the mirror was then, or newer.
+      const at = now();
+      // One state, however long it takes: a daemon that writes faster would never be caught up with.
+      db.exec('BEGIN');
+      const change = newestTold.get() ?? 0;
+      const done = await postgres
+        .transaction(async (statements) => {
+          await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
+          const from = await publishedIn(statements);
+          if (from !== null) refuseOthers(from, db);
+          const goesOn = from !== null && !wentBack(from, last);
+          const published =
+            (goesOn ? await publishChanges(statements, goingOn(from), { ...changes, at }) : null) ??
+            (await publishWhole(statements, options));
+          // Last: a long publication must not hold up whoever renews the lease.
+          await fence?.(statements);
+          return published;
+        })
+        .finally(() => db.exec('COMMIT'));
       last = done;
-      return done;
+      return { ...done, change };
     },
     isBehind: () => newest.get() !== last?.source_number,
     [Symbol.dispose]: () => void db.close(),

@@ -9,7 +9,8 @@ export interface ChangesOptions {
   readonly schema: string;
   readonly shapes: readonly TableShape[];
   readonly pages: RowPages;
-  readonly now: () => number;
+  /** Epoch milliseconds: all is as the mirror was then, or newer. */
+  readonly at: number;
 }
 
 /** Rows read, and sent, at a time. */
@@ -23,24 +24,21 @@ export async function publishChanges(
   from: Published,
   options: ChangesOptions,
 ): Promise<Done | null> {
-  // Before it is read: all is as the mirror was then, or newer.
-  const published_at = options.now();
+  const published_at = options.at;
   const done = await putPages(statements, from, options);
   if (done === null) return null;
   const { source_number, rows } = done;
   const state = rows > 0 ? from.state + 1 : from.state;
   const floor = await forget(statements, from.floor, published_at);
-  await statements.query('UPDATE _published SET state = $1, floor = $2, source_number = $3, published_at = $4', [
-    state,
-    floor,
-    source_number,
-    published_at,
-  ]);
+  await statements.query(
+    'UPDATE _published SET state = $1, floor = $2, source_origin = $3, source_number = $4, published_at = $5',
+    [state, floor, from.source_origin, source_number, published_at],
+  );
   if (rows > 0) await statements.query('SELECT pg_notify($1, $2)', [options.schema, String(state)]);
   return { ...from, state, floor, source_number, published_at, rows };
 }
 
-async function putPages(statements: Statements, from: Published, { pages, shapes, now }: ChangesOptions) {
+async function putPages(statements: Statements, from: Published, { pages, shapes, at }: ChangesOptions) {
   let source_number = from.source_number;
   let rows = 0;
   for (;;) {
@@ -48,11 +46,11 @@ async function putPages(statements: Statements, from: Published, { pages, shapes
     if (page === null || page.schema_version !== from.schema_version) return null;
     for (const table of page.tables) {
       const shape = shapes.find(({ name }) => name === table.table);
-      // What only daemons read of each other.
+      // Noted since other instances stand by: published with the next whole.
       if (shape === undefined) continue;
       await dropRows(statements, shape, table.gone);
       await putRows(statements, shape, table.rows, { state: from.state + 1 });
-      await noteGone(statements, table, { state: from.state + 1, at: now() });
+      await noteGone(statements, table, { state: from.state + 1, at });
       rows += table.rows.length + table.gone.length;
     }
     source_number = page.number;

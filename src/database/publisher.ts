@@ -1,17 +1,21 @@
 import type { Clock } from '../clock.ts';
 import { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import type { Publication } from './publication.ts';
+import type { Finished, Publication } from './publication.ts';
 
 /** How far PostgreSQL is, as the running daemon knows. */
 export interface PublicationStatus {
   /** The last state that was published; null: none yet by this process. */
   readonly state: number | null;
+  /** Up to which number the mirror's rows are published; null as above. */
+  readonly source_number: number | null;
   /** Epoch milliseconds: PostgreSQL is as the mirror was then; null: nothing was published by this process. */
   readonly published_at: number | null;
   /** Since when publishing fails; null: it does not. */
   readonly failing_since: number | null;
   readonly failure: string | null;
+  /** How old what is published is; 0: nothing has changed since; null: nothing was published by this process. */
+  readonly lag_ms: number | null;
 }
 
 /** Keeps PostgreSQL as the mirror is. */
@@ -29,6 +33,8 @@ export interface PublisherPorts {
   readonly log: Logger;
   /** In milliseconds. */
   readonly every: number;
+  /** Called after each publication. */
+  readonly published?: (done: Finished) => void;
 }
 
 /** While nothing changes, the age of what is published is noted this often. */
@@ -36,8 +42,20 @@ const noteMs = 5000;
 /** The longest wait before a database that is away is asked again. */
 const longestMs = 15_000;
 
-export function keepPublishing({ publication, clock, log, every }: PublisherPorts): Publisher {
-  let known: PublicationStatus = { state: null, published_at: null, failing_since: null, failure: null };
+export function keepPublishing({
+  publication,
+  clock,
+  log,
+  every,
+  published = () => undefined,
+}: PublisherPorts): Publisher {
+  let known: Omit<PublicationStatus, 'lag_ms'> = {
+    state: null,
+    source_number: null,
+    published_at: null,
+    failing_since: null,
+    failure: null,
+  };
   let failures = 0;
 
   async function publishDue(): Promise<void> {
@@ -56,7 +74,9 @@ export function keepPublishing({ publication, clock, log, every }: PublisherPort
       if (done.state === 1)
         log.info({ rows: done.rows, ms: Math.round(clock.monotonic() - began) }, 'a whole mirror is published');
       failures = 0;
-      known = { state: done.state, published_at: done.published_at, failing_since: null, failure: null };
+      const { state, source_number, published_at } = done;
+      known = { state, source_number, published_at, failing_since: null, failure: null };
+      published(done);
     } catch (error) {
       const told = error instanceof CataloguedError ? { reason: error.message, hint: error.hint } : { err: error };
       const failure = error instanceof Error ? error.message : String(error);
@@ -76,6 +96,11 @@ export function keepPublishing({ publication, clock, log, every }: PublisherPort
         await clock.sleep(wait, signal).catch(() => undefined);
       }
     },
-    status: () => known,
+    status: () => {
+      const { published_at } = known;
+      const lag_ms =
+        published_at === null ? null : publication.isBehind() ? Math.max(0, clock.now() - published_at) : 0;
+      return { ...known, lag_ms };
+    },
   };
 }

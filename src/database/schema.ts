@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { isShown, ownTables } from '../mirror/rows/capture.ts';
 import type { Statements } from './connect.ts';
 import { definitionOf, type TableShape } from './tables.ts';
 
@@ -83,7 +84,10 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
   await query(text('search'));
   // Nobody has counted new tables yet: without it the first readers would look through whole ones.
   await query(`ANALYZE ${shapes.map(({ name }) => name).join(', ')}`);
-  if (outgoing.length > 0) await query(`DROP TABLE ${outgoing.join(', ')}`);
+  const given = new Set<string>(shapes.map(({ name }) => name));
+  // Of when other instances stood by.
+  outgoing.push(...ownTables.filter((name) => !given.has(name)));
+  if (outgoing.length > 0) await query(`DROP TABLE IF EXISTS ${outgoing.join(', ')}`);
 }
 
 /** The views, as contract.json names them. */
@@ -107,7 +111,7 @@ export async function grant({ query }: Statements, schema: string, shapes: reado
     reader,
     follower,
   ]);
-  const rows = ['_published', '_gone', ...shapes.map(({ name }) => name)];
+  const rows = ['_published', '_gone', ...shapes.map(({ name }) => name).filter(isShown)];
   for (const { rolname } of roles)
     await query(
       `GRANT USAGE ON SCHEMA "${schema}" TO "${rolname}";

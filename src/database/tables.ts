@@ -1,4 +1,4 @@
-import { columnsOf, type PublishedTable, placeTable, publishedTables } from '../mirror/rows/capture.ts';
+import { columnsOf, type PublishedTable, publishedOf } from '../mirror/rows/capture.ts';
 import type { TableRows } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { Statements } from './connect.ts';
@@ -24,8 +24,7 @@ export interface TableShape {
 /** All that is published of a mirror, as its file has it. */
 export function shapesOf(db: Database): TableShape[] {
   const types = db.prepare<[string], [string, string]>('SELECT name, type FROM pragma_table_info(?)').raw();
-  const names: readonly PublishedTable[] = [...publishedTables, placeTable];
-  return names.map((name) => {
+  return publishedOf(db).map((name) => {
     const found = new Map(types.all(name));
     const { all, key } = columnsOf(db, name);
     return { name, key, columns: all.map((column) => ({ name: column, type: typeOf(found.get(column)) })) };

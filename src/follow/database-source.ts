@@ -1,12 +1,13 @@
-import { connectPostgres, type Postgres, type Statements } from '../database/connect.ts';
+import { connectPostgres, type Postgres, quoted, type Statements } from '../database/connect.ts';
 import { isAway } from '../database/errors.ts';
 import { type Published, publishedIn } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { isPublished, isShown } from '../mirror/rows/capture.ts';
 import type { Cell, RowPage, TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import { openForWriting, schemaVersion } from '../sqlite/database-file.ts';
-import { tableWriter } from './followed-file.ts';
+import { standsIn, tableWriter } from './followed-file.ts';
 import { type PublishedPage, type RowSource, SourceAway } from './source.ts';
 
 export interface DatabaseSourceOptions {
@@ -14,6 +15,13 @@ export interface DatabaseSourceOptions {
   readonly from: string;
   readonly schema: string;
   readonly password: { reveal(): string } | null;
+  /** For a storefront, or also for a daemon that may have to go on with the copy. */
+  readonly rows?: 'shown' | 'all';
+}
+
+export interface DatabaseSource extends RowSource, AsyncDisposable {
+  /** Null: nothing is yet. */
+  published(): Promise<Published | null>;
 }
 
 /** A new copy is no dearer than so many rows. */
@@ -26,29 +34,36 @@ export async function databaseSource({
   from,
   schema,
   password,
-}: DatabaseSourceOptions): Promise<RowSource & AsyncDisposable> {
+  rows = 'shown',
+}: DatabaseSourceOptions): Promise<DatabaseSource> {
   const url = password === null ? from : withPassword(from, password.reveal());
   const postgres = await connectPostgres({ url, schema, connections: 1 });
-  const snapshot = async <Result>(work: (statements: Statements, published: Published) => Promise<Result>) => {
+  const asked = async <Result>(reading: Promise<Result>) => {
     try {
-      return await readSnapshot(postgres, schema, work);
+      return await reading;
     } catch (error) {
       throw isAway(error) ? new SourceAway((error as Error).message) : error;
     }
   };
+  const snapshot = <Result>(work: (statements: Statements, published: Published) => Promise<Result>) =>
+    asked(readSnapshot(postgres, schema, work));
+  const tables = async (statements: Statements) =>
+    (await tablesIn(statements)).filter(({ table }) => wanted[rows](table));
   return {
+    published: () => asked(postgres.transaction(publishedIn)),
     after: ({ origin, after }) =>
       snapshot(async (statements, { state, floor, published_at, schema_version, ...published }) => {
         // A lower state is of a restored database, or of a replica that is behind: its rows say nothing of ours.
         if (origin !== published.origin || after < floor || after > state) return 'begun-anew';
-        const tables = after === state ? [] : await rowsAfter(statements, after);
-        if (tables === null) return 'begun-anew';
-        return { origin, number: state, whole: true, schema_version, published_at, tables } satisfies PublishedPage;
+        const found = after === state ? [] : await rowsAfter(statements, await tables(statements), after);
+        if (found === null) return 'begun-anew';
+        const page = { origin, number: state, whole: true, schema_version, published_at, tables: found };
+        return page satisfies PublishedPage;
       }),
     copy: (path) =>
       snapshot(async (statements, published) => {
         if (published.schema_version !== schemaVersion(mirrorFile)) throw anotherVersion(published.schema_version);
-        await copyInto(path, statements, published);
+        await copyInto(path, statements, { published, tables: await tables(statements) });
         return published.published_at;
       }),
     [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
@@ -70,7 +85,9 @@ function readSnapshot<Result>(
 
 type Table = Pick<TableRows, 'table' | 'columns' | 'key'>;
 
-/** The tables of rows, as they stand in the database. */
+const wanted = { shown: isShown, all: isPublished } as const;
+
+/** The tables with numbered rows, as they stand in the database. */
 async function tablesIn({ query }: Statements): Promise<readonly Table[]> {
   return await query<Table>(
     `SELECT c.relname AS "table", json_agg(a.attname ORDER BY a.attnum) AS columns,
@@ -85,11 +102,14 @@ async function tablesIn({ query }: Statements): Promise<readonly Table[]> {
   );
 }
 
-const rowOf = ({ columns }: Table) => `json_build_array(${columns.join(', ')})`;
+const rowOf = ({ columns }: Table) => `json_build_array(${columns.map(quoted).join(', ')})`;
 
 /** Returns what has changed after a state; null: too much. */
-async function rowsAfter(statements: Statements, after: number): Promise<readonly TableRows[] | null> {
-  const tables = await tablesIn(statements);
+async function rowsAfter(
+  statements: Statements,
+  tables: readonly Table[],
+  after: number,
+): Promise<readonly TableRows[] | null> {
   const each = tables.map(
     (table) =>
       `SELECT '${table.table}' AS source, ${rowOf(table)} AS row, NULL::json AS gone FROM ${table.table} WHERE _state > $1`,
@@ -112,13 +132,23 @@ async function rowsAfter(statements: Statements, after: number): Promise<readonl
     });
 }
 
+interface Copied {
+  readonly published: Published;
+  readonly tables: readonly Table[];
+}
+
 /** Makes a mirror of all rows, which says how far it is as a daemon's own copy does. */
-async function copyInto(path: string, statements: Statements, { origin, state }: Published): Promise<void> {
+async function copyInto(
+  path: string,
+  statements: Statements,
+  { published: { origin, state, schema_version }, tables }: Copied,
+): Promise<void> {
   openForWriting(path, mirrorFile).close();
   const db = openCopied(path);
   try {
     db.exec('BEGIN');
-    for (const table of await tablesIn(statements)) {
+    for (const table of tables) {
+      if (!standsIn(db, table)) throw anotherVersion(schema_version);
       const writer = tableWriter(db, { ...table, rows: [], gone: [] });
       await statements.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${rowOf(table)} AS row FROM ${table.table}`);
       for (;;) {
@@ -128,7 +158,7 @@ async function copyInto(path: string, statements: Statements, { origin, state }:
       }
       await statements.query('CLOSE copied');
     }
-    db.prepare('INSERT INTO _row_feed VALUES (1, ?, 0)').run(origin);
+    db.prepare('INSERT INTO _row_feed (row_feed_id, origin, floor) VALUES (1, ?, 0)').run(origin);
     db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('_row', ?)").run(state);
     db.exec('COMMIT');
   } finally {

@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import type { Published } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { capturing, columnsOf, isPublished, newestNumber } from '../mirror/rows/capture.ts';
+import { capturing, columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import type { TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import { openReadOnly } from '../sqlite/read-only.ts';
 import type { PublishedPage } from './source.ts';
 
 /** How far a followed copy is. */
@@ -61,21 +64,48 @@ export function beginFollowing(path: string, published_at: number): void {
   }
 }
 
+/** What a mirror was as a followed copy, and the newest number of its change feed. */
+export type Ended = Standing & { readonly change: number };
+
 /**
- * Makes a mirror of a followed copy, for the daemon that goes on with it; anything else stays as it is. Its change feed gets
- * another name: what the mirror that it followed has told last may be missing in it.
+ * Makes a mirror of a followed copy, for the daemon that goes on with it; null: it is none, and stays as it is. Where it is
+ * all that was told of the mirror that it followed its change feed goes on; else that gets another name.
  */
-export function endFollowing(path: string): 'took over' | 'no copy' {
+export function endFollowing(path: string, { whole }: { readonly whole: boolean }): Ended | null {
   const db = openCopied(path);
   try {
-    if (standingIn(db) === undefined) return 'no copy';
-    const end = db.transaction(() => db.exec('DELETE FROM _followed; UPDATE _mirror SET feed_id = NULL'));
-    end.immediate();
-    return 'took over';
+    const standing = standingIn(db);
+    if (standing === undefined) return null;
+    const end = db.transaction(() => {
+      db.exec('DELETE FROM _followed');
+      if (!whole) db.exec('UPDATE _mirror SET feed_id = NULL');
+      // No copy of rows knows how far the numbers of an emptied feed were, but for the floor.
+      db.exec(`INSERT INTO sqlite_sequence (name, seq) SELECT '_change', 0
+          WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '_change');
+        UPDATE sqlite_sequence SET seq = max(seq, (SELECT feed_floor_seq FROM _mirror)) WHERE name = '_change'`);
+      return db.prepare<[], number>(`SELECT ${newestChange}`).pluck().get() ?? 0;
+    });
+    return { ...standing, change: end.immediate() };
   } finally {
     db.close();
   }
 }
+
+/** Whether a mirror is the one that is published from: what is published is no newer. */
+export function isPublishedFrom(path: string, { source_origin, source_number }: Source): boolean {
+  if (!existsSync(path)) return false;
+  const db = openReadOnly(path);
+  try {
+    const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_row_feed'").get();
+    const noted = known && db.prepare(`SELECT origin, ${newestNumber} AS number FROM _row_feed`).get();
+    const { origin, number } = (noted ?? { origin: null, number: 0 }) as { origin: string | null; number: number };
+    return origin === source_origin && number >= source_number;
+  } finally {
+    db.close();
+  }
+}
+
+type Source = Pick<Published, 'source_origin' | 'source_number'>;
 
 function standingIn(db: Database): Standing | undefined {
   if (Number(db.pragma('application_id', { simple: true })) !== mirrorFile.application_id) return undefined;
@@ -128,10 +158,13 @@ function followedFile(db: Database): FollowedFile {
 }
 
 /** Names that come from outside become SQL only where they are those of the file itself. */
+export function standsIn(db: Database, { table, columns, key }: Pick<TableRows, 'table' | 'columns' | 'key'>): boolean {
+  return isPublished(table) && isDeepStrictEqual(columnsOf(db, table), { all: columns, key });
+}
+
 function fits(db: Database, { table, columns, key, rows, gone }: TableRows): boolean {
   return (
-    isPublished(table) &&
-    isDeepStrictEqual(columnsOf(db, table), { all: columns, key }) &&
+    standsIn(db, { table, columns, key }) &&
     rows.every((row) => row.length === columns.length) &&
     gone.every((values) => values.length === key.length)
   );

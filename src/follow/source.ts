@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { rows } from '../admin/api/rows.ts';
+import { isUntrusted } from '../database/errors.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { RowPage, RowQuestion } from '../mirror/rows/pages.ts';
 
@@ -41,7 +42,7 @@ export function daemonSource(from: string, token: { reveal(): string } | null): 
     call.end();
     const [response] = (await once(call, 'response').catch((error: Error) => {
       signal.throwIfAborted();
-      throw new SourceAway(`${from} does not answer: ${error.message}`);
+      throw isUntrusted(error) ? untrusted(from, error) : new SourceAway(`${from} does not answer: ${error.message}`);
     })) as [IncomingMessage];
     return response;
   };
@@ -102,6 +103,15 @@ function parsed(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Asking again would change nothing. */
+function untrusted(from: string, cause: Error): CataloguedError {
+  return new CataloguedError('follow-untrusted', `${from} cannot be trusted: ${cause.message}`, {
+    exitCode: exitCodes.configuration,
+    hint: 'name its authority in the environment: NODE_EXTRA_CA_CERTS=/etc/ssl/own-ca.pem',
+    cause,
+  });
 }
 
 function notOurs(from: string): SourceAway {

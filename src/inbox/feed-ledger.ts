@@ -16,6 +16,11 @@ export interface FeedLedger {
   reserve(ceiling: number): void;
   /** Notes that numbers up to `newest` were given out. */
   witness(newest: number): void;
+  /**
+   * Goes on with the feed of a mirror that another instance led until now: numbers above `newest` that were given out
+   * here were told to nobody.
+   */
+  takeOver(mirror_path: string, newest: number): void;
   /** Notes that the mirror at this path is the one that belongs here. */
   opened(mirror_path: string): void;
 }
@@ -42,6 +47,11 @@ export function feedLedger(db: Writes, inodeOf: InodeOf): FeedLedger {
   const opened = db.change(({ inode }: Bound<{ inode: string | null }>) =>
     query.updateTable('inbox').set({ mirror_state: 'known', mirror_inode: inode }),
   );
+  const takeOver = db.change(({ newest, inode }: Bound<{ newest: number; inode: string | null }>) =>
+    query
+      .updateTable('inbox')
+      .set({ mirror_state: 'known', mirror_inode: inode, feed_newest: newest, feed_ceiling: newest }),
+  );
   let ceiling = row.feed_ceiling;
   let newest_noted = row.feed_newest;
   return {
@@ -57,6 +67,9 @@ export function feedLedger(db: Writes, inodeOf: InodeOf): FeedLedger {
       if (newest <= newest_noted) return;
       db.transaction(() => witness.run({ newest }));
       newest_noted = newest;
+    },
+    takeOver: (path, newest) => {
+      db.transaction(() => takeOver.run({ newest, inode: inodeOf(path) }));
     },
     opened: (path) => {
       db.transaction(() => opened.run({ inode: inodeOf(path) }));

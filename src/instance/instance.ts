@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { newId, systemClock, systemEntropy } from '../clock.ts';
@@ -11,14 +10,15 @@ import { isOneOfSeveral, type Sharing } from '../daemon/sharing/sharing.ts';
 import { connectPostgres, type Postgres } from '../database/connect.ts';
 import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.ts';
 import { isAway } from '../database/errors.ts';
-import { joinInstances } from '../database/instances.ts';
+import { fingerprintOf, joinInstances } from '../database/instances.ts';
 import { type Leader, type Leadership, type Lease, leaseIn } from '../database/lease.ts';
 import { inboxSays } from '../files/pair.ts';
-import { endFollowing } from '../follow/followed-file.ts';
+import { SourceAway } from '../follow/source.ts';
 import { openInbox } from '../inbox/inbox.ts';
 import { keepListeners, type OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { foreignPair } from '../mirror/claim.ts';
+import { type PublishedMirror, publishedMirror, type TakenOver } from './published.ts';
 import { type Standby, startStandby } from './standby.ts';
 
 /** Starts what the configuration asks for: a daemon, or an instance of several, which leads or stands by. */
@@ -102,6 +102,7 @@ function listenersOf(stack: AsyncDisposableStack): OpenListener {
 /** What the instances share, and what joins them. */
 interface Shared {
   readonly lease: Lease;
+  readonly mirror: PublishedMirror;
   readonly deliveries: SharedDeliveries;
   readonly join: () => Promise<string>;
 }
@@ -121,6 +122,9 @@ async function share(stack: AsyncDisposableStack, { loaded, log, overrides }: Gi
   const database = await connect('lease');
   return {
     lease: leaseIn({ database, times: config.leadership, instance: selfIn(config), clock, entropy, log }),
+    mirror: stack.use(
+      await publishedMirror({ path: config.mirror.path, url, schema: config.database.schema, clock, log }),
+    ),
     deliveries: sharedDeliveries(await connect('deliveries')),
     join: joining(loaded, database, () => newId(entropy)),
   };
@@ -137,9 +141,19 @@ interface Turns extends Shared, Given {
   broken(error: unknown): void;
 }
 
-async function standBy({ loaded, lease, deliveries, overrides, log, kept, state, broken }: Turns): Promise<Standby> {
+async function standBy({
+  loaded,
+  lease,
+  mirror,
+  deliveries,
+  overrides,
+  log,
+  kept,
+  state,
+  broken,
+}: Turns): Promise<Standby> {
   const { allowList: rule = 'check', clock = systemClock } = overrides;
-  const standby = await startStandby({ loaded, lease, deliveries, rule, clock, log, kept });
+  const standby = await startStandby({ loaded, lease, mirror, deliveries, rule, clock, log, kept });
   standby.broken.catch(broken);
   state.standby = standby;
   return standby;
@@ -174,25 +188,28 @@ interface Turn {
 
 /** Leads until the term is over. The daemon takes the listeners over before the standby lets go of them. */
 async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promise<void> {
-  const { loaded, log, overrides, deliveries, kept, state, signal, broken } = turns;
+  const { loaded, log, overrides, mirror, deliveries, kept, state, signal, broken } = turns;
   const { now } = overrides.clock ?? systemClock;
   await using _ = leadership;
   await standby.stopFollowing();
-  const known = await Promise.all([deliveries.epochs(), deliveries.lastHeartbeat()]).catch(unlessAway);
+  const over = AbortSignal.any([leadership.lost, signal]);
+  const known = await Promise.all([deliveries.epochs(), deliveries.lastHeartbeat(), mirror.goOn(over)]).catch(
+    (error: unknown) => (over.aborted || error instanceof SourceAway ? null : unlessAway(error)),
+  );
   if (known === null) {
     state.standby = null;
     await standby[Symbol.asyncDispose]();
     return;
   }
-  const [epochs, last_alive_at] = known;
-  becomeMirror(loaded, { pair_id, now: now(), epochs });
-  const sharing: Sharing = { leadership, deliveries, last_alive_at };
+  const [epochs, last_alive_at, begun] = known;
+  readyInbox(loaded, { pair_id, now: now(), epochs, begun });
+  const sharing: Sharing = { name: selfIn(loaded.config).name, leadership, deliveries, last_alive_at, begun };
   await using daemon = await startDaemon(loaded, log, { ...overrides, kept, hold: alreadyHeld, sharing });
   state.daemon = daemon;
   state.standby = null;
   const let_go = standby[Symbol.asyncDispose]();
   daemon.broken.catch(broken);
-  await aborted(AbortSignal.any([leadership.lost, signal]));
+  await aborted(over);
   if (!signal.aborted) log.warn({ term: leadership.term.number }, 'this instance leads no more, and stands by');
   state.told = daemon.trouble();
   state.daemon = null;
@@ -222,10 +239,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
 
 /** Returns what joins the other instances: files that belong to another pair are refused (78). */
 function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair: () => string): () => Promise<string> {
-  const key_fingerprint = createHash('sha256')
-    .update(`catalogued:${secrets.api_key?.reveal() ?? ''}`)
-    .digest('hex')
-    .slice(0, 16);
+  const key_fingerprint = fingerprintOf(secrets.api_key?.reveal() ?? '');
   return async () => {
     const { inbox_path, path } = config.mirror;
     const known = existsSync(inbox_path) ? (inboxSays(inbox_path)?.pair_id ?? null) : null;
@@ -241,12 +255,13 @@ function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair:
 interface Adopted extends Pick<Parameters<typeof openInbox>[1], 'now'> {
   readonly pair_id: string;
   readonly epochs: Parameters<ReturnType<typeof openInbox>['addresses']['adopt']>[0];
+  readonly begun: TakenOver | null;
 }
 
-/** Readies both files for a daemon: the inbox is of the same pair and knows every callback address, the mirror follows nobody. */
-function becomeMirror({ config, secrets }: LoadedConfig, { pair_id, now, epochs }: Adopted): void {
+/** Readies the inbox for a daemon: it is of the same pair, knows every callback address, and how far the change feed is. */
+function readyInbox({ config, secrets }: LoadedConfig, { pair_id, now, epochs, begun }: Adopted): void {
   const { path, inbox_path } = config.mirror;
-  if (existsSync(path)) endFollowing(path);
   using inbox = openInbox(inbox_path, { master: secrets.receiver_secret, now, pair_id });
   if (epochs.length > 0) inbox.addresses.adopt(epochs);
+  if (begun !== null) inbox.feed.takeOver(path, begun.change);
 }

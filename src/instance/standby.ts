@@ -7,16 +7,16 @@ import { hostsOf } from '../daemon/sharing/hosts.ts';
 import { storingIn } from '../daemon/sharing/sharing.ts';
 import type { SharedDeliveries } from '../database/deliveries.ts';
 import type { Lease } from '../database/lease.ts';
-import { follow } from '../follow/follower.ts';
-import { daemonSource } from '../follow/source.ts';
 import { type CallbackAddresses, recogniser } from '../inbox/addresses.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
+import type { PublishedMirror } from './published.ts';
 
 export interface StandbyOptions {
   readonly loaded: LoadedConfig;
   readonly lease: Pick<Lease, 'seen'>;
+  readonly mirror: Pick<PublishedMirror, 'follow'>;
   readonly deliveries: SharedDeliveries;
   readonly rule: 'check' | 'force';
   readonly clock: Clock;
@@ -24,13 +24,13 @@ export interface StandbyOptions {
   readonly kept: OpenListener;
 }
 
-/** An instance that receives, passes requests on to the leader, and follows it. Disposing ends all that is left. */
+/** An instance that receives, passes requests on to the leader, and follows what is published. Disposing ends all that is left. */
 export interface Standby extends AsyncDisposable {
   readonly admin: readonly string[];
   readonly storefront: string | null;
   /** Null: nothing is received. */
   readonly receiver: string | null;
-  /** Whether the mirror was equal to the leader's since this began. */
+  /** Whether the mirror was equal to what is published since this began. */
   isWarm(): boolean;
   /** Closes the mirror, for whoever goes on with it. */
   stopFollowing(): Promise<void>;
@@ -38,12 +38,11 @@ export interface Standby extends AsyncDisposable {
   readonly broken: Promise<never>;
 }
 
-/** How often the leader's rows are asked for, and how often what all instances share is looked at. */
-const followEveryMs = 250;
+/** How often the addresses that all instances share are looked at. */
 const lookEveryMs = addressesKnownMs / 2;
 
 export async function startStandby(options: StandbyOptions): Promise<Standby> {
-  const { loaded, lease, clock, log, kept } = options;
+  const { loaded, lease, mirror, clock, kept } = options;
   const { config, secrets } = loaded;
   await using stack = new AsyncDisposableStack();
   const ending = new AbortController();
@@ -68,10 +67,11 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   const following = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
-  const path = config.mirror.path;
-  const followed = followLeader({ lease, path, clock, log, token: secrets.admin_token }, following.signal, () => {
-    warm = true;
-  }).catch(broken.reject);
+  const followed = mirror
+    .follow(following.signal, () => {
+      warm = true;
+    })
+    .catch(broken.reject);
   const stopFollowing = async () => {
     following.abort();
     await followed;
@@ -126,44 +126,4 @@ async function receive(
     await clock.sleep(lookEveryMs, signal).catch(() => undefined);
   }
   await receiver?.[Symbol.asyncDispose]();
-}
-
-interface Following {
-  readonly lease: Pick<Lease, 'seen'>;
-  readonly path: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly token: { reveal(): string } | null;
-}
-
-/** Keeps the mirror equal to that of whoever leads. What it holds beyond it was never shown by a leader, and is forgotten. */
-async function followLeader(
-  { lease, path, clock, log, token }: Following,
-  signal: AbortSignal,
-  caughtUp: () => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    const leader = lease.seen();
-    if (leader !== null && leader.holder !== null && leader.advertise !== null) {
-      const another = new AbortController();
-      const until = AbortSignal.any([signal, another.signal]);
-      const watching = (async () => {
-        while (!until.aborted && lease.seen()?.holder === leader.holder)
-          await clock.sleep(lookEveryMs, until).catch(() => undefined);
-        another.abort();
-      })();
-      const source = daemonSource(leader.advertise, token);
-      try {
-        const options = { source, path, every: followEveryMs, clock, log, own: process.pid, replaces: true, caughtUp };
-        await follow(options, until);
-      } catch (error) {
-        // A leader of another version, or one with another token: it may be replaced by one that can be followed.
-        log.error({ err: error, leader: leader.name }, 'the leader cannot be followed');
-      } finally {
-        another.abort();
-        await watching;
-      }
-    }
-    await clock.sleep(lookEveryMs, signal).catch(() => undefined);
-  }
 }

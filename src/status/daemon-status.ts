@@ -1,5 +1,6 @@
 import type { BackupStatus } from '../backup/keep.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
+import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -44,6 +45,18 @@ export interface InboxStatus {
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
 
+/** What a running daemon publishes into PostgreSQL, and what it watches there. */
+export interface DatabaseStatus extends DatabaseFacts {
+  /** The last published state, and of when it is; null: nothing was published since the start. */
+  readonly state: number | null;
+  readonly published_at: number | null;
+  readonly lag_ms: number | null;
+  readonly failing_since: number | null;
+  readonly failure: string | null;
+  /** The instance that leads, and its term; null: it is the only one. */
+  readonly leads: { readonly name: string; readonly term: number } | null;
+}
+
 /** The status of a running daemon: the mirror's, and what only the daemon knows. */
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
@@ -55,6 +68,8 @@ export type DaemonStatus = MirrorStatus & {
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
   readonly backup: BackupStatus;
+  /** Null: nothing is published into a database. */
+  readonly database: DatabaseStatus | null;
   /** What holds of the table of conditions (domain/conditions/table.ts). */
   readonly conditions: readonly HeldCondition[];
 };

@@ -19,6 +19,22 @@ export interface Span {
   readonly to?: string | undefined;
 }
 
+/** What is wanted of each date: fewer columns take less time. `date` is always there. */
+export interface OfDay<Column extends keyof Day> {
+  readonly columns: readonly Column[];
+}
+
+const dayColumns = columnsOf('availability_days').map(([name]) => name);
+
+/** Returns the columns asked for, all without any, and refuses others. */
+export function chosenColumns(asked: unknown): readonly string[] {
+  if (asked === undefined) return dayColumns;
+  const unknown = Array.isArray(asked) ? asked.find((name) => !dayColumns.includes(name)) : asked;
+  if (!Array.isArray(asked) || unknown !== undefined)
+    throw badArgument(`columns: found ${JSON.stringify(unknown)}`, `give a list of ${dayColumns.join(', ')}`);
+  return dayColumns.filter((name) => name === 'date' || asked.includes(name));
+}
+
 /** A calendar of two years is more than the service sells. */
 const mostDays = 731;
 
@@ -32,7 +48,11 @@ export function checkSpan({ from, to }: Span): void {
 }
 
 /** Returns the days asked for, in order and without a gap. */
-export function withoutGaps(known: Known[], { from, to }: Span, of: { product_id: number; currency: string }): Day[] {
+export function withoutGaps(
+  known: Known[],
+  { from, to, columns }: Span & { readonly columns: readonly string[] },
+  of: { product_id: number; currency: string },
+): Day[] {
   const begin = from ?? known[0]?.date;
   const end = to ?? known.at(-1)?.date;
   if (begin === undefined || end === undefined || begin > end) return known;
@@ -42,12 +62,14 @@ export function withoutGaps(known: Known[], { from, to }: Span, of: { product_id
   const byDate = new Map(known.map((day) => [day.date, day]));
   return Array.from({ length: Math.min(count, mostDays) }, (_, index) => {
     const date = dateOf(first + index);
-    return byDate.get(date) ?? unknownDay(date, of);
+    return byDate.get(date) ?? unknownDay({ ...of, date }, columns);
   });
 }
 
-const nothingKnown = Object.fromEntries(columnsOf('availability_days').map(([name]) => [name, null]));
-
-function unknownDay(date: string, of: { product_id: number; currency: string }): UnknownDay {
-  return { ...nothingKnown, ...of, date, state: 'unknown' } as UnknownDay;
+function unknownDay(
+  known: Readonly<Record<'product_id' | 'date' | 'currency', number | string>>,
+  columns: readonly string[],
+): UnknownDay {
+  const day: Record<string, unknown> = { ...known, state: 'unknown' };
+  return Object.fromEntries(columns.map((name) => [name, day[name] ?? null])) as UnknownDay;
 }

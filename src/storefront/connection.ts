@@ -21,6 +21,8 @@ export interface Query<Bound, Row> {
 export interface Columns {
   /** The columns of a view as a list for SELECT, each with the alias before it, or what stands `instead` of it. */
   (view: ViewName, alias: string, instead?: Readonly<Record<string, string>>): string;
+  /** Only those of these names, the same way. */
+  some(view: ViewName, alias: string, names: readonly string[]): string;
   /** Whether a view has a column. */
   has(view: string, column: string): boolean;
 }
@@ -116,9 +118,15 @@ export function connect(path: string, now: () => number): Connection {
     new Set(opened.db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view));
 
   /** A column that the file's contract does not have yet is null. */
-  function listOf(view: ViewName, alias: string, instead: Readonly<Record<string, string>> = {}): string {
+  function listOf(
+    view: ViewName,
+    alias: string,
+    instead: Readonly<Record<string, string>> = {},
+    only?: readonly string[],
+  ): string {
     const there = namesIn(view);
     return columnsOf(view)
+      .filter(([name]) => only === undefined || only.includes(name))
       .map(([name, { since }]) => {
         if (since !== undefined && !there.has(name)) return `NULL AS ${name}`;
         return instead[name] === undefined ? `${alias}.${name}` : `${instead[name]} AS ${name}`;
@@ -126,7 +134,13 @@ export function connect(path: string, now: () => number): Connection {
       .join(', ');
   }
 
-  const columns: Columns = Object.assign(listOf, { has: (view: string, column: string) => namesIn(view).has(column) });
+  const columns: Columns = Object.assign(
+    (view: ViewName, alias: string, instead?: Readonly<Record<string, string>>) => listOf(view, alias, instead),
+    {
+      some: (view: ViewName, alias: string, names: readonly string[]) => listOf(view, alias, {}, names),
+      has: (view: string, column: string) => namesIn(view).has(column),
+    },
+  );
 
   function query<Bound extends object, Row>(sql: (columns: Columns) => string): Query<Bound, Row> {
     let statement: Statement<[Bound], Row> | null = null;

@@ -16,7 +16,7 @@ import { searcher } from './search.ts';
 import { whereReads } from './where.ts';
 
 export { CataloguedError } from '../errors.ts';
-export type { Day, Span, UnknownDay } from './calendar.ts';
+export type { Day, OfDay, Span, UnknownDay } from './calendar.ts';
 // The package's own names, which inside the program would be taken for what it has by these names itself.
 export type {
   Asking,

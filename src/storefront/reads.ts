@@ -1,6 +1,6 @@
 import { dayNumber, identifier, members } from './arguments.ts';
-import { checkSpan, type Span, withoutGaps } from './calendar.ts';
-import type { Columns, Connection } from './connection.ts';
+import { checkSpan, chosenColumns, type Span, withoutGaps } from './calendar.ts';
+import type { Connection } from './connection.ts';
 import type { Edition, Editions } from './editions.ts';
 import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
 import type { ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
@@ -82,12 +82,17 @@ export function availabilityReads(
   editions: Editions,
 ): Pick<Reader, 'calendar' | 'slots' | 'cheapest'> {
   const { query } = connection;
-  const ofSpan = (columns: Columns) => `SELECT ${columns('availability_days', 'd')} FROM availability_days d
-    WHERE d.product_id = ? AND d.currency = ? AND d.date BETWEEN ? AND ?`;
-  const days = query<[number, string, string, string], KnownDay>((columns) => `${ofSpan(columns)} ORDER BY d.date`);
+  // By its plus the view's own spans are gone through, once each, instead of these dates once for each of them.
+  const ofSpan = (columns: string) => `SELECT ${columns} FROM availability_days d
+    WHERE d.product_id = ? AND d.currency = ? AND +d.date BETWEEN ? AND ?`;
+  const days = keptByKey((names: readonly string[]) =>
+    query<[number, string, string, string], KnownDay>(
+      (columns) => `${ofSpan(columns.some('availability_days', 'd', names))} ORDER BY d.date`,
+    ),
+  );
   const cheapest = query<[number, string, string, string], KnownDay>((columns) => {
     const printed = printedOfDate(columns, 'availability_days', 'd');
-    return `${ofSpan(columns)} AND d.state = 'available' AND ${printed.price} IS NOT NULL
+    return `${ofSpan(columns('availability_days', 'd'))} AND d.state = 'available' AND ${printed.price} IS NOT NULL
       ORDER BY ${adultsFirst(printed)}, d.date LIMIT 1`;
   });
   const slots = query<[number, string, string], SlotRow>(
@@ -96,11 +101,13 @@ export function availabilityReads(
   );
 
   return {
-    calendar: (product_id, options = {}) => {
-      const { from, to, ...edition } = spanOf(options);
+    calendar: (product_id: number, options: Span & Edition & { readonly columns?: readonly string[] } = {}) => {
+      const { columns: asked, ...span } = members('options', options, [...spanMembers, 'columns']);
+      const { from, to, ...edition } = spanOf(span);
       const { currency } = editions.of(edition);
-      const known = days.all([identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31']);
-      return withoutGaps(known, { from, to }, { product_id, currency });
+      const columns = chosenColumns(asked);
+      const bound = [identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31'] as const;
+      return withoutGaps(days(columns).all([...bound]), { from, to, columns }, { product_id, currency });
     },
     cheapest: (product_id, options = {}) => {
       const { from, to, ...edition } = spanOf(options);
@@ -115,8 +122,21 @@ export function availabilityReads(
   };
 }
 
+const spanMembers = ['from', 'to', 'language', 'currency'] as const;
+
+/** Keeps what was made for each list of names: there are few. */
+function keptByKey<Kept>(make: (names: readonly string[]) => Kept): (names: readonly string[]) => Kept {
+  const kept = new Map<string, Kept>();
+  return (names) => {
+    const key = names.join();
+    const known = kept.get(key) ?? make(names);
+    kept.set(key, known);
+    return known;
+  };
+}
+
 function spanOf(options: Span & Edition): Span & Edition {
-  const asked = members('options', options, ['from', 'to', 'language', 'currency']);
+  const asked = members('options', options, spanMembers);
   checkSpan(asked);
   return asked;
 }

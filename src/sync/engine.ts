@@ -39,6 +39,9 @@ const batch = 50;
 /** Lanes whose reads wait while disk space is low: they cause most writes. */
 const bulk: ReadonlySet<LaneEntry> = new Set(['far', 'weekly', 'fill']);
 
+/** So many answers that change the mirror are stored at once: each is a millisecond in which nothing else is done. */
+const mostTogether = 8;
+
 /** A lane in which nothing was due is queried again after this time, or when something was made due. */
 const askAgainMs = 250;
 
@@ -79,9 +82,12 @@ export async function pass(
   const ports = new Map(
     sources.map(({ name }) => [name, { ...given, upstream: upstream.in(name), progressed: () => pump() }]),
   );
-  /** What found nothing changed is stored together, and keeps no worker: the disk is waited for once for many. */
-  const unchanged = commitTogether(given, 'reject');
+  /** Answers are stored together, and keep no worker: the disk is waited for once for several. */
+  const together = commitTogether(given, 'reject');
   let waiting = 0;
+  /** Those of them that change the mirror. */
+  let changing = 0;
+  let pumping = false;
   let told_at = clock.monotonic();
   let key_refused: string | null = null;
   let failure: { readonly error: unknown } | null = null;
@@ -117,8 +123,8 @@ export async function pass(
         start(source, record);
       }
     }
-    // Nothing else will come that could be stored with them.
-    if (waiting > 0 && waiting === inFlight.size) unchanged.flush();
+    // Otherwise nothing else would come that could be stored with them.
+    if (changing >= mostTogether || (waiting > 0 && waiting === inFlight.size)) together.flush();
     endIfIdle();
   }
 
@@ -136,12 +142,27 @@ export async function pass(
           told_at = clock.monotonic();
           completePass(given);
         }
-        pump();
+        pumpSoon();
       })
       .catch((error: unknown) => {
         fail(error);
         endIfIdle();
       });
+  }
+
+  /** Pumps once everything that was stored together has ended: what of it is due again is then no longer under way. */
+  function pumpSoon(): void {
+    if (pumping) return;
+    pumping = true;
+    setImmediate(() => {
+      pumping = false;
+      try {
+        pump();
+      } catch (error) {
+        fail(error);
+        endIfIdle();
+      }
+    });
   }
 
   /** Stops starting work; the pass rejects when no worker is busy any more. */
@@ -156,18 +177,20 @@ export async function pass(
     else over.reject(failure.error);
   }
 
-  /** Returns a commit that frees the worker where the answer need not be stored at once. */
+  /** Returns a commit that frees the worker. */
   function committing(free: () => void): Commit {
     return async (work, when) => {
-      if (when === 'now') return mirror.transaction(work);
+      const changes = when === 'now' ? 1 : 0;
       waiting += 1;
-      const stored = unchanged.commit(work, when);
+      changing += changes;
+      const stored = together.commit(work, 'soon');
       free();
-      pump();
+      pumpSoon();
       try {
         return await stored;
       } finally {
         waiting -= 1;
+        changing -= changes;
       }
     };
   }

@@ -4,7 +4,7 @@ import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
 import { decodeVariantList } from './decode-variants.ts';
-import { answered, elements, flag, integer, members, money, text, WrongShape } from './shape.ts';
+import { answered, elements, flag, integer, members, moneyIn, text, WrongShape } from './shape.ts';
 
 export interface AvailabilityQuestion {
   readonly from: string;
@@ -26,6 +26,7 @@ const priceMembers = [
   'distributor_commission_excl_vat',
 ] as const;
 const knownPrices = new Set<string>(priceMembers);
+const placedPrices = [...priceMembers.entries()];
 
 /**
  * Decodes an availability answer (specification §2, service-facts.md section 6) into the compact form that the mirror
@@ -34,7 +35,7 @@ const knownPrices = new Set<string>(priceMembers);
 export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
   const answer = answered(json);
   const days = new Map<string, DayForm>();
-  const asked: Asked = { ...question, refused: { prices: 0 } };
+  const asked: Asked = { ...question, money: moneyIn(question.currency), refused: { prices: 0 } };
   let named = null as AvailabilityAnswer['named'];
   for (const element of elements(answer.dates, 'dates')) {
     const day = members(element, 'a date');
@@ -82,14 +83,17 @@ function coveredTo(capped_at: unknown, { from, to }: AvailabilityQuestion, named
 }
 
 /** The question, and what was refused of its answer so far. */
-type Asked = AvailabilityQuestion & { readonly refused: { prices: number } };
+type Asked = AvailabilityQuestion & {
+  readonly money: ReturnType<typeof moneyIn>;
+  readonly refused: { prices: number };
+};
 
 function decodeDay(day: Members, question: Asked): DayForm {
   const slots = elements(day.timeslots, 'timeslots').map((slot) => members(slot, 'a timeslot'));
-  const [timezone = null] = new Set(slots.map((slot) => text(slot.timezone)));
+  const timezone = slots[0] === undefined ? null : text(slots[0].timezone);
   const timeslots = slots.map((slot) => decodeSlot(slot, timezone, question));
-  const extra = withOddities(extraOf(day, knownDate), day, { availability: integer });
-  return trimmed<DayForm>([integer(day.availability), timezone, timeslots, extra]);
+  const extra = withOddities(extraOf(day, knownDate), day, placesOnly);
+  return trimmed([integer(day.availability), timezone, timeslots, extra]) as readonly unknown[] as DayForm;
 }
 
 function decodeSlot(slot: Members, timezone: string | null, question: Asked): Timeslot {
@@ -98,45 +102,59 @@ function decodeSlot(slot: Members, timezone: string | null, question: Asked): Ti
   const offers = elements(slot.variants, 'variants of a timeslot').map((offer) =>
     decodeOffer(members(offer, 'a variant'), question),
   );
-  let extra = withOddities(extraOf(slot, knownSlot), slot, { availability: integer });
+  let extra = withOddities(extraOf(slot, knownSlot), slot, placesOnly);
   if (text(slot.timezone) !== timezone) extra = { ...extra, timezone: slot.timezone };
-  return trimmed<Timeslot>([compactTime(time), integer(slot.availability), offers, extra]);
+  return trimmed([compactTime(time), integer(slot.availability), offers, extra]) as readonly unknown[] as Timeslot;
 }
 
-function decodeOffer(offer: Members, { currency, commission, refused }: Asked): Offer {
+const placesOnly = ['availability'] as const;
+const offerNumbers = ['max_tickets', 'pricing_restriction'] as const;
+const noPrices: Members = {};
+
+/** In the order of `priceMembers`. */
+type Amounts = readonly [retail: Amount, value: Amount, fee: Amount, commission: Amount];
+type Amount = number | null;
+const noAmounts: Amounts = [null, null, null, null];
+
+function decodeOffer(offer: Members, { currency, commission, money, refused }: Asked): Offer {
   const variant_id = identifier(offer.id);
   if (variant_id === null) throw new WrongShape('a variant in a timeslot has no usable id');
-  const prices = isMembers(offer.price_mediation) ? offer.price_mediation : {};
+  const sent = offer.price_mediation;
+  const prices = isMembers(sent) ? sent : noPrices;
   const ours = offer.currency === undefined || offer.currency === currency;
-  const sent = priceMembers.map((name) => (ours ? money(prices[name], currency) : null));
+  const read = ours ? amountsOf(prices, money) : noAmounts;
   // A negative price is rejected with all its parts, and what it belongs to is not sold.
-  const belowZero = (sent[0] ?? 0) < 0;
+  const belowZero = (read[0] ?? 0) < 0;
   if (belowZero) refused.prices += 1;
-  const amounts = belowZero ? sent.map(() => null) : sent;
-  const kept = amounts.map((amount, index) => (index === 3 && !commission ? null : amount));
+  const amounts = belowZero ? noAmounts : read;
 
-  let extra = withOddities(extraOf(offer, knownOffer), offer, { max_tickets: integer, pricing_restriction: integer });
+  let extra = withOddities(extraOf(offer, knownOffer), offer, offerNumbers);
   const unplaced = unplacedPrices(prices, amounts, commission);
   if (unplaced !== null) extra = { ...extra, price_mediation: unplaced };
   if (!ours) extra = { ...extra, currency: offer.currency };
-  if (!isMembers(offer.price_mediation) && offer.price_mediation != null)
-    extra = { ...extra, price_mediation: offer.price_mediation };
+  if (prices === noPrices && sent != null) extra = { ...extra, price_mediation: sent };
   const most = integer(offer.max_tickets) ?? integer(offer.max_orders);
   if (belowZero && most !== null) extra = { ...extra, max_tickets: most };
   const tickets = belowZero ? 0 : most;
-  return trimmed<Offer>([
-    variant_id,
-    tickets,
-    ...kept,
-    integer(offer.pricing_restriction),
-    extra,
-  ] as readonly unknown[] as Offer);
+  const [retail, value, fee, paid] = amounts;
+  const restriction = integer(offer.pricing_restriction);
+  const row = [variant_id, tickets, retail, value, fee, commission ? paid : null, restriction, extra];
+  return trimmed(row) as readonly unknown[] as Offer;
+}
+
+function amountsOf(prices: Members, money: Asked['money']): Amounts {
+  return [
+    money(prices.total_retail_price_incl_vat),
+    money(prices.sale_ticket_value_incl_vat),
+    money(prices.booking_fee_incl_vat),
+    money(prices.distributor_commission_excl_vat),
+  ];
 }
 
 /** Prices that have no place in the columns: unknown members, another currency, finer than the minor unit. */
-function unplacedPrices(prices: Members, amounts: readonly (number | null)[], commission: boolean): Extra {
+function unplacedPrices(prices: Members, amounts: Amounts, commission: boolean): Extra {
   let unplaced = extraOf(prices, knownPrices);
-  for (const [index, name] of priceMembers.entries()) {
+  for (const [index, name] of placedPrices) {
     if (amounts[index] !== null || prices[name] == null || (index === 3 && !commission)) continue;
     unplaced = { ...unplaced, [name]: prices[name] };
   }
@@ -154,11 +172,11 @@ function extraOf(object: Members, known: ReadonlySet<string>): Extra {
   return extra;
 }
 
-/** Keeps known members whose value does not have the type of their column. */
-function withOddities(extra: Extra, object: Members, types: Record<string, (value: unknown) => unknown>): Extra {
+/** Keeps known members that are no whole number, as their columns are. */
+function withOddities(extra: Extra, object: Members, names: readonly string[]): Extra {
   let all = extra;
-  for (const name in types) {
-    if (object[name] != null && types[name]?.(object[name]) === null) all = { ...all, [name]: object[name] };
+  for (const name of names) {
+    if (object[name] != null && integer(object[name]) === null) all = { ...all, [name]: object[name] };
   }
   return all;
 }
@@ -169,9 +187,8 @@ function compactTime(time: string): number | string {
   return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;
 }
 
-/** Returns a positional row without its trailing nulls. */
-function trimmed<Row extends readonly unknown[]>(row: Row): Row {
-  let length = row.length;
-  while (row[length - 1] === null) length -= 1;
-  return (length === row.length ? row : row.slice(0, length)) as unknown as Row;
+/** Takes the trailing nulls off a positional row. */
+function trimmed(row: unknown[]): unknown[] {
+  while (row.at(-1) === null) row.pop();
+  return row;
 }

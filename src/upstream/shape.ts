@@ -1,6 +1,6 @@
 import { decimalText } from '../domain/values/exact-json.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
-import { minorUnits } from '../domain/values/money.ts';
+import { minorUnits, minorUnitsIn } from '../domain/values/money.ts';
 
 /** An answer that is JSON, but not what the endpoint promises: a failed read, and the old copy stays. */
 export class WrongShape extends Error {
@@ -37,7 +37,7 @@ export function flag(value: unknown): boolean | null {
 
 /** Returns a finite number for what is measured, never for money. */
 export function measure(value: unknown): number | null {
-  const decimal = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
+  const decimal = typeof value === 'object' && JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
   return typeof decimal === 'number' && Number.isFinite(decimal) ? decimal : null;
 }
 
@@ -49,8 +49,17 @@ export function integer(value: unknown): number | null {
 
 /** Returns an amount in minor units of a currency: exact, or null. */
 export function money(value: unknown, currency: string): number | null {
-  const decimal = decimalText(value);
-  return decimal === null ? null : minorUnits(decimal, currency);
+  return moneyIn(currency)(value);
+}
+
+/** The same for many amounts of one currency. */
+export function moneyIn(currency: string): (value: unknown) => number | null {
+  const ofNumber = minorUnitsIn(currency);
+  return (value) => {
+    if (typeof value === 'number') return ofNumber(value);
+    const decimal = decimalText(value);
+    return decimal === null ? null : minorUnits(decimal, currency);
+  };
 }
 
 function kindOf(value: unknown): string {

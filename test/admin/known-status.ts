@@ -105,6 +105,17 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     tried_at: now - 50 * hour,
     tried_failure: null,
   },
+  database: {
+    state: 512,
+    published_at: now - 4000,
+    lag_ms: 0,
+    failing_since: null,
+    failure: null,
+    leads: { name: 'host-a', term: 3 },
+    standbys: 1,
+    unsynchronised: 0,
+    vacuum_held_ms: 0,
+  },
   daemon: {
     calls: 90,
     calls_in_flight: 0,

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../src/backup/manifest.ts';
@@ -13,11 +14,13 @@ import { backupsIn } from '../../src/files/backups.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { contractVersion } from '../../src/mirror/claim.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { schemaVersion } from '../../src/sqlite/database-file.ts';
+import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
+import { lookAt } from '../../src/sqlite/look.ts';
 import { needs } from '../fakes/needs.ts';
 import { notifyProgram } from '../fakes/notify-program.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { enlarge, host } from './hosts.ts';
 import { place } from './places.ts';
 
@@ -56,6 +59,18 @@ const versionOf = (path: string) => {
   return version;
 };
 
+/** How many rows each table has. */
+function rowsIn(path: string): Record<string, unknown> {
+  const db = new Database(path, { readonly: true });
+  const tables = db.prepare<[], string>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'",
+  );
+  const names = tables.pluck().all();
+  const rows = names.map((name) => [name, db.prepare(`SELECT count(*) FROM "${name}"`).pluck().get()]);
+  db.close();
+  return Object.fromEntries(rows);
+}
+
 function backUp(config: Paths, watch: UpgradeWatch = unwatched) {
   const { log, lines } = testLog('info');
   return { lines, ended: backUpBeforeUpgrade(config, { clock: systemClock, log, watch }) };
@@ -93,6 +108,37 @@ describe('before an upgrade', () => {
     expect(shown[0]).toEqual({ phase: 'backup', done: 0, total: size });
     expect(shown.at(-1)).toEqual({ phase: 'change' });
   });
+
+  it(
+    'the backup is the way back: the older version refuses what was changed, takes the copy, and it can be changed again',
+    needs('time'),
+    async () => {
+      using test = place();
+      using steps = temporaryDirectory();
+      const { path } = test.mirror;
+      older(path);
+      const before = rowsIn(path);
+      // The older version: it knows the steps up to its own.
+      const names = readdirSync(mirrorFile.migrations).filter((name) => /^\d{4}-/.test(name));
+      for (const name of names.sort().slice(0, Number(versionOf(path))))
+        copyFileSync(new URL(name, mirrorFile.migrations), join(steps.path, name));
+      const olderVersion = { ...mirrorFile, migrations: pathToFileURL(`${steps.path}/`) };
+      await backUp(configOf(test)).ended;
+      openForWriting(path, mirrorFile).close();
+      const after = rowsIn(path);
+      const changed = readFileSync(path);
+      expect(() => openForWriting(path, olderVersion)).toThrow(
+        expect.objectContaining({ code: 'newer-file', exitCode: 65 }),
+      );
+      expect(readFileSync(path)).toEqual(changed);
+      const [backup] = backupsIn(test.backups);
+      copyFileSync(join(backup ?? '', 'mirror.db'), path);
+      expect(lookAt(path, olderVersion, 'whole')).toEqual({ condition: 'well', wrong: null });
+      expect(rowsIn(path)).toEqual(before);
+      openForWriting(path, mirrorFile).close();
+      expect(rowsIn(path)).toEqual(after);
+    },
+  );
 
   it('whoever stops the start ends its backup: nothing is changed, and no half of it is left', async () => {
     using test = place();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { table } from '../../src/commands/terminal/table.ts';
 import { againstLines } from './against.ts';
 import { backupLines } from './backup.ts';
+import { calendarLines } from './calendar.ts';
 import { checkLines } from './checks.ts';
 import { daemonLines } from './daemon.ts';
 import { duringResync } from './during-resync.ts';
@@ -38,6 +39,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   'during-resync': duringResync,
   backup: backupLines,
   reader: readerLines,
+  calendar: calendarLines,
   refreshes: refreshLines,
   walks: walkLines,
   checks: checkLines,

@@ -39,7 +39,12 @@ interface Setting {
 function readsOf({ from, to, date, near }: Setting): Read[] {
   const page = { limit: 20, offset: 0, language: 'en', currency: 'EUR' };
   return [
-    { what: 'a product', ask: (reader, id) => reader.product(id), bound: (id) => [id, 'en'], one: true },
+    {
+      what: 'a product',
+      ask: (reader, id) => reader.product(id),
+      bound: (product_id) => ({ product_id, language: 'en', currency: 'EUR' }),
+      one: true,
+    },
     {
       what: 'a calendar of 92 days',
       ask: (reader, id) => reader.calendar(id, { from, to }),

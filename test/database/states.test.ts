@@ -54,12 +54,16 @@ describe('states that are published while others are written', needs('postgres',
   );
 
   it('are published by themselves after PostgreSQL was away, and status says so only where that lasts', async () => {
-    const { config, mirror, ports, sharing } = at.harness.wiring;
+    const { config, mirror, ports, sharing, storage } = at.harness.wiring;
     let later = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + later };
     const { log, lines } = testLog('info');
     const url = createSecret(at.server.url);
-    await using publishing = await startPublishing({ config, mirror, sharing, ports: { ...ports, clock } }, url, log);
+    await using publishing = await startPublishing(
+      { config, mirror, sharing, storage, ports: { ...ports, clock } },
+      url,
+      log,
+    );
     const kinds = () => publishing?.alarms().map(({ kind }) => kind);
     at.server.stop('immediate');
     const writer = new Database(at.mirror, { timeout: 5000 });

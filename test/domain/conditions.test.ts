@@ -4,43 +4,10 @@ import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
+import { emptyInbox, healthy, now } from './healthy-facts.ts';
 
-const now = Date.parse('2026-11-21T12:00:00Z');
 const minute = 60_000;
 
-const emptyInbox = { waiting: 0, applied: 0, superseded: 0, quarantined: 0, last_delivery_at: null, receiver: null };
-
-/** A mirror of which nothing is wrong. */
-const healthy: ConditionFacts = {
-  filled_at: 0,
-  wal_bytes: 0,
-  records: { all: 12, never_fetched: 0, failing: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
-  subscriptions: [],
-  freshness: [
-    {
-      resource: 'availability',
-      tier: 'near',
-      records: 12,
-      stale: 0,
-      expired: 0,
-      oldest_checked_at: null,
-      promise_ms: 360 * minute,
-      kept: 1,
-    },
-  ],
-  removals: null,
-  contradicted: null,
-  error_rate: { checks: 100, wrong: 1, orders: 0, orders_wrong: 0, rate: 0.01 },
-  alarms: [],
-  snapshot: null,
-  backup: { late: 0, failure: null, made_at: now, directory: '/b' },
-  daemon: { unreachable_since: null, key_refused: null, calls: 0 },
-  inbox: emptyInbox,
-  watched: null,
-  tried: null,
-  storage: { trouble: null, directories: [] },
-  jobs: [],
-};
 const stale: ConditionFacts = {
   ...healthy,
   freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, kept: 0 as const })),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { minorUnitExponent, minorUnits } from '../../src/domain/values/money.ts';
+import { minorUnitExponent, minorUnits, minorUnitsIn } from '../../src/domain/values/money.ts';
 
 describe('minor units', () => {
   it.each([
@@ -46,6 +46,17 @@ describe('minor units', () => {
           expect(minorUnits(text, currency)).toBe(amount);
         },
       ),
+    );
+  });
+
+  it('is the same of a number as of what is printed of it', () => {
+    const cents = fc.integer({ min: -1e16, max: 1e16 }).map((amount) => amount / 100);
+    const numbers = fc.oneof(fc.double(), fc.integer(), cents, fc.constantFrom(-0, 1e21, 5e-324, 18.505, 0.1 + 0.2));
+    fc.assert(
+      fc.property(numbers, fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF', 'XXY'), (number, currency) => {
+        expect(minorUnitsIn(currency)(number)).toBe(minorUnits(String(number), currency));
+      }),
+      { numRuns: 2000 },
     );
   });
 });

@@ -12,6 +12,7 @@ import { fullDisk } from './full-disk.ts';
 import { type Injected, inject } from './inject.ts';
 import { killRounds } from './kill.ts';
 import { powerLoss } from './power-loss.ts';
+import { upgradeFaults } from './upgrade/faults.ts';
 
 export interface HarnessOptions {
   readonly kills: number;
@@ -146,6 +147,7 @@ export function harnesses({ kills, images, seed, all, long }: HarnessOptions): r
         };
       },
     },
+    ...upgradeFaults(all),
     {
       id: 'D24',
       what: 'flood: 400 kB bodies, 36 MB/s for a minute, within 64 MiB of disk and 256 MiB of memory',

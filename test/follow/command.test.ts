@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,6 +14,9 @@ import { openReader } from '../../src/storefront/reader.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { needs } from '../fakes/needs.ts';
+import { ownAuthority } from '../fakes/own-authority.ts';
+import { startCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -113,5 +117,40 @@ test.for([
   await expect(source.copy(path, never)).rejects.toThrow(SourceAway);
   expect(asked).toBe(2);
   expect(existsSync(path)).toBe(false);
+  proxy.close();
+});
+
+test('a daemon behind TLS is followed with its own authority, and refused in one line without', {
+  ...needs('openssl', 'time'),
+}, async () => {
+  await using at = await stage({ publish: true });
+  using authority = ownAuthority('IP:127.0.0.1');
+  const [key, cert] = [authority.key, authority.cert].map((file) => readFileSync(file));
+  const proxy = createTlsServer({ key, cert }, (incoming, response) => {
+    const { method, headers } = incoming;
+    const passed = request(`${at.from}${incoming.url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    passed.end();
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const from = `https://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const command = ['follow', '--from', from, '--token-file', at.tokenFile, at.copy];
+  const follow = (ca: string) => startCli(command, { cwd: authority.directory, env: { NODE_EXTRA_CA_CERTS: ca } });
+  expect(await follow(authority.other_ca).ended).toEqual({
+    code: 78,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^Error: https:\/\/127\.0\.0\.1:\d+ cannot be trusted: [^\n]+\nTry: name its authority [^\n]+ NODE_EXTRA_CA_CERTS=[^\n]+\n$/,
+    ),
+  });
+  expect(existsSync(at.copy)).toBe(false);
+  const running = follow(authority.ca);
+  await running.said('a first copy stands');
+  expect(titlesIn(at.copy)).toHaveLength(3);
+  running.child.kill('SIGTERM');
+  expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+  proxy.closeAllConnections();
   proxy.close();
 });

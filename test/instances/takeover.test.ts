@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
+import { readFeed } from './feed-reader.ts';
 import {
   appliedIn,
   ceiling,
@@ -49,6 +51,8 @@ describe('two instances', needs('postgres', 'time'), () => {
 
   it('lose nothing when the leader is killed: the other calls within ten seconds', { timeout: longest }, async () => {
     const posts = posting(at.instances);
+    const feed = readFeed(at.instances);
+    await expect.poll(() => feed.seen.length, { timeout: 50_000 }).toBeGreaterThan(20);
     const took: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const killed_at = performance.now();
@@ -58,9 +62,13 @@ describe('two instances', needs('postgres', 'time'), () => {
       [leader, other] = [other, leader];
       await other.ready();
     }
-    print({ took, acknowledged: posts.acknowledged.length, most: at.mostInASecond() });
+    await feed.stop();
+    print({ took, acknowledged: posts.acknowledged.length, most: at.mostInASecond(), changes: feed.seen.length });
     expect(Math.max(...took)).toBeLessThan(10_000);
     await nothingIsLost(posts);
+    // One feed, whoever led: no gap, no number twice, and nothing that was taken back.
+    expect(feed.begun).toBe(1);
+    expect(feed.seen).toEqual(changesIn(leader).slice(0, feed.seen.length));
   });
 
   it('let a leader that was stopped call no more when it goes on, and have it follow', {
@@ -132,3 +140,14 @@ describe('two instances', needs('postgres', 'time'), () => {
     expect(await check.json()).toMatchObject({ error: 'no-leader' });
   });
 });
+
+/** All changes that a mirror tells, as the admin interface writes them. */
+function changesIn({ mirror }: Instance): string[] {
+  const db = new Database(mirror, { readonly: true });
+  try {
+    const rows = db.prepare<[], { detail: string }>('SELECT * FROM changes ORDER BY seq').all();
+    return rows.map((row) => JSON.stringify({ ...row, detail: JSON.parse(row.detail) }));
+  } finally {
+    db.close();
+  }
+}

@@ -261,9 +261,14 @@ it('a search by date and price, and a calendar, run on an index', () => {
     const calendar = plan(
       `SELECT * FROM ${view} WHERE product_id = 7 AND currency = 'EUR' AND date BETWEEN '2026-12-01' AND '2026-12-31'`,
     );
-    expect(calendar[0]).toBe('SEARCH d USING PRIMARY KEY (product_id=? AND currency=? AND date>? AND date<?)');
-    expect(calendar.filter((step) => /^SCAN (?![tonlu]\b)/.test(step))).toEqual([]);
+    expect(calendar).toContain('SEARCH d USING PRIMARY KEY (product_id=? AND currency=? AND date>? AND date<?)');
+    // What is gone through whole is a text, or three words.
+    expect(calendar.filter((step) => /^SCAN (?![tonlu]\b|\d+ CONSTANT|.* VALUES CLAUSE)/.test(step))).toEqual([]);
   }
+  // Date by date would be twice as slow.
+  expect(plan("SELECT * FROM availability_days WHERE product_id = 7 AND currency = 'EUR' ORDER BY date")).toContain(
+    'SEARCH s USING PRIMARY KEY (product_id=? AND currency=?)',
+  );
   expect(plan('SELECT * FROM products WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [pt]/);
   expect(plan('SELECT * FROM images WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [ip]\b/);
 });

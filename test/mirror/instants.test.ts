@@ -16,7 +16,7 @@ const otherNumbers = new Set(
    said_available said_sold_out said_price unknown unanswered mirror_size applied superseded quarantined skipped_numbers
    rating_count list_place documents length truncated replay_of confirmed coding
    prediscount_price cancellation_window is_package wheelchair_access
-   stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number whole searches number floor awaited replanned_to`.split(
+   stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number whole searches number floor last_seq awaited replanned_to`.split(
     /\s+/,
   ),
 );

@@ -1,5 +1,360 @@
-import type { Mutation } from './mutation.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Mutation, replaced } from './mutation.ts';
 
+/** Lines of one file, each with what it becomes, that keep one of reliability.md's fourteen promises (section 8). */
+interface Kept {
+  readonly promise: number;
+  /** Below src/, unless it begins with a slash: then it is below the root. */
+  readonly file: string;
+  /** Test files below test/, without `.test.ts`: those that are expected to notice. */
+  readonly tests: readonly string[];
+  readonly lines: Readonly<Record<string, string>>;
+}
+
+const kept: readonly Kept[] = [
+  // No answered delivery is lost.
+  {
+    promise: 1,
+    file: 'inbox/receiver.ts',
+    tests: ['inbox/receiver', 'inbox/storing'],
+    lines: {
+      'await keep({ received_at': 'void keep({ received_at',
+      'deliveries.store(group);': 'deliveries.store(group.slice(1));',
+    },
+  },
+  {
+    promise: 1,
+    file: 'sqlite/database-file.ts',
+    tests: ['inbox/deliveries', 'mirror/views'],
+    lines: { "db.pragma('synchronous = FULL');": "db.pragma('synchronous = NORMAL');" },
+  },
+  {
+    promise: 1,
+    file: 'inbox/byte-budget.ts',
+    tests: ['inbox/deliveries'],
+    lines: { "where state <> 'waiting' and coding is not 0": "where state <> 'x' and coding is not 0" },
+  },
+  {
+    promise: 1,
+    file: 'sync/notifications/apply.ts',
+    tests: ['sync/apply', 'sync/notified'],
+    lines: {
+      'decoded.filter(({ delivery }) => delivery.delivery_id > applied),':
+        'decoded.filter(({ delivery }) => delivery.delivery_id < applied),',
+    },
+  },
+  // 200 only after the delivery is on disk; 503 if it cannot be stored.
+  {
+    promise: 2,
+    file: 'inbox/receiver.ts',
+    tests: ['inbox/storing', 'inbox/receiver', 'inbox/hardness'],
+    lines: {
+      "end('failed', 503);": "end('failed', 200);",
+      'if (error instanceof SyncFailed) broken(error);': 'if (error instanceof SyncFailed && !failing) broken(error);',
+      'waited_ms < lockPatience.ms)': 'waited_ms > lockPatience.ms)',
+    },
+  },
+  {
+    promise: 2,
+    file: 'inbox/deliveries.ts',
+    tests: ['inbox/storing', 'inbox/deliveries'],
+    lines: { 'if (broken !== null) throw broken;': '' },
+  },
+  {
+    promise: 2,
+    file: 'inbox/byte-budget.ts',
+    tests: ['inbox/deliveries', 'inbox/storing'],
+    lines: {
+      "if (now() > budget) throw new InboxFull('retention.deliveries_bytes is used up by deliveries not applied yet');":
+        '',
+    },
+  },
+  // A forged notification can at most take a known product off sale, until reads decide.
+  {
+    promise: 3,
+    file: 'domain/sale/closure.ts',
+    tests: ['sync/apply', 'sync/notified'],
+    lines: {
+      'return unconfirmed < mostMissing(visible, limits);':
+        'return unconfirmed >= 0 || mostMissing(visible, limits) > 0;',
+      "return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';":
+        "return sent_at >= closure.available_at ? 'undone' : 'undecided';",
+      "if (sent_at <= notified_at || is === 'unknown') return 'undecided';":
+        "if (is === 'unknown') return 'undecided';",
+    },
+  },
+  {
+    promise: 3,
+    file: 'sync/notifications/apply.ts',
+    tests: ['sync/apply'],
+    lines: {
+      'const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));':
+        'const known = notices;',
+      'if (closed.length > 0) confirm(ports, closed);': '',
+    },
+  },
+  // The catalogue is never emptied by a bad answer.
+  {
+    promise: 4,
+    file: 'domain/sale/absence.ts',
+    tests: ['domain/absence', 'sync/absence'],
+    lines: {
+      "if (rows > 0 && missing <= mostMissing(visible, limits)) return 'plausible';":
+        "if (rows >= 0) return 'plausible';",
+      "return lists >= listsAgreeing && there === 0 ? 'agreed' : 'hold';":
+        "return lists >= listsAgreeing ? 'agreed' : 'hold';",
+      "if (answer === 'gone' && missing_walks >= listsWithout) return": "if (answer === 'gone') return",
+      "const since = answer === 'gone' ? last_missing_at : first_missing_at;":
+        'const since = 0 * first_missing_at * last_missing_at;',
+    },
+  },
+  {
+    promise: 4,
+    file: 'sync/reads/walk.ts',
+    tests: ['sync/absence', 'sync/rough-lists', 'sync/absence-worlds'],
+    lines: { 'const complete = state.repeated === 0 && rows.attempt >= expected;': 'const complete = true;' },
+  },
+  // One broken product never delays the others.
+  {
+    promise: 5,
+    file: 'sync/records/settle.ts',
+    tests: ['sync/failed-reads', 'sync/fill', 'commands/daemon', 'sync/clock'],
+    lines: {
+      'const failures = record.failures + 1;': 'const failures = 1;',
+      'if (record.job_id !== null && (final || failures >= quarantineAfter))': 'if (record.job_id !== null && final)',
+      'const due = { at: again(failures, chance(), now), reason };': 'const due = { at: now, reason };',
+    },
+  },
+  {
+    promise: 5,
+    file: 'domain/budget/backoff.ts',
+    tests: ['domain/backoff', 'sync/failed-reads'],
+    lines: {
+      'return chance * firstMs * 2 ** Math.min(failures - 1, 20);': 'return chance * firstMs * Math.min(failures, 1);',
+      'if (longest >= dayMs) return now + Math.round(dayMs * (0.9 + 0.1 * chance));': '',
+    },
+  },
+  // After any trouble of the service the mirror converges to its state.
+  {
+    promise: 6,
+    file: 'domain/schedule/record.ts',
+    tests: ['mirror/availability', 'sync/announced', 'sync/apply', 'sync/wrong-clock'],
+    lines: {
+      'return stored_at === null || sent_at >= stored_at || stored_at > now + futureToleranceMs;':
+        'return stored_at === null || sent_at > 0 * now;',
+    },
+  },
+  {
+    promise: 6,
+    file: 'sync/records/settle.ts',
+    tests: ['sync/failed-reads', 'sync/fill', 'sync/absence', 'sync/off-sale-answers'],
+    lines: {
+      'stale_at: sent_at + cadence,': 'stale_at: sent_at + 2 * cadence,',
+      "if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };":
+        "if (reading.kind === 'throttled') return { kind: 'postponed' };",
+      'off_sale_at: read.off_sale_at ?? null,': 'off_sale_at: null,',
+    },
+  },
+  {
+    promise: 6,
+    file: 'sync/notifications/apply.ts',
+    tests: ['sync/apply', 'sync/notified'],
+    lines: { 'if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());': '' },
+  },
+  // The rate stays under the service's limit without being told what it is.
+  {
+    promise: 7,
+    file: 'domain/budget/outcomes.ts',
+    tests: ['domain/budget', 'upstream/limiter', 'domain/rates'],
+    lines: {
+      'return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);':
+        'return Math.max(Math.min(wait, 0), 1000 / rate);',
+      'const rate = Math.max(limit * (crowd ? cut.many : cut.single), lowest(budget.ceiling));':
+        'const rate = Math.max(budget.rate, lowest(budget.ceiling));',
+      'if (pauseLeft(budget, now) > 0) return missed;': '',
+    },
+  },
+  {
+    promise: 7,
+    file: 'domain/budget/budget.ts',
+    tests: ['domain/budget', 'upstream/limiter'],
+    lines: {
+      'const within = (rate: number) => Math.max(Math.min(rate, ceiling), lowest(ceiling));':
+        'const within = (rate: number) => Math.max(rate, lowest(ceiling));',
+      'return not_before > now + longestPauseMs ? 0 : Math.max(0, not_before - now);':
+        'return Math.max(0, not_before - now);',
+    },
+  },
+  // No image unverified for 14 days is visible.
+  {
+    promise: 8,
+    file: 'domain/catalogue/image.ts',
+    tests: ['sync/images', 'mirror/images', 'commands/images'],
+    lines: {
+      'export const imageLimitMs = 14 * 24': 'export const imageLimitMs = 15 * 24',
+      'return now >= verified_at - aheadMs && now < verified_at + imageLimitMs;':
+        'return now < verified_at + imageLimitMs;',
+    },
+  },
+  {
+    promise: 8,
+    file: '/schema/mirror/views.sql',
+    tests: ['mirror/images', 'storefronts/images', 'sync/images', 'mirror/views'],
+    lines: {
+      "  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < p.images_verified_at + 1209600000;": ';',
+      '  AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)\n': '',
+      '  AND i.withdrawn_at IS NULL\n  AND (i.doubted_at': '  AND (i.doubted_at',
+    },
+  },
+  // Readers never see half an update.
+  {
+    promise: 9,
+    file: 'sqlite/statements.ts',
+    tests: ['mirror/statements', 'storage', 'storefronts/readers-under-load'],
+    lines: {
+      "if (!db.inTransaction) throw new Error('a write outside a transaction');": '',
+      'inTransaction.immediate(work) as Result': 'work()',
+    },
+  },
+  {
+    promise: 9,
+    file: 'sqlite/database-file.ts',
+    tests: ['contract/older-mirrors', 'mirror/views', 'backup/upgrade'],
+    lines: {
+      "if (db.inTransaction) db.exec('ROLLBACK');": "if (db.inTransaction) db.exec('COMMIT');",
+      'dropForeignViews(db, views);': '',
+      'replaceViews(db, views);': '',
+    },
+  },
+  // A storefront that only reads cannot break the daemon.
+  {
+    promise: 10,
+    file: 'sqlite/database-file.ts',
+    tests: ['doctor-reader', 'mirror/views'],
+    lines: {
+      "closeSync(openSync(path, 'wx', mode));":
+        "closeSync(openSync(path, 'wx', 0o640));\n    mode satisfies number;\n    return;",
+      'readonly: true, fileMustExist: true, timeout: 2000': 'fileMustExist: true, timeout: 2000',
+    },
+  },
+  {
+    promise: 10,
+    file: 'sqlite/directory.ts',
+    tests: ['doctor-reader', 'commands/bad-input', 'mirror/views'],
+    lines: {
+      '!== undefined) setMode(path, mode);': '!== undefined) setMode(path, mode & 0o777);',
+      'const kind = networkFileSystem(path, fileSystemType);':
+        'const kind = path === "" ? networkFileSystem(path, fileSystemType) : null;',
+    },
+  },
+  {
+    promise: 10,
+    file: 'sqlite/lock.ts',
+    tests: ['doctor-reader', 'commands/bad-input', 'file-watch'],
+    lines: { 'chmodSync(path, 0o600);': 'chmodSync(path, 0o666);' },
+  },
+  // We never start on a database that we do not understand; two daemons never run on one mirror.
+  {
+    promise: 11,
+    file: 'sqlite/look.ts',
+    tests: ['commands/bad-input', 'commands/lost-files'],
+    lines: { 'if (version > newest)': 'if (version < 0)', 'if (id !== kind.application_id)': 'if (id === 1)' },
+  },
+  {
+    promise: 11,
+    file: 'domain/files/files.ts',
+    tests: ['commands/bad-input', 'commands/lost-files', 'mirror/feed-id'],
+    lines: {
+      "return paired === false && expects !== 'any' ? 'foreign-pair' : null;": 'return null;',
+      "if (mirror === 'empty' && backup) return 'mirror-empty';": 'if (backup) return null;',
+    },
+  },
+  {
+    promise: 11,
+    file: 'sqlite/lock.ts',
+    tests: ['commands/bad-input', 'reload', 'file-watch'],
+    lines: { "lock.exec('BEGIN EXCLUSIVE');": "lock.exec('BEGIN');" },
+  },
+  // Secrets reach no log, metric, error or database.
+  {
+    promise: 12,
+    file: 'log.ts',
+    tests: ['log', 'sync/subscriptions'],
+    lines: {
+      '  /(?<=\\/)[\\w-]{43}(?![\\w-])/g,\n': '',
+      '  /\\beyJ[\\w-]+\\.[\\w-]+\\.[\\w-]*/g,\n': '',
+    },
+  },
+  {
+    promise: 12,
+    file: 'upstream/http.ts',
+    tests: ['upstream/http', 'config/secrets'],
+    lines: {
+      'if (status >= 300 && status < 400)\n': 'if (status >= 300 && status < 302)\n',
+      'return refused(status, await refusalText(response), key);':
+        'return refused(status, await refusalText(response), null);',
+    },
+  },
+  {
+    promise: 12,
+    file: 'inbox/admission.ts',
+    tests: ['inbox/receiver', 'inbox/addresses'],
+    lines: { "if (found.standing === 'dropped') return refuse('dropped');": '' },
+  },
+  // Dates are venue dates.
+  {
+    promise: 13,
+    file: 'domain/time/venue.ts',
+    tests: ['domain/venue', 'domain/passed-times'],
+    lines: {
+      "const date = dateIn(timezone ?? 'UTC', now);": "const date = dateIn('UTC', now);",
+      '? { earliest: addDays(date, -1), latest: addDays(date, 1) }': '? { earliest: date, latest: date }',
+      'dates.set(zone, { date, from: now, until: Math.min(midnight, change) });':
+        'dates.set(zone, { date, from: now, until: Math.max(midnight, change) });',
+    },
+  },
+  {
+    promise: 13,
+    file: 'domain/time/venue-clock.ts',
+    tests: ['domain/passed-times', 'mirror/passed-times'],
+    lines: {
+      "disambiguation: 'later'": "disambiguation: 'earlier'",
+      'if (end - start === dayMs) return start + ms;': 'return start + ms;',
+    },
+  },
+  // Runs non-root, read-only, without capabilities; ends in order.
+  {
+    promise: 14,
+    file: '/Dockerfile',
+    tests: ['containers/containers'],
+    lines: {
+      'USER 10001:10001\n': '',
+      'STOPSIGNAL SIGTERM': 'STOPSIGNAL SIGKILL',
+      'VOLUME ["/data", "/state"]': 'VOLUME ["/data"]',
+    },
+  },
+  {
+    promise: 14,
+    file: 'inbox/receiver.ts',
+    tests: ['inbox/storing'],
+    lines: { 'await accepted.none();\n': '', 'draining = true;': '' },
+  },
+];
+
+const root = join(import.meta.dirname, '../..');
+
+/** Every line of every promise as a mutation. Throws where a line is not in its file, or more than once. */
 export function promised(): Mutation[] {
-  return [];
+  return kept.flatMap(({ promise, file, tests, lines }) => {
+    const path = file.startsWith('/') ? file.slice(1) : `src/${file}`;
+    const source = readFileSync(join(root, path), 'utf8');
+    return Object.entries(lines).map(([from, by]): Mutation => {
+      const start = source.indexOf(from);
+      if (start < 0 || source.includes(from, start + 1)) throw new Error(`${path}: not once: ${from}`);
+      const kind = `promise ${promise}`;
+      const files = tests.map((name) => `test/${name}.test.ts`);
+      return { ...replaced(path, source, { start, end: start + from.length, by, kind }), tests: files };
+    });
+  });
 }

@@ -37,14 +37,14 @@ export class Scratch implements Disposable {
     this.#compiles();
   }
 
-  /** What becomes of a mutation: the tests stop at the first that fails. */
+  /** What becomes of a mutation: tests stop at the first that fails. One that survives is tried by the strict suite too. */
   try({ file, text }: Mutation, tests: readonly string[]): Fate {
     const path = join(this.#path, file);
     const before = readFileSync(path, 'utf8');
     writeFileSync(path, text);
     try {
       if (!this.#compiles()) return { kind: 'invalid' };
-      const failed = this.#run(tests);
+      const failed = this.#run(tests) ?? this.#run(tests, 'strict');
       if (failed === null) return { kind: 'survived', tests };
       writeFileSync(path, before);
       return { kind: this.#isGreen(failed.file) ? 'caught' : 'unsound', by: `${failed.file}: ${failed.title}` };
@@ -65,13 +65,13 @@ export class Scratch implements Disposable {
 
   /** Whether a test file passes without a mutation; asked once. */
   #isGreen(file: string): boolean {
-    const green = this.#green.get(file) ?? (file === 'nothing' || this.#run([file]) === null);
+    const green = this.#green.get(file) ?? (file === 'nothing' || this.#run([file], 'strict') === null);
     this.#green.set(file, green);
     return green;
   }
 
   /** The first test that fails, or null. What hangs or cannot even be loaded has failed too. */
-  #run(tests: readonly string[]): { file: string; title: string } | null {
+  #run(tests: readonly string[], suite: 'usual' | 'strict' = 'usual'): { file: string; title: string } | null {
     const output = join(this.#path, 'results.json');
     rmSync(output, { force: true });
     const args = [
@@ -87,7 +87,7 @@ export class Scratch implements Disposable {
     ];
     const run = spawnSync(join(root, 'node_modules/.bin/vitest'), [...args, ...tests], {
       cwd: this.#path,
-      env: { ...process.env, CATALOGUED_TEST_STRICT: '', CATALOGUED_TEST_RESULTS: '' },
+      env: { ...process.env, CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '', CATALOGUED_TEST_RESULTS: '' },
       timeout: 240_000,
     });
     if (run.status === 0) return null;

@@ -106,6 +106,15 @@ describe('a reader of a filled mirror', () => {
     expect(reader.calendar(1)).toEqual([]);
   });
 
+  it('gives the columns of a calendar that are asked for, and the date', () => {
+    const span = { from: day(-1), to: day(40) };
+    const whole = reader.calendar(product_id, span).map(({ date, state, stale }) => ({ date, state, stale }));
+    expect(reader.calendar(product_id, { ...span, columns: ['stale', 'state'] })).toEqual(whole);
+    expect(reader.calendar(product_id, { columns: [] })).toEqual(
+      reader.calendar(product_id).map(({ date }) => ({ date })),
+    );
+  });
+
   it('finds what is sellable within 5 km, available on a date and under a price, the cheapest first', () => {
     const { latitude, longitude } = reader.product(product_id) as { latitude: number; longitude: number };
     const date = day(20);
@@ -165,6 +174,8 @@ describe('a reader of a filled mirror', () => {
       () => reader.product(product_id, 'en' as never),
       () => reader.product(product_id, null as never),
       () => reader.calendar(product_id, { until: day(9) } as never),
+      () => reader.calendar(product_id, { columns: ['price'] } as never),
+      () => reader.calendar(product_id, { columns: 'date' } as never),
       () => reader.slots(product_id, day(1), { lang: 'en' } as never),
       () => openReader(harness.wiring.mirror.path, { lang: 'en' } as never),
       () => reader.prices('7' as unknown as number),

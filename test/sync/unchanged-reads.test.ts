@@ -28,16 +28,17 @@ async function readAllDates(harness: VirtualHarness): Promise<{ reads: number; c
   return { reads: sandbox.calls.counts().calls - calls, commits: commits(harness) - before };
 }
 
-it('reads that find nothing changed are stored many at a time; each that finds a change by itself', async () => {
+it('reads are stored several at a time, those that find nothing changed many', async () => {
   await using harness = await virtualHarness({ products: 20, counts: 'none' });
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   const same = await readAllDates(harness);
   expect(same.reads).toBeGreaterThan(40);
-  expect(same.commits).toBeLessThan(same.reads / 3);
+  expect(same.commits).toBeLessThan(same.reads / 10);
   expect((await harness.compare()).first).toEqual([]);
 
-  // Control: what is changed is not held back.
+  // Each that changes something takes a while, in which nothing else is done: not many of those.
   for (const product of harness.sandbox.products()) product.price += 100;
   const changed = await readAllDates(harness);
-  expect(changed.commits).toBeGreaterThan(changed.reads / 3);
+  expect(changed.commits).toBeLessThan(changed.reads / 3);
+  expect(changed.commits).toBeGreaterThan(changed.reads / 10);
 });

@@ -139,6 +139,18 @@ const backup = z.object({
   tried_failure: maybe,
 });
 
+const database = z.object({
+  state: count.nullable(),
+  published_at: never,
+  lag_ms: z.number().nullable(),
+  failing_since: never,
+  failure: maybe,
+  leads: z.object({ name: text, term: count }).nullable(),
+  standbys: count.nullable(),
+  unsynchronised: bit,
+  vacuum_held_ms: z.number(),
+});
+
 export const status = z.object({
   ...mirror,
   daemon: live,
@@ -148,5 +160,6 @@ export const status = z.object({
   jobs: z.array(jobRuns),
   snapshot: snapshot.nullable(),
   backup,
+  database: database.nullable(),
   conditions: z.array(condition),
 });

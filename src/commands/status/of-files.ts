@@ -22,6 +22,7 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: nu
       jobs: null,
       snapshot: snapshotStatus(config.snapshot, config.mirror.path, null, now),
       backup: backupStatus(config.backup, { filled_at: mirror.filled_at, failure: null, now }),
+      database: null,
     },
     now,
   );

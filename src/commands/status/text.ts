@@ -10,7 +10,7 @@ import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
-import type { InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import type { DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
 import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
@@ -29,6 +29,8 @@ export type ShownStatus = MirrorStatus & {
   readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
   readonly backup: BackupStatus;
+  /** Null: nothing is published into a database, or no daemon runs. */
+  readonly database: DatabaseStatus | null;
   readonly conditions: readonly HeldCondition[];
 };
 
@@ -78,6 +80,7 @@ function facts(status: ShownStatus, now: number): string[] {
     ...signals(status),
     ...troubles(status, now),
     ...describeSharing(status.path),
+    ...describeDatabase(status.database),
     ...describeSnapshot(status.snapshot, now),
     describeBackup(status.backup, now),
     ...when(daemon !== null, `Daemon    ${daemon === null ? '' : describeDaemon(daemon, now)}`),
@@ -130,6 +133,19 @@ function describeBackup(
       ? 'not restored on trial yet'
       : `${tried_failure === null ? 'restored on trial' : 'CANNOT be restored, tried'} ${ago(tried_at, now)}`;
   return `Backup    ${ago(made_at, now)}, ${megabytes(bytes ?? 0)}, ${tried}; ${number(copies)} kept in ${directory}${lateness}`;
+}
+
+function describeDatabase(database: DatabaseStatus | null): string[] {
+  if (database === null) return [];
+  const { state, lag_ms, leads, standbys } = database;
+  const published =
+    state === null
+      ? 'nothing published since the start'
+      : `state ${number(state)} published${lag_ms === 0 ? '' : `, ${duration(lag_ms ?? 0)} old`}`;
+  const standing = standbys === null ? '' : `; ${number(standbys)} more stand by`;
+  return [
+    `Database  ${published}${leads === null ? '' : `; ${leads.name} leads, term ${number(leads.term)}${standing}`}`,
+  ];
 }
 
 function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {

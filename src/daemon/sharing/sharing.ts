@@ -2,16 +2,21 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { SharedDeliveries } from '../../database/deliveries.ts';
 import { inGroups } from '../../database/in-groups.ts';
 import type { Leadership } from '../../database/lease.ts';
+import type { Begun } from '../../database/publication.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Received } from '../../inbox/delivery.ts';
 import type { Logger } from '../../log.ts';
 
 /** What the leader of several instances shares with those that stand by. */
 export interface Sharing {
+  /** The name of this instance. */
+  readonly name: string;
   readonly leadership: Pick<Leadership, 'trusted' | 'term'>;
   readonly deliveries: SharedDeliveries;
   /** When the last leader noted that deliveries could be received; null: there was none. */
   readonly last_alive_at: number | null;
+  /** The published state that the mirror is equal to; null: it goes on with what it was. */
+  readonly begun: Begun | null;
 }
 
 /** Whether others share the database with this instance. */

@@ -31,6 +31,8 @@ export interface ConditionFacts {
   /** Of the newest or the last attempted; `failure` null: it did not fail, or no daemon runs. */
   readonly snapshot: (Copy & { readonly published_at: number | null }) | null;
   readonly backup: Copy & { readonly made_at: number | null; readonly directory: string };
+  /** What is published into; null: nothing, or no daemon runs. */
+  readonly database: DatabaseFacts | null;
   /** False: a daemon runs, but does not answer; null: none runs. Left out by the daemon itself. */
   readonly daemon_answers?: boolean | null;
   /* The rest is null without a daemon. */
@@ -44,6 +46,16 @@ export interface ConditionFacts {
   readonly jobs: readonly JobRuns[] | null;
   readonly watched: Watched | null;
   readonly tried: Tried | null;
+}
+
+/** What a daemon watches of the database that it publishes into. */
+export interface DatabaseFacts {
+  /** Instances that stand by; null: this is the only one. */
+  readonly standbys: number | null;
+  /** Whether commits are to wait for another server, and none of those that were named is there. */
+  readonly unsynchronised: 0 | 1;
+  /** How long a transaction has been keeping old versions of rows from being removed, as far as this user may see. */
+  readonly vacuum_held_ms: number;
 }
 
 interface InboxFacts {

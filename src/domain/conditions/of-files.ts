@@ -1,4 +1,4 @@
-import { ago, megabytes } from '../../format.ts';
+import { ago, duration, megabytes } from '../../format.ts';
 import { type ConditionKinds, type FoundCondition, minute, noted } from './condition.ts';
 import type { ConditionFacts, StorageFacts } from './facts.ts';
 
@@ -6,6 +6,8 @@ import type { ConditionFacts, StorageFacts } from './facts.ts';
 const lockShownMs = 5000;
 /** A write-ahead log of this size is held by a reader: a checkpoint would have emptied it long before. */
 const walHeldBytes = 256 * 1024 * 1024;
+/** A transaction of PostgreSQL that lasts so long is one that somebody forgot, or a report that belongs on a replica. */
+const vacuumHeldMs = 10 * minute;
 
 /** Conditions of the two files, their copies and the disk below them. */
 export const ofFiles = {
@@ -84,6 +86,43 @@ export const ofFiles = {
     todo: 'See the log for why, and `catalogued database check`; what was missed is published by itself',
     depends_on: ['mirror-lost', 'mirror-damaged'],
     found: noted('database-behind', () => 'PostgreSQL is not published into: what is read there is old'),
+  },
+  'standby-missing': {
+    about: 'Database',
+    severity: 'warning',
+    means:
+      'no other instance stands by: were this host lost, nothing would be received or read until another one starts',
+    todo: 'Start the others (`catalogued run`), or take `instance.advertise` out of the configuration of the only one',
+    depends_on: ['database-behind'],
+    visible_after_ms: minute,
+    found: ({ database }) =>
+      database?.standbys === 0 ? { since: null, says: 'this instance leads, and no other one stands by' } : null,
+  },
+  'database-unsynchronised': {
+    about: 'Database',
+    severity: 'warning',
+    means:
+      '`synchronous_standby_names` of PostgreSQL asks for a server that is not there: commits wait for it, or, where they do not, are lost with the first one',
+    todo: 'See `pg_stat_replication` on the primary: bring that server back, or name another one',
+    visible_after_ms: minute,
+    found: ({ database }) =>
+      database?.unsynchronised === 1
+        ? { since: null, says: 'PostgreSQL is told to wait for a synchronous standby, and has none' }
+        : null,
+  },
+  'database-vacuum-held': {
+    about: 'Database',
+    severity: 'warning',
+    means:
+      'a transaction has been open in PostgreSQL for ten minutes: old versions of rows cannot be removed, and the tables grow',
+    todo: 'End it: `SELECT pid, usename, xact_start FROM pg_stat_activity ORDER BY xact_start`; the writer sees those of others as a member of `pg_monitor`',
+    found: ({ database }, now) =>
+      database !== null && database.vacuum_held_ms >= vacuumHeldMs
+        ? {
+            since: now - database.vacuum_held_ms,
+            says: `a transaction has been open in PostgreSQL for ${duration(database.vacuum_held_ms)}: its tables grow`,
+          }
+        : null,
   },
   'snapshot-failing': {
     about: 'Snapshot',

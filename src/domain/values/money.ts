@@ -36,6 +36,22 @@ export function minorUnits(text: string, currency: string): number | null {
   return Number.isSafeInteger(amount) ? amount + 0 : null;
 }
 
+/** Up to fifteen digits, a number is the only one nearest to its decimal. */
+const exactBelow = 1e15;
+
+/**
+ * Returns what `minorUnits` returns for numbers as they are printed. In most cases none is printed for it: an answer has
+ * a thousand.
+ */
+export function minorUnitsIn(currency: string): (value: number) => number | null {
+  const scale = 10 ** (minorUnitExponent(currency) ?? Number.NaN);
+  return (value) => {
+    const amount = Math.round(value * scale);
+    if (Math.abs(amount) < exactBelow && amount / scale === value) return amount + 0;
+    return minorUnits(String(value), currency);
+  };
+}
+
 /** Returns an amount in minor units as people write it: `1234.50 EUR`; in the minor unit where its exponent is not known. */
 export function moneyText(amount: number, currency: string): string {
   const exponent = minorUnitExponent(currency);

@@ -40,7 +40,9 @@ export interface ChangeTable extends ChangeReads {
   add(change: FoundChange, by: FoundBy): void;
   /** Tells whether the mirror is filled, so that what is read for the first time is a change. */
   tellsFirstReads(): boolean;
-  /** Returns how many were added through this connection, committed or not. */
+  /** Has readers see changes up to a number, where they see no more than what is published. */
+  tell(newest: number): void;
+  /** Returns how many were added or told through this connection, committed or not. */
   added(): number;
   /** Tells whether there are changes that no pass has ended yet; not while the mirror is being filled. */
   isPassOpen(): boolean;
@@ -106,6 +108,9 @@ export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTa
   const filled = db.values(() => query.selectFrom('_mirror').select('filled_at').where('filled_at', 'is not', null));
   const tellsFirstReads = () => filled.get() !== undefined;
   const openPass = unended(db);
+  const tell = db.change(({ newest }: Bound<{ newest: number }>) =>
+    query.updateTable('_row_feed').set({ last_seq: newest }).where('last_seq', '<', newest),
+  );
   let added = 0;
 
   function write(row: Written): void {
@@ -116,6 +121,9 @@ export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTa
 
   return {
     ...changeReads(db),
+    tell: (newest) => {
+      added += tell.run({ newest }).changes;
+    },
     added: () => added,
     tellsFirstReads,
     add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {

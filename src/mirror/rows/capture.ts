@@ -68,7 +68,7 @@ export const ownTables = [
 ] as const;
 
 /** A virtual table has no triggers: a product's row is noted with the product. */
-export const placeTable = 'product_places';
+const placeTable = 'product_places';
 
 type CapturedTable = (typeof publishedTables)[number] | (typeof ownTables)[number];
 
@@ -76,7 +76,12 @@ export type PublishedTable = CapturedTable | typeof placeTable;
 
 /** Whether a name, said by whomever, is that of a table whose rows are published. */
 export function isPublished(table: string): table is PublishedTable {
-  return table === placeTable || [...publishedTables, ...ownTables].some((name) => name === table);
+  return isShown(table) || ownTables.some((name) => name === table);
+}
+
+/** Whether it is that of one that readers need. */
+export function isShown(table: string): table is PublishedTable {
+  return table === placeTable || publishedTables.some((name) => name === table);
 }
 
 export interface TableColumns {
@@ -121,8 +126,15 @@ export function captureRows(db: Database, { publish, another, newOrigin }: Captu
   const replace = db.transaction(() => {
     for (const name of ours) db.exec(`DROP TRIGGER ${name}`);
     for (const sql of wanted.values()) db.exec(sql);
+    const told =
+      publish === 'all' ? db.prepare(`SELECT coalesce((SELECT last_seq FROM _row_feed), ${newestChange})`) : null;
+    const seen = told?.pluck().get() ?? null;
     db.exec('DELETE FROM _row; DELETE FROM _row_mark; DELETE FROM _row_feed');
-    if (publishes) db.prepare(`INSERT INTO _row_feed VALUES (1, ?, ${newestNumber})`).run(newOrigin());
+    if (publishes)
+      db.prepare(`INSERT INTO _row_feed (row_feed_id, origin, floor, last_seq) VALUES (1, ?, ${newestNumber}, ?)`).run(
+        newOrigin(),
+        seen,
+      );
   });
   replace.immediate();
 }
@@ -137,6 +149,16 @@ export function capturing(db: Database): string[] {
 
 /** The last number given out, also after all are forgotten. */
 export const newestNumber = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_row'), 0)";
+
+/** The last number that the change feed has given out. */
+export const newestChange = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_change'), 0)";
+
+/** Returns the tables whose rows are published: those that only daemons read where other instances stand by. */
+export function publishedOf(db: Database): PublishedTable[] {
+  const noted = new Set(capturing(db));
+  const own = ownTables.filter((table) => noted.has(`${prefix}${table.slice(1)}_added`));
+  return [...publishedTables, ...own, placeTable];
+}
 
 const prefix = 'row_of_';
 

@@ -43,6 +43,8 @@ export interface RowPages {
    * never given out: a follower starts with a new copy.
    */
   after(question: RowQuestion): RowPage;
+  /** The last number given out. */
+  newest(): number;
   /** Throws `rows-not-published` where none are. */
   refuseUnpublished(): void;
 }
@@ -55,6 +57,7 @@ export function rowPages(db: Database): RowPages {
   const keys = db.prepare<[number, number], { number: number; source: PublishedTable; key: string }>(
     'SELECT number, source, key FROM _row WHERE number > ? ORDER BY number LIMIT ?',
   );
+  const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
   const page = db.transaction(({ origin, after, limit }: RowQuestion): RowPage => {
     const found = feed.get();
     if (found === undefined) throw notPublished();
@@ -78,6 +81,7 @@ export function rowPages(db: Database): RowPages {
   });
   return {
     after: (question) => page(question),
+    newest: () => newest.get() ?? 0,
     refuseUnpublished: () => {
       if (feed.get() === undefined) throw notPublished();
     },

@@ -347,7 +347,7 @@ export interface Tables {
   };
   _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
   _row: { number: number; source: string; key: string };
-  _row_feed: { row_feed_id: 1; origin: string; floor: number };
+  _row_feed: { row_feed_id: 1; origin: string; floor: number; last_seq: number | null };
   _row_mark: { at: number; number: number };
   _followed: { followed_id: 1; origin: string; number: number; published_at: number };
   _offer: {

@@ -12,23 +12,26 @@ export async function refreshCheckoutInformation(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
+  const { upstream, mirror, clock, policy, commit } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
   const { sent_at, hash } = reading;
-  return mirror.transaction(() => {
-    const known = mirror.products.find(product_id);
-    const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
-    const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
-    const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
-    const by = { sent_at, reason: record.due_reason };
-    const read = { ...by, product_id, language, stale_at: sent_at + cadence, now: clock.now() };
-    if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
-    const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
-    if (changed) assignCategory(ports, product_id);
-    // If prices turn out to be dynamic, they are read more often from now on.
-    if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
-    return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
-  });
+  return commit(
+    () => {
+      const known = mirror.products.find(product_id);
+      const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
+      const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
+      const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
+      const by = { sent_at, reason: record.due_reason };
+      const read = { ...by, product_id, language, stale_at: sent_at + cadence, now: clock.now() };
+      if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
+      const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
+      if (changed) assignCategory(ports, product_id);
+      // If prices turn out to be dynamic, they are read more often from now on.
+      if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
+      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
+    },
+    reading.kind === 'unchanged' ? 'soon' : 'now',
+  );
 }

@@ -35,7 +35,7 @@ export async function refreshProductDetail(
     if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
     return { kind: 'postponed' };
   }
-  return mirror.transaction(() => storeProductDetail(ports, record, reading));
+  return ports.commit(() => storeProductDetail(ports, record, reading), 'now');
 }
 
 /** Stores the answer of a product's own read, and plans the next one. */

@@ -5,7 +5,7 @@ import { type Refreshed, settleFailure, settleStored } from '../records/settle.t
 
 /** Refreshes the variants of a product: this read decides which exist. */
 export async function refreshVariants(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
+  const { upstream, mirror, clock, policy, commit } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
@@ -21,9 +21,12 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
     stale_at: sent_at + cadence,
     now: clock.now(),
   };
-  return mirror.transaction(() => {
-    if (reading.kind === 'unchanged') mirror.variants.confirm(read);
-    const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
-    return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
-  });
+  return commit(
+    () => {
+      if (reading.kind === 'unchanged') mirror.variants.confirm(read);
+      const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
+      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
+    },
+    reading.kind === 'unchanged' ? 'soon' : 'now',
+  );
 }

@@ -91,6 +91,6 @@ export interface SyncPorts extends Omit<Ports, 'upstream'> {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;
-  /** Stores an answer; with `soon`, one that found everything as it is in the mirror, while another call is made. */
+  /** Stores an answer; `soon`: it found everything as it is in the mirror. */
   readonly commit: Commit;
 }

@@ -126,9 +126,9 @@ export const diskRows: readonly Row[] = [
     id: 'D15',
     fault: 'an upgrade, then a downgrade, then an upgrade',
     injected:
-      'a mirror of each earlier contract brought up to date, opened as its own version would, restored, upgraded',
+      'a mirror of contract 2 brought up to date, opened by its own version, restored, brought up to date again',
     expected: 'the older program refuses it untouched; nothing is lost',
-    open: 'not begun',
+    tests: ['backup/upgrade | the backup is the way back', 'contract/older-mirrors | a mirror of contract'],
   },
   {
     id: 'D16',
@@ -236,8 +236,8 @@ export const diskRows: readonly Row[] = [
     id: 'D25',
     fault: 'an upgrade that is killed',
     injected:
-      'from a mirror of each contract and an inbox of each version, a kill before each statement of the migration, readers open',
+      'SIGKILL before some statements of the change from every sixth version of the mirror and every second of the inbox, with `--all` before each from each, a reader that has the file open',
     expected: 'readers see the old contract or the new one, whole; opened again it equals one that was not killed',
-    open: 'not begun',
+    harness: 'commits each statement',
   },
 ];

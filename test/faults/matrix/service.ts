@@ -74,9 +74,12 @@ export const serviceRows: readonly Row[] = [
   {
     id: 'U8',
     fault: 'random JSON for each endpoint',
-    injected: 'real answers with parts of them replaced, left out, doubled; seeded, counterexamples kept',
+    injected: 'answers of each endpoint with parts replaced, left out, doubled, emptied; counterexamples are kept',
     expected: 'decoded or a failed read, never a throw of another kind; unknown sale status is not sellable',
-    tests: ['upstream/decode | treats an unknown sale status as data that is not sellable'],
+    tests: [
+      'fuzz/endpoints | is read, or a failed read: nothing is thrown',
+      'upstream/decode | treats an unknown sale status as data that is not sellable',
+    ],
   },
   {
     id: 'U9',
