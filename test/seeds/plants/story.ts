@@ -56,7 +56,7 @@ export async function plantsStory({ plants: wanted, plans, count }: PlantsAsked,
 }
 
 /** Copies the sources, and puts a fault back. */
-export function plantedAt(path: string, point: string): string {
+function plantedAt(path: string, point: string): string {
   const plant = plants[point];
   if (plant === undefined) throw new Error(`no plant ${point}: there are ${Object.keys(plants).join(', ')}`);
   for (const name of ['src', 'test', 'schema', 'package.json'])
