@@ -1,14 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
-
-<<<<<<< HEAD
-
 import { packageRoot } from '../package.ts';
-import type { Postgres } from './connect.ts';
-
-=======
-
 import { type Postgres, quoted, type Statements } from './connect.ts';
 import { makeSchema } from './schema.ts';
 
