@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
+import { connectorOverSameMemory } from './read-memory.ts';
 import { errorBodyBytes, line, refusalText, refused } from './refusal.ts';
 import { collect, drain, header, type Response, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -74,7 +75,7 @@ export function createHttp(options: HttpOptions): Http {
     pipelining: 1,
     // HTTP/2 tells a broken transfer from a whole one in other ways; every rule here was tried on HTTP/1.1 only.
     allowH2: false,
-    connect: { timeout: timeouts.connect },
+    connect: connectorOverSameMemory({ timeout: timeouts.connect, allowH2: false }),
     headersTimeout: timeouts.headers,
     bodyTimeout: timeouts.idle,
   });
@@ -169,24 +170,19 @@ function judgeHead(
   return failed('not-json-type', `the answer is of type ${line(type, 80) || 'none'}`);
 }
 
-/** A body that was read before is not put together: that is memory which has to be cleared away again. */
+/** A body that was read before is not put together. All of it is done with the memory of its parts at once. */
 function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent_at: number): Outcome {
   if ('kind' in parts) return parts;
   const sum = createHash('sha256');
   for (const part of parts) sum.update(part);
   const hash = sum.digest('hex');
-  const body = hash === known_hash ? null : whole(parts);
-  if (body !== null && !isUtf8(body)) return failed('invalid-utf8', 'the body is not UTF-8');
-  return {
-    kind: 'answer',
-    get text() {
-      return utf8.decode(body ?? whole(parts));
-    },
-    hash,
-    bytes: parts.reduce((bytes, part) => bytes + part.length, 0),
-    sent_at,
-  };
+  const body = hash === known_hash ? noBytes : whole(parts);
+  if (!isUtf8(body)) return failed('invalid-utf8', 'the body is not UTF-8');
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  return { kind: 'answer', text: utf8.decode(body), hash, bytes, sent_at };
 }
+
+const noBytes = Buffer.alloc(0);
 
 /** Strips a byte order mark. */
 const utf8 = new TextDecoder('utf-8');

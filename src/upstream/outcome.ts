@@ -20,8 +20,8 @@ export type FailureCode =
 /** What one call to the service can end in: expected outcomes are values. */
 export type Outcome =
   /**
-   * A complete body of JSON's type: its text (made where it is wanted: most bodies say what is known), the hash and size of
-   * its bytes after inflating, and when it was asked for.
+   * A complete body of JSON's type: its text (empty where its hash was known before), the hash and size of its bytes after
+   * inflating, and when it was asked for.
    */
   | {
       readonly kind: 'answer';

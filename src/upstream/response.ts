@@ -44,10 +44,18 @@ export function collect(body: Readable, max_bytes: number): Promise<Buffer[]> {
   return promise;
 }
 
-/** The parts as one. */
+/** Where parts are put together that are read at once. */
+const joined = Buffer.allocUnsafeSlow(1024 * 1024);
+
+/** The parts as one, until this is called again: read it at once. */
 export function whole(parts: readonly Buffer[]): Buffer {
   const [first] = parts;
-  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
+  if (parts.length === 1 && first !== undefined) return first;
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  if (bytes > joined.length) return Buffer.concat(parts, bytes);
+  let at = 0;
+  for (const part of parts) at += part.copy(joined, at);
+  return joined.subarray(0, bytes);
 }
 
 /** Reads a body that nobody needs, so that its connection can be used again; longer than `limit` or broken, it costs the connection. */

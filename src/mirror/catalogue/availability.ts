@@ -36,8 +36,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
       const { covered_to: to, max_tickets_per_order, variants } = answer;
       const counts = { changed: 0, noticed: [] as string[], added: 0 };
       if (to < from) return counts;
-      const limits = spans.limits({ product_id, currency }, from, to);
-      const newer = spans.makeRoom(read, to);
+      const { newer, limitBefore } = spans.makeRoom(read, to);
       const moved: string[] = [];
       const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
       const facts: SpanFacts = {
@@ -59,7 +58,8 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         run.push(date);
         const before = stored.get(date);
         const { differs, noticed } = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
-        if (differs === 'offers' || (differs !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
+        if (differs === 'offers' || (differs !== 'state' && limitBefore(date) !== max_tickets_per_order))
+          moved.push(date);
         if (differs === 'nothing') continue;
         if (before === undefined) counts.added += 1;
         else counts.changed += 1;

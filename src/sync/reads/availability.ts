@@ -100,9 +100,9 @@ export async function readAvailability(
   let body_hash: string | null = null;
   let known = record.body_hash;
   /** Called when nothing is left to request, inside the transaction of the last answer. */
-  const settle = () => {
+  const settle = (current?: RecordFacts | null) => {
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    settleWindow(ports, record, { window, product }, { sent_at, ...found, body_hash, unanswered_at });
+    settleWindow(ports, record, { window, product }, { sent_at, ...found, body_hash, unanswered_at, current });
   };
 
   for (let request = requests.next(); request !== null; request = requests.next()) {
@@ -127,19 +127,19 @@ export async function readAvailability(
     if (covered.kind === 'nothing') continue;
     const { dates: answered, rest } = covered;
     const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
-    const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
-    if (same) confirmed?.(reading.sent_at);
+    const same = reading.kind === 'unchanged';
+    if (same && confirmed !== undefined && isStored(reading, mirror.records.find(record))) confirmed(reading.sent_at);
     const stored = await commit(
       () => {
+        const current = mirror.records.find(record);
         // A concurrent check has stored another answer, so the mirror has to be compared day by day.
-        if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash)
-          return 'superseded';
+        if (same && !isStored(reading, current)) return 'superseded';
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const where = { from: answered.from, today: window.today, product, first } as const;
         note(found, storeAnswer(ports, record, where, cut));
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-        if (requests.endsWith(rest)) settle();
+        if (requests.endsWith(rest)) settle(current);
         return 'stored';
       },
       same ? 'soon' : 'now',
@@ -163,7 +163,7 @@ function settleWindow(
   ports: SyncPorts,
   record: RecordFacts,
   { window, product }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'>,
-  { noticed, ...read }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at'> & Found,
+  { noticed, ...read }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found,
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const before = ports.mirror.products.find(record.product_id) ?? product;
@@ -183,6 +183,11 @@ function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, p
   // The last look found the product not on sale: it counts as fetched, but read no date.
   const again = fetched_at !== null && mirror.availability.wasRead({ product_id, currency: edition }, from, to);
   return { product, window, first: again ? ('again' as const) : ('first' as const) };
+}
+
+/** Tells whether the mirror holds the answer that has come again. */
+function isStored({ hash }: Answered, current: RecordFacts | null): boolean {
+  return current?.body_hash === hash;
 }
 
 function requestsFor({ policy, answerLengths }: SyncPorts, window: Dates & { today: string }): WindowRequests {
@@ -272,7 +277,9 @@ function storeAnswer(
   );
   // Past dates are dropped first: a variant that only they sold is no longer listed.
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
-  const lessVariants = mirror.variants.forget(read, mirror.availability.variantIds(product_id));
+  const listed = mirror.availability.variantIds(product_id);
+  const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
+  const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.variants.forget(read, listed);
   if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
   const others = newVariants || lessVariants;
   const noticed = others && days.noticed.length === 0 ? [from] : days.noticed;

@@ -40,12 +40,12 @@ export function planMovedDate(
   timezone: string | null,
 ): void {
   const { part } = record;
-  const before = part === 0 ? null : mirror.records.find({ ...record, part: part - 1 });
-  if (before?.fetched_at == null) return;
   const midnight = startOfDate(today, timezone);
   // Never read, the date is in the mirror not at all.
   const fetched_at = record.fetched_at ?? 0;
-  if (fetched_at >= midnight || before.fetched_at >= midnight) return;
+  if (part === 0 || fetched_at >= midnight) return;
+  const before = mirror.records.find({ ...record, part: part - 1 });
+  if (before?.fetched_at == null || before.fetched_at >= midnight) return;
   const due = dueForIncomingDate({ fetched_at, due_at: fetched_at, cadence: every }, midnight);
   if (due !== null && due.at < before.due_at) mirror.records.setDue(before, due);
 }

@@ -49,6 +49,8 @@ export interface StoredRead {
   readonly off_sale_at?: number | null;
   /** Since when the service leaves out some of its dates; null: it answered all. */
   readonly unanswered_at?: number | null;
+  /** The record as it is stored, if the caller has found it in this transaction; null or left out: it has not. */
+  readonly current?: RecordFacts | null | undefined;
 }
 
 /** Called in the transaction that stores a read: plans when the record is due again. */
@@ -60,7 +62,7 @@ export function settleStored(
   const { sent_at, changed, body_hash, cadence } = read;
   const now = ports.clock.now();
   // A check may have read the same meanwhile, or a failed order reported it.
-  const current = ports.mirror.records.find(record) ?? record;
+  const current = read.current ?? ports.mirror.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
   const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now);

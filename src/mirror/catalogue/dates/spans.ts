@@ -12,16 +12,22 @@ type SpanKey = OfProduct & Pick<Span, 'from_date'>;
 /** What an answer says of all its dates. */
 export type SpanFacts = Pick<Span, 'max_tickets_per_order' | 'variant_ids'>;
 
+/** What there was in a range of dates. */
+interface Room {
+  /** Spans that are newer, and stay. */
+  readonly newer: readonly Span[];
+  /** Returns how many tickets an order could have on a date, as far as it had been read; undefined: it had not. */
+  limitBefore(date: string): number | null | undefined;
+}
+
 /** When each date was read: ranges of dates that do not overlap. */
 export interface SpanTable {
-  /** Takes the range out of older spans, keeping what lies outside it; returns the spans that are newer and stay. */
-  makeRoom(read: WindowRead, to: string): Span[];
+  /** Takes the range out of older spans, keeping what lies outside it. */
+  makeRoom(read: WindowRead, to: string): Room;
   /** Stores one span a tier, each stale after its own cadence. */
   put(read: WindowRead, facts: SpanFacts, range: { from: string; to: string }): void;
   /** The same bytes came again: only the spans of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
-  /** Returns how many tickets an order may have on a date of the range, as far as it was read; undefined: it was not. */
-  limits(of: OfProduct, from: string, to: string): (date: string) => number | null | undefined;
   /** Tells whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
   /** Returns the variants that the stored answers of a product speak of, over all its windows. */
@@ -57,7 +63,8 @@ export function spanTable(db: Writes): SpanTable {
     ...asked(db),
     makeRoom: ({ product_id, currency, from, sent_at, now }, to) => {
       const newer: Span[] = [];
-      for (const span of overlapping.all({ product_id, currency, from, to })) {
+      const spans = overlapping.all({ product_id, currency, from, to });
+      for (const span of spans) {
         if (!mayReplace(span.checked_at, sent_at, now)) {
           newer.push(span);
           continue;
@@ -66,7 +73,9 @@ export function spanTable(db: Writes): SpanTable {
         if (span.from_date < from) putOne.run({ ...span, to_date: addDays(from, -1) });
         if (span.to_date > to) putOne.run({ ...span, from_date: addDays(to, 1) });
       }
-      return newer;
+      const limitBefore = (date: string) =>
+        spans.find((span) => span.from_date <= date && date <= span.to_date)?.max_tickets_per_order;
+      return { newer, limitBefore };
     },
     put: (read, facts, range) => {
       for (const span of spansOf(read, facts, range)) putOne.run(span);
@@ -90,7 +99,7 @@ function spansOver(db: Writes) {
 }
 
 /** Returns what concerns stored spans as they are. */
-function asked(db: Writes): Pick<SpanTable, 'confirm' | 'limits' | 'wasRead' | 'variantIds'> {
+function asked(db: Writes): Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
   const overlapping = spansOver(db);
   const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
     query
@@ -111,10 +120,6 @@ function asked(db: Writes): Pick<SpanTable, 'confirm' | 'limits' | 'wasRead' | '
   return {
     confirm: (read) => {
       mark.run(read);
-    },
-    limits: ({ product_id, currency }, from, to) => {
-      const spans = overlapping.all({ product_id, currency, from, to });
-      return (date) => spans.find((span) => span.from_date <= date && date <= span.to_date)?.max_tickets_per_order;
     },
     wasRead: ({ product_id, currency }, from, to) => overlapping.get({ product_id, currency, from, to }) !== undefined,
     variantIds: (product_id) =>
