@@ -67,6 +67,11 @@ describe('the price of a call', () => {
     expect(staleWith(noDemand(pricesAround(null)), 0)).toBeNull();
   });
 
+  it('leaves untrue what lies on the line between two prices whose calls are near', () => {
+    const known = { prices: [1, 2], needed: 1, asked: [3, 2], weight: 10, stale_needed: 8, stale: [2, 4] };
+    expect([0, 0.5, 1, 1.5, 2, 9].map((extra) => staleWith(known, extra))).toEqual([0.8, 0.6, 0.4, 0.3, 0.2, 0.2]);
+  });
+
   it('asks for no read before a change is at least one percent likely, however little a call costs', () => {
     const quiet: Priced = {
       volatility: { shape: 1, exposure: 1000 * hour },

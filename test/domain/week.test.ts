@@ -82,6 +82,13 @@ describe('what became of a product in a week', () => {
     });
   });
 
+  it('is told in the order in which it happened, listing and sale together', () => {
+    expect(told(event(1, 'sale_disabled', 12), event(2, 'sale_disabled', 11), event(3, 'sale_disabled', 13))).toEqual({
+      ...none,
+      closed: [2, 1, 3],
+    });
+  });
+
   it('is told once of one that was closed before it was withdrawn', () => {
     expect(told(event(1, 'sale_disabled'), event(1, 'product_withdrawn', 11))).toEqual({ ...none, withdrawn: [1] });
   });

@@ -10,7 +10,7 @@ import { promised } from './promises.ts';
 import { type Fate, Scratch } from './scratch.ts';
 
 /*
- * `npm run test:mutations [-- --promises] [-- --sample 60] [-- --seed 1] [-- --only TEXT]`: five lines changed for each promise
+ * `npm run test:mutations [-- --promises] [-- --sample 60] [-- --seed 1] [-- --only TEXT,TEXT]`: five lines changed for each promise
  * (--promises), and a drawn sample of changed lines, each tried in a scratch copy against the tests that should notice. One line a mutation, the share at
  * the end; exit 1 below 85 % caught. A test that is expected to fail also passes without the mutation, which is tried.
  */
@@ -47,7 +47,7 @@ function told(fate: Fate): string {
 const nearest = nearestTests(root);
 const sample = drawn(Number(values.sample), Number(values.seed));
 const chosen = [...(values.promises ? promised() : []), ...sample].filter(({ file, kind }) =>
-  `${kind} ${file}`.includes(values.only),
+  values.only.split(',').some((each) => `${kind} ${file}`.includes(each)),
 );
 const counts = { caught: 0, survived: 0, invalid: 0, unsound: 0 };
 using scratch = new Scratch();

@@ -57,7 +57,7 @@ function mutate(node: Node, source: string, add: (at: Node, by: string, kind: st
   if (type === 'IfStatement' && !node.alternate) add(node, ';', 'leaves out a guard');
   if (type === 'ExpressionStatement' && node.expression?.type !== 'Literal') add(node, ';', 'leaves out a statement');
   if (type === 'Literal' && typeof value === 'number')
-    add(node, String(value === 0 ? 1 : value + 1), 'changes a constant');
+    add(node, String(value === 0 ? 1 : 2 * value), 'changes a constant');
   if (type === 'Literal' && typeof value === 'boolean') add(node, String(!value), 'changes a constant');
 }
 

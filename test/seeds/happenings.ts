@@ -241,10 +241,11 @@ const service = {
   'reopened behind a cache': {
     happen: (scene) => {
       const { sandbox } = scene.house.harness;
-      const { id, status } = anyProduct(scene);
+      const { id, status, sold_out } = anyProduct(scene);
       if (status !== 'available') return;
       const before = sandbox.habits().cached_ms;
       sandbox.world.disable(id, { reason: 'temporary_closure' });
+      for (let date = 0; date < 3; date += 1) sold_out.add(dateAhead(scene));
       scene.until(hour, () => {
         sandbox.setHabits({ cached_ms: longestCache });
         sandbox.world.enable(id);

@@ -217,18 +217,20 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       house.killAt(0);
       sandbox.faults.clear();
       sandbox.setHabits({ stray_503: 0, stray_429: 0, stray_reset: 0 });
+      changedInSilence();
       note();
       // Two cadences, or until what has often failed is asked again: once a day.
       const calm = Math.max(2 * setting.every_hours + 3, 26) * hour;
       await come(clock.now() + hour);
       if (setting.list_days > 0) await walkedTwice();
       await come(clock.now() + calm);
+      // Before anything is announced, which has a product read that nothing else would.
+      await compared();
       await announced();
       await come(clock.now() + hour);
       read();
       await followOnce();
-      const { differences, first } = await harness.compare();
-      if (differences > 0) wrong('after any trouble the mirror is the service')(`${differences}: ${first.join(' | ')}`);
+      await compared();
       const { conditions } = await harness.parts.status(0);
       for (const { code, says } of conditions)
         if (code !== 'often-wrong') wrong('after any trouble no condition is left')(`${code}: ${says}`);
@@ -241,6 +243,24 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     },
     [Symbol.dispose]: () => stack.dispose(),
   };
+
+  async function compared(): Promise<void> {
+    const { differences, first } = await harness.compare();
+    if (differences > 0) wrong('after any trouble the mirror is the service')(`${differences}: ${first.join(' | ')}`);
+  }
+
+  /** What nobody tells of is found by the cadences, whatever was believed before. A service sells something after all. */
+  function changedInSilence(): void {
+    const products = sandbox.products();
+    const { visible, enable } = sandbox.world;
+    if (visible().length === 0) for (const product of products) product.withdrawn = false;
+    if (visible().every(({ status }) => status !== 'available')) for (const { id } of visible()) enable(id);
+    const in10Days = new Date(clock.now() + 10 * 24 * hour).toISOString().slice(0, 10);
+    for (const product of products) {
+      product.sold_out.add(in10Days);
+      product.price += 1;
+    }
+  }
 
   /** Somebody asks for the list, which is walked seldom: what is gone misses from two of them. */
   async function walkedTwice(): Promise<void> {
@@ -297,12 +317,19 @@ function sourceOf(path: string, now: () => number): RowSource {
   };
 }
 
-const compared = ['products', 'availability_days', 'images', 'variants', 'checkout_information', 'changes'] as const;
+const comparedViews = [
+  'products',
+  'availability_days',
+  'images',
+  'variants',
+  'checkout_information',
+  'changes',
+] as const;
 
 function differingViews(one: string, other: string): string[] {
   const shown = (path: string) => {
     const db = new Database(path, { readonly: true });
-    const found = compared.map((view) => {
+    const found = comparedViews.map((view) => {
       const rows = db.prepare(`SELECT * FROM ${view}`).all();
       return rows
         .map((row) => JSON.stringify(row))
@@ -313,7 +340,7 @@ function differingViews(one: string, other: string): string[] {
     return found;
   };
   const [ours, theirs] = [shown(one), shown(other)];
-  return compared.filter((_, index) => ours[index] !== theirs[index]);
+  return comparedViews.filter((_, index) => ours[index] !== theirs[index]);
 }
 
 function digestOf({ harness }: House): string {

@@ -1,67 +1,83 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { table } from '../../src/commands/terminal/table.ts';
 import { number } from '../../src/format.ts';
 import type { Plant } from './house.ts';
-import { type Lived, live } from './live.ts';
+import type { Lived } from './live.ts';
 import { type Plan, plain, planOf } from './plan.ts';
+import { plantsStory } from './plants/story.ts';
 import { shrink } from './shrink.ts';
 import { neverSeen } from './sometimes.ts';
+import { startWorkers, type Workers } from './workers.ts';
 
 const directory = join(import.meta.dirname, 'kept');
 
 /** The name of the rule that a failure breaks. */
 const ruleOf = (failure: string) => failure.slice(0, failure.indexOf(':'));
 
-/** What was said on the command line: `--seed 7`, `--seeds 1..1000`, `--minutes 60`, `--replay FILE`, `--plant NAME`. */
+/**
+ * What was said on the command line: `--seed 7`, `--seeds 1..1000`, `--minutes 60`, `--days 7`, `--workers 2`,
+ * `--replay FILE`, `--plant NAME`, `--plants 1,2`.
+ */
 export interface SeedsAsked {
   readonly seed?: unknown;
   readonly seeds?: unknown;
   readonly minutes?: unknown;
+  readonly days?: unknown;
+  readonly workers?: unknown;
   readonly replay?: unknown;
   readonly plant?: unknown;
+  readonly plants?: unknown;
 }
 
+type Say = (line: string) => void;
+
 /** Lives through plans, shrinks and keeps those that fail, and says how often each thing happened. Returns the exit status. */
-export async function seedsStory(asked: SeedsAsked, say: (line: string) => void): Promise<number> {
-  const { seed = '1', seeds = seed, minutes = Number.POSITIVE_INFINITY, replay, plant = 'none' } = asked;
+export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
+  const { seed = '1', minutes = Number.POSITIVE_INFINITY, replay, plant = 'none', days = 7, plants } = asked;
   const until = performance.now() + Number(minutes) * 60_000;
-  const all = replay === undefined ? plansOf(String(seeds)) : [readPlan(String(replay))];
+  const { workers: count = availableParallelism(), seeds = plants === undefined ? seed : '1..1000' } = asked;
+  const all = replay === undefined ? plansOf(String(seeds), Number(days)) : [readPlan(String(replay))].values();
+  if (plants !== undefined) return plantsStory({ plants: String(plants), plans: [...all], count: Number(count) }, say);
+  using workers = startWorkers(replay === undefined ? Number(count) : 1);
+  const sums = { seeds: 0, days: 0, cpu_ms: 0 };
   const sometimes = new Map<string, number>();
   const failed: number[] = [];
-  let lived = 0;
-  let days = 0;
-  for (const plan of all) {
-    if (performance.now() > until) break;
-    const began = process.cpuUsage();
-    const found = await live(plan, { plant: plant as Plant });
-    const { user, system } = process.cpuUsage(began);
-    lived += 1;
-    days += plan.setting.days;
-    for (const [what, times] of found.sometimes) sometimes.set(what, (sometimes.get(what) ?? 0) + times);
-    const { length } = found.failures;
-    say(
-      `seed ${plan.seed}: ${plan.setting.days} days, ${plan.events.length} events, ${((user + system) / 1e6).toFixed(1)} s, digest ${found.digest}${length === 0 ? '' : ', FAILED'}`,
-    );
-    for (const failure of found.failures) say(`  ${failure}`);
-    if (length === 0) continue;
-    failed.push(plan.seed);
-    if (replay === undefined) await keep(plan, found, plant as Plant, say);
-  }
+  const oneAfterAnother = async () => {
+    for (const plan of all) {
+      if (performance.now() > until) return;
+      const found = await workers.live(plan, plant as Plant);
+      sums.seeds += 1;
+      sums.days += plan.setting.days;
+      sums.cpu_ms += found.cpu_ms;
+      for (const [what, times] of found.sometimes) sometimes.set(what, (sometimes.get(what) ?? 0) + times);
+      const isWrong = found.failures.length > 0;
+      const took = `${(found.cpu_ms / 1000).toFixed(1)} s, digest ${found.digest}${isWrong ? ', FAILED' : ''}`;
+      const lines = [`seed ${plan.seed}: ${plan.setting.days} days, ${plan.events.length} events, ${took}`];
+      say([...lines, ...found.failures.map((failure) => `  ${failure}`)].join('\n'));
+      if (!isWrong) continue;
+      failed.push(plan.seed);
+      if (replay === undefined) await keep(plan, found, { workers, plant: plant as Plant, say });
+    }
+  };
+  await Promise.all(Array.from({ length: Number(count) }, oneAfterAnother));
   const rows = [...sometimes].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const cells = rows.map(([what, times]) => [what, number(times)]);
   say(`\n${table(['what happened', 'times'], cells)}\n`);
   say(`${rows.length} kinds of happenings were seen; never: ${neverSeen(sometimes).join(', ') || 'none'}`);
   const named = failed.length === 0 ? '' : `: ${failed.join(', ')}`;
-  say(`${number(lived)} seeds, ${number(days)} virtual days with faults, ${failed.length} failed${named}`);
+  say(`${number(sums.seeds)} seeds, ${number(sums.days)} virtual days with faults, ${failed.length} failed${named}`);
+  const each = sums.cpu_ms / Math.max(sums.seeds, 1);
+  say(`${(each / 1000).toFixed(1)} s of processor each: ${number(Math.round(3_600_000 / each))} an hour on one core`);
   return failed.length === 0 ? 0 : 1;
 }
 
 /** `7`, or `1..1000`. */
-function* plansOf(seeds: string): Iterable<Plan> {
+function* plansOf(seeds: string, days: number): Generator<Plan> {
   const [from, to = from] = seeds.split('..').map(Number);
   if (from === undefined || to === undefined || Number.isNaN(from + to)) throw new Error(`no seeds: ${seeds}`);
-  for (let seed = from; seed <= to; seed += 1) yield planOf(seed);
+  for (let seed = from; seed <= to; seed += 1) yield planOf(seed, days);
 }
 
 /** A plan that was kept. */
@@ -72,14 +88,18 @@ export function readPlan(path: string): Plan {
 }
 
 /** Shrinks a plan that failed, and writes what is left beside the others that did: they are replayed by the suite. */
-async function keep(plan: Plan, { failures }: Lived, plant: Plant, say: (line: string) => void): Promise<void> {
+async function keep(
+  plan: Plan,
+  { failures }: Lived,
+  { workers, plant, say }: { workers: Workers; plant: Plant; say: Say },
+): Promise<void> {
   const rule = ruleOf(failures[0] ?? '');
   let tries = 0;
   const small = await shrink(plan, async (candidate) => {
     tries += 1;
-    return (await live(candidate, { plant })).failures.some((failure) => ruleOf(failure) === rule);
+    return (await workers.live(candidate, plant)).failures.some((failure) => ruleOf(failure) === rule);
   });
-  say(`  shrunk from ${plan.events.length} to ${small.events.length} events in ${tries} runs:`);
+  say(`  seed ${plan.seed} shrunk from ${plan.events.length} to ${small.events.length} events in ${tries} runs:`);
   say(JSON.stringify(small, null, 2).replaceAll(/^/gm, '  '));
   if (plant !== 'none') return;
   mkdirSync(directory, { recursive: true });

@@ -14,7 +14,8 @@ import { truthStory } from './stories/truth.ts';
 import { worldsStory } from './stories/worlds.ts';
 
 /*
- * `npm run simulate -- --seed 7 | --seeds 1..1000 [--minutes 60]`: the whole daemon in worlds that are drawn (test/seeds); `--replay FILE`: one of those kept.
+ * `npm run simulate -- --seed 7 | --seeds 1..1000 [--minutes 60] [--days 7] [--workers 2]`: the whole daemon in worlds that are drawn (test/seeds);
+ * `--replay FILE`: one of those kept; `--plants all|1,2 [--seeds 1..1000] [--days 7]`: in broken ones, until each fault is found.
  * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --compare [--times 2] | --demand [--times 2] | --lists [--times 2] | --truth [--times 4.3] | --worlds [--quick] | --images | --shoppers | --rates [--quick]]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
@@ -31,7 +32,7 @@ const stories: Readonly<Record<string, Story>> = {
   notifications: async () => ((await notificationsStory(saying)) ? 0 : 1),
 };
 const flags = [...Object.keys(stories), 'fixed', 'faults', 'quick'];
-const numbers = ['days', 'products', 'seed', 'seeds', 'times', 'minutes', 'replay', 'plant'];
+const numbers = ['days', 'products', 'seed', 'seeds', 'times', 'minutes', 'replay', 'plant', 'plants', 'workers'];
 
 const { values } = parseArgs({
   options: {
@@ -47,6 +48,8 @@ const asked: Asked = {
   number: (name, usual) => Number(values[name] ?? usual),
 };
 /** Of a month seeds are a number of worlds, or which world: whatever else is said of it says that it is meant. */
-const isOfSeeds = Object.keys(values).every((name) => ['seed', 'seeds', 'minutes', 'replay', 'plant'].includes(name));
+const ofSeeds = ['seed', 'seeds', 'minutes', 'replay', 'plant', 'plants', 'workers'];
+const isLong = values.plants === undefined && !String(values.seeds ?? '').includes('..');
+const isOfSeeds = Object.keys(values).every((name) => ofSeeds.includes(name) || (name === 'days' && !isLong));
 const [, story = monthStory] = Object.entries(stories).find(([name]) => asked.is(name)) ?? [];
 process.exitCode = isOfSeeds && Object.keys(values).length > 0 ? await seedsStory(values, saying) : await story(asked);

@@ -198,6 +198,28 @@ describe('a product whose own read answers 404 although the list shows it', () =
     expect(walks() - before).toBeLessThanOrEqual(6);
   });
 
+  it('is not meant by the 404 of another of its reads', needs('time'), async () => {
+    await using harness = await filled(lean);
+    const { wiring, clock, sandbox } = harness;
+    const product = first(harness);
+    sandbox.world.hide(({ id }) => id === product.id);
+    await until(harness, () => absence(harness, product) !== null);
+    const answered = absence(harness, product)?.answered_at;
+    sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `${product.id}/` });
+    const kinds = (['variants', 'checkout_information'] as const).map((resource) => ({
+      resource,
+      edition: 'en',
+      part: 0,
+    }));
+    wiring.mirror.transaction(() =>
+      wiring.mirror.records.bringForward({ kinds, product_ids: [product.id] }, clock.now(), 'requested'),
+    );
+    await lives(harness, minute);
+    expect(sandbox.calls.counts().by_status['404']).toBeGreaterThan(0);
+    expect(absence(harness, product)).toMatchObject({ answered_at: answered });
+    expect(absence(harness, product)?.answer).not.toBe('gone');
+  });
+
   it('is asked again when the list lacks it later: an old 404 is no evidence', async () => {
     await using harness = await filled(lean);
     const product = first(harness);

@@ -361,6 +361,20 @@ describe('a delivery that makes no sense', () => {
   });
 });
 
+it(
+  'a closure of a product that is not mirrored is stored nowhere, and brings one look at the list',
+  needs('time'),
+  async () => {
+    const asked: string[] = [];
+    await using test = await filled({ served: ({ path }) => asked.push(path) });
+    await test.live(hour);
+    asked.length = 0;
+    await test.post(JSON.stringify(notificationOf(10_000_001, disabled(words))), 5 * minute);
+    expect(asked.filter((path) => path === '/v2/products')).toHaveLength(1);
+    expect(test.query('SELECT product_id FROM _closure')).toEqual([]);
+  },
+);
+
 describe('a flood of forged deliveries', () => {
   it('costs at most three tenths of the calls, and nobody else is late', needs('time'), async () => {
     await using test = await filled({ products: 200 }, { budget: { requests_per_second: 10 } });

@@ -60,11 +60,7 @@ describe('after a downtime of three days', () => {
       {
         lean: true,
         products: 60,
-        // A single date is asked for only to see whether dates are honoured.
-        served: ({ path, query, at }) =>
-          order.push(
-            `${path} ${query.get('start_date') === query.get('end_date') ? '2027' : query.get('start_date')} ${at}`,
-          ),
+        served: ({ path, query, at }) => order.push(`${path} ${query.get('start_date') ?? ''} ${at}`),
       },
       { scheduling: 'fixed', budget: { requests_per_second: 10, concurrency: 4 } },
     );
@@ -74,9 +70,7 @@ describe('after a downtime of three days', () => {
     const start = harness.clock.now() + 3 * day;
     await harness.drive(harness.clock.sleep(3 * day));
     await harness.liveUntil(start + hour);
-    const near = order.map(
-      (line) => line.includes('/availability') && !/2026-12-2|2027/.test(line.split(' ')[1] ?? ''),
-    );
+    const near = order.map((line) => line.includes('/availability') && !/2026-12|2027/.test(line.split(' ')[1] ?? ''));
     const last = near.lastIndexOf(true);
     expect(near.filter(Boolean).length).toBeGreaterThanOrEqual(56);
     // Ahead of the far dates, but for the share that these are sure of.

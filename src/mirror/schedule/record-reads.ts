@@ -18,6 +18,8 @@ export interface RecordReads {
   /** When the next record is due, of a job or of all; null where there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
+  /** Returns how many products had their last read answered for other dates altogether. */
+  answeredAstray(): number;
   /** Returns how many products have dates that the service left out, or answered others for. */
   unanswered(): number;
   /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
@@ -247,13 +249,14 @@ function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
   };
 }
 
-function recordCounts(db: Reads): Pick<RecordReads, 'unanswered' | 'fill' | 'isAnyUnread'> {
+function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill' | 'isAnyUnread'> {
   const unanswered = () =>
     query
       .selectFrom('_record')
       .select(({ fn }) => fn.count<number>('product_id').distinct().as('products'))
       .where('unanswered_at', 'is not', null);
   const all = db.values(unanswered);
+  const astray = db.values(() => unanswered().where('failures', '>', 0));
   const fill = db.rows(() =>
     query
       .selectFrom('_record')
@@ -272,6 +275,7 @@ function recordCounts(db: Reads): Pick<RecordReads, 'unanswered' | 'fill' | 'isA
       .limit(1),
   );
   return {
+    answeredAstray: () => astray.get() ?? 0,
     unanswered: () => all.get() ?? 0,
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0 },
     isAnyUnread: () => unread.get() !== undefined,

@@ -1,0 +1,81 @@
+/** A line of the sources as it was before something was mended. */
+interface Edit {
+  readonly file: string;
+  readonly is: string;
+  readonly was: string;
+}
+
+/** What was found wrong once, by the number of its point, put back: seeds must find each. */
+export const plants: Readonly<Record<string, { readonly what: string; readonly edits: readonly Edit[] }>> = {
+  1: {
+    what: 'an answer "not on sale" settles the dates of a product on sale for its longest cadence',
+    edits: [
+      {
+        file: 'src/sync/reads/off-sale-answer.ts',
+        is: 'const since_at = current.off_sale_at ?? sent_at;\n',
+        was: 'const since_at = null as never;\n',
+      },
+      { file: 'src/sync/reads/off-sale-answer.ts', is: "if (verdict === 'contradicted') {", was: 'if (false) {' },
+      {
+        file: 'src/sync/reads/off-sale-answer.ts',
+        is: "cadence: verdict === 'confirmed' ? cadence.products : every,",
+        was: 'cadence: cadence.products,',
+      },
+      {
+        file: 'src/sync/reads/off-sale-answer.ts',
+        is: "return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };",
+        was: "return { sale: 'off', sent_at };",
+      },
+    ],
+  },
+  2: {
+    what: 'an answer for other dates is one for those asked for',
+    edits: [
+      {
+        file: 'src/domain/catalogue/answered-span.ts',
+        is: "if (named === null) return trust === 'as-asked' ? all : null;",
+        was: 'return all;',
+      },
+    ],
+  },
+  3: {
+    what: 'a clock that jumps is believed, and what it wrote stays',
+    edits: [
+      {
+        file: 'src/daemon/clock/trusted-clock.ts',
+        is: 'if (Math.abs(wall - booted_at) <= agreeMs) {',
+        was: 'if (wall < Number.POSITIVE_INFINITY) {',
+      },
+    ],
+  },
+  5: {
+    what: 'a full disk, and another program that writes, end the daemon',
+    edits: [
+      {
+        file: 'src/files/storage.ts',
+        is: 'if (kind === null || !serving) return null;',
+        was: 'if (kind !== undefined) return null;',
+      },
+    ],
+  },
+  6: {
+    what: 'nobody looks whether the file is still there',
+    edits: [
+      {
+        file: 'src/files/watch.ts',
+        is: "const standing = open?.[name].standing() ?? 'stands';",
+        was: "const standing = 'stands' as 'stands' | 'gone';",
+      },
+    ],
+  },
+  8: {
+    what: 'a check joins a call that was sent before it was asked',
+    edits: [
+      {
+        file: 'src/sync/checks/pending-calls.ts',
+        is: 'if (joinable.get(id) === call) joinable.delete(id);\n      sent.set(id, call);',
+        was: 'sent.set(id, call);',
+      },
+    ],
+  },
+};

@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type { Plant } from './house.ts';
+import type { Lived } from './live.ts';
+import type { Plan } from './plan.ts';
+
+export interface Question {
+  readonly plan: Plan;
+  readonly plant: Plant;
+}
+
+export interface Answer extends Lived {
+  readonly cpu_ms: number;
+}
+
+/** Processes that live through plans, one at a time each. */
+export interface Workers extends Disposable {
+  /** Resolves when a process was free and has lived through the plan: what it says, or that it has ended or hangs. */
+  live(plan: Plan, plant?: Plant): Promise<Answer>;
+}
+
+/** A plan takes seconds; one that takes so long never ends. */
+const patienceMs = 900_000;
+const here = join(import.meta.dirname, '..', '..');
+
+/** Starts processes of the sources below `root`: these, or a copy in which something is broken. */
+export function startWorkers(count: number, root = here): Workers {
+  const script = join(root, 'test', 'seeds', 'worker.ts');
+  const idle: ChildProcess[] = [];
+  const all = new Set<ChildProcess>();
+  const waiting: ((worker: ChildProcess) => void)[] = [];
+
+  function begin(): void {
+    const worker = fork(script, { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    all.add(worker);
+    give(worker);
+  }
+
+  function give(worker: ChildProcess): void {
+    const next = waiting.shift();
+    if (next === undefined) idle.push(worker);
+    else next(worker);
+  }
+
+  const take = async () => idle.pop() ?? new Promise<ChildProcess>((resolve) => void waiting.push(resolve));
+  for (let started = 0; started < count; started += 1) begin();
+
+  return {
+    live: async (plan, plant = 'none') => {
+      const worker = await take();
+      const { promise, resolve } = Promise.withResolvers<Answer | null>();
+      const answered = (answer: unknown) => resolve(answer as Answer);
+      const ended = () => resolve(null);
+      const timer = setTimeout(() => worker.kill('SIGKILL'), patienceMs);
+      worker.once('message', answered).once('exit', ended);
+      worker.send({ plan, plant } satisfies Question);
+      const answer = await promise;
+      clearTimeout(timer);
+      worker.off('message', answered).off('exit', ended);
+      if (answer !== null) {
+        give(worker);
+        return answer;
+      }
+      all.delete(worker);
+      begin();
+      const failures = [`the daemon goes on: its process ended, ${worker.exitCode ?? worker.signalCode}`];
+      return { failures, digest: 'none', sometimes: new Map(), cpu_ms: 0 };
+    },
+    [Symbol.dispose]: () => {
+      for (const worker of all) worker.kill();
+    },
+  };
+}
