@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { type Head, tooLarge } from './response.ts';
 
-export interface Exchange {
+interface Asked {
   readonly request: Dispatcher.DispatchOptions;
   readonly signal: AbortSignal;
   /** Called when the head of the answer is there; returns how many bytes of its body are read at most. */
@@ -12,7 +12,7 @@ export interface Exchange {
  * Sends a request and collects its answer; rejects with what ended it, a `TooLarge` among them, or the signal's reason.
  * Without a stream between the connection and the parts of the body, which costs a third of a small answer.
  */
-export function exchange(dispatcher: Dispatcher, { request, signal, begins }: Exchange): Promise<readonly Buffer[]> {
+export function exchange(dispatcher: Dispatcher, { request, signal, begins }: Asked): Promise<readonly Buffer[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly Buffer[]>();
   const parts: Buffer[] = [];
   let underWay: Dispatcher.DispatchController | null = null;
