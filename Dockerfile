@@ -4,10 +4,10 @@ ARG BASE=node:26-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /build
-COPY package.json package-lock.json tsconfig.json ./
+COPY package.json package-lock.json tsconfig.json .rolldown.ts ./
 COPY src ./src
 # The scripts are left out: the package "node", which brings a Node to older hosts, has nothing to do in here.
-RUN npm ci --ignore-scripts && node node_modules/typescript/bin/tsc -p tsconfig.json && chmod 0755 dist/cli.js \
+RUN npm ci --ignore-scripts && node node_modules/rolldown/bin/cli.mjs -c .rolldown.ts && chmod 0755 dist/cli.js \
   && npm ci --omit=dev --ignore-scripts
 
 FROM ${BASE}

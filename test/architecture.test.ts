@@ -23,9 +23,9 @@ const allowed: Record<string, readonly string[]> = {
   domain: ['format.ts'],
   sqlite: ['errors.ts'],
   upstream: ['domain', 'clock.ts', 'errors.ts'],
-  mirror: ['domain', 'sqlite', 'errors.ts'],
+  mirror: ['domain', 'sqlite', 'errors.ts', 'package.ts'],
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
-  inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'kept-listener.ts', 'listen-address.ts', 'log.ts'],
+  inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'kept-listener.ts', 'listen-address.ts', 'log.ts', 'package.ts'],
   // Of SQLite only what its errors mean: what it cannot store now waits.
   sync: [
     'domain',
@@ -41,8 +41,19 @@ const allowed: Record<string, readonly string[]> = {
   // Knows the bounds of each part that it configures, and starts none.
   config: ['domain', 'inbox', 'errors.ts'],
   // The two files as they lie on the disk, also while no daemon runs.
-  files: ['config', 'domain', 'inbox', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'format.ts', 'log.ts'],
-  snapshot: ['config', 'domain', 'files', 'mirror', 'sqlite', 'clock.ts', 'log.ts'],
+  files: [
+    'config',
+    'domain',
+    'inbox',
+    'mirror',
+    'sqlite',
+    'clock.ts',
+    'errors.ts',
+    'format.ts',
+    'log.ts',
+    'package.ts',
+  ],
+  snapshot: ['config', 'domain', 'files', 'mirror', 'sqlite', 'clock.ts', 'log.ts', 'package.ts'],
   // Goes through both files as a start would, while a daemon runs or none.
   backup: [
     'config',
@@ -55,7 +66,7 @@ const allowed: Record<string, readonly string[]> = {
     'errors.ts',
     'format.ts',
     'log.ts',
-    'version.ts',
+    'package.ts',
   ],
   // What a daemon says of itself: made of what the parts say, by nobody who could change it.
   status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
@@ -73,9 +84,19 @@ const allowed: Record<string, readonly string[]> = {
     'log.ts',
   ],
   // PostgreSQL, and what is kept there.
-  database: ['domain', 'inbox/delivery.ts', 'inbox/epochs.ts', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'log.ts'],
+  database: [
+    'domain',
+    'inbox/delivery.ts',
+    'inbox/epochs.ts',
+    'mirror',
+    'sqlite',
+    'clock.ts',
+    'errors.ts',
+    'log.ts',
+    'package.ts',
+  ],
   // Looks at everything, and runs where no daemon does: it knows none.
-  doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
+  doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts', 'package.ts'],
   // Shows and passes on; the daemon gives it what it shows.
   admin: [
     'domain',
@@ -92,7 +113,7 @@ const allowed: Record<string, readonly string[]> = {
     'kept-listener.ts',
     'listen-address.ts',
     'log.ts',
-    'version.ts',
+    'package.ts',
   ],
   // Puts the parts together. No part knows the daemon, and the daemon knows no command.
   daemon: [
@@ -115,7 +136,7 @@ const allowed: Record<string, readonly string[]> = {
     'format.ts',
     'kept-listener.ts',
     'log.ts',
-    'version.ts',
+    'package.ts',
     'storefront',
   ],
   // One of several: it stands by, or has a daemon lead.
@@ -140,7 +161,7 @@ const allowed: Record<string, readonly string[]> = {
   'kept-listener.ts': [],
   'listen-address.ts': [],
   'log.ts': ['format.ts'],
-  'version.ts': [],
+  'package.ts': [],
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
   // A package export for programs that are not this one: it knows the views, and nothing of what fills them.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { version } from '../version.ts';
+import { version } from '../package.ts';
 import type { Operation } from './api.ts';
 
 type Json = Record<string, unknown>;

@@ -1,7 +1,7 @@
-import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CataloguedError, type ExitCode } from '../errors.ts';
 import { runOwnProcess } from '../files/own-process.ts';
+import { ownProgram } from '../package.ts';
 import type { Drill } from './drill.ts';
 import type { BackupOrder, MadeBackup } from './make.ts';
 
@@ -32,7 +32,7 @@ export async function drillInChild(
 }
 
 async function inChild(work: BackupWork, signal: AbortSignal): Promise<unknown> {
-  const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
+  const program = fileURLToPath(ownProgram('backup/child'));
   const { out, failure } = await runOwnProcess(program, [JSON.stringify(work)], signal);
   if (failure !== null) throw errorOf(failure);
   return JSON.parse(out);

@@ -6,7 +6,7 @@ import { backupsIn } from '../files/backups.ts';
 import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
-import { version } from '../version.ts';
+import { version } from '../package.ts';
 import { lastDrill } from './drill.ts';
 import { drillInChild, makeInChild } from './in-child.ts';
 import { type Manifest, readManifest } from './manifest.ts';

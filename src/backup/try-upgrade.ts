@@ -7,10 +7,10 @@ import { inboxFile } from '../inbox/inbox.ts';
 import { contractVersion } from '../mirror/claim.ts';
 import { readOwnRow } from '../mirror/own-row.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
+import { version } from '../package.ts';
 import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
-import { version } from '../version.ts';
 import { bytesOf, freeIn, makeBackup, refuseWithoutSpace, removeUnfinished, spaceFor } from './make.ts';
 import { type SchemaSteps, schemaSteps } from './schema-steps.ts';
 

@@ -8,7 +8,7 @@ import { systemClock } from '../clock.ts';
 import { backupsIn } from '../files/backups.ts';
 import { ago, megabytes, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { version } from '../version.ts';
+import { version } from '../package.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';

@@ -2,8 +2,8 @@ import { Command, CommanderError } from 'commander';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
+import { version } from '../package.ts';
 import { faultOf } from '../sqlite/fault.ts';
-import { version } from '../version.ts';
 import type { Io } from './terminal/io.ts';
 
 /** The commands. Only the module of the command typed is loaded, so that `status` answers at once. */

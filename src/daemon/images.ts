@@ -1,9 +1,9 @@
 import type { Logger } from '../log.ts';
+import { version } from '../package.ts';
 import { DirectoryFailed, imageDirectory } from '../sync/images/directory.ts';
 import { fetchImageFiles, type ImageFilePorts, maintainImageFiles, sweepImageFiles } from '../sync/images/files.ts';
 import { imageRoom } from '../sync/images/room.ts';
 import { createImageHost } from '../upstream/image-host.ts';
-import { version } from '../version.ts';
 import type { Wiring } from './wiring.ts';
 
 /** Overrides for tests: allows an image host on this machine, and a faster rate. No configuration can set these. */

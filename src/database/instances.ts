@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { packageRoot } from '../package.ts';
 import { type Postgres, quoted, type Statements } from './connect.ts';
 import { makeSchema } from './schema.ts';
 
@@ -36,7 +37,7 @@ export async function joinInstances(
     const [{ stands } = { stands: false }] = await query<{ stands: boolean }>(
       "SELECT to_regclass('_leader') IS NOT NULL AS stands",
     );
-    if (!stands) await query(readFileSync(new URL('../../schema/postgres/instances.sql', import.meta.url), 'utf8'));
+    if (!stands) await query(readFileSync(new URL('schema/postgres/instances.sql', packageRoot), 'utf8'));
     const other = await schemaOfKey(statements, schema, key_fingerprint);
     if (other !== null) throw sameAccount(database.address, other);
     const [joined] = await query<Shared>(

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isShown, ownTables } from '../mirror/rows/capture.ts';
+import { packageRoot } from '../package.ts';
 import type { Statements } from './connect.ts';
 import { definitionOf, type TableShape } from './tables.ts';
 
@@ -23,7 +24,7 @@ export interface Published {
   readonly published_at: number;
 }
 
-const text = (name: string) => readFileSync(new URL(`../../schema/postgres/${name}.sql`, import.meta.url), 'utf8');
+const text = (path: string) => readFileSync(new URL(`schema/${path}.sql`, packageRoot), 'utf8');
 
 /** Returns what is published; null: nothing is yet. A schema that others use is refused (78). */
 export async function publishedIn({ query }: Statements): Promise<Published | null> {
@@ -70,9 +71,9 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
       `ALTER TABLE IF EXISTS ${name} RENAME TO ${name}_outgoing; ALTER TABLE ${incoming(name)} RENAME TO ${name}`,
     );
   }
-  await query(text('published'));
-  await query(text('functions'));
-  await query(text('indexes'));
+  await query(text('postgres/published'));
+  await query(text('postgres/functions'));
+  await query(text('postgres/indexes'));
   for (const { name, sql } of views) {
     try {
       await query(`SAVEPOINT replacing; CREATE OR REPLACE VIEW ${name} AS ${sql}`);
@@ -81,7 +82,7 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
       await query(`ROLLBACK TO replacing; DROP VIEW ${name}; CREATE VIEW ${name} AS ${sql}`);
     }
   }
-  await query(text('search'));
+  await query(text('postgres/search'));
   // Nobody has counted new tables yet: without it the first readers would look through whole ones.
   await query(`ANALYZE ${shapes.map(({ name }) => name).join(', ')}`);
   const given = new Set<string>(shapes.map(({ name }) => name));
@@ -91,7 +92,7 @@ export async function putInPlace({ query }: Statements, shapes: readonly TableSh
 }
 
 /** The views, as contract.json names them. */
-const views = [text('views'), readFileSync(new URL('../../schema/mirror/views.sql', import.meta.url), 'utf8')]
+const views = [text('postgres/views'), text('mirror/views')]
   .flatMap((each, dialect) =>
     [...each.matchAll(/^CREATE VIEW (\w+) AS(.+?);$/gms)].map(([, name = '', sql = '']) => ({ dialect, name, sql })),
   )

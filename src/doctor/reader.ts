@@ -2,6 +2,7 @@ import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { ownProgram } from '../package.ts';
 import { type Check, ok, skipped } from './check.ts';
 import { longReaders } from './long-readers.ts';
 
@@ -18,8 +19,7 @@ export type ProbeAnswer =
   | { readonly kind: 'looked'; readonly checks: readonly Check[] }
   | { readonly kind: 'may-not-become' };
 
-/** The source or the compiled file, like this one. */
-const probe = new URL(`./reader-probe${import.meta.url.slice(-3)}`, import.meta.url);
+const probe = ownProgram('doctor/reader-probe');
 
 /**
  * Opens the mirror as a storefront would, in a process of its own that becomes the named user with all of its groups.

@@ -1,9 +1,8 @@
-import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownProgram } from '../package.ts';
 import { runOwnProcess } from './own-process.ts';
 
-/** The source or the compiled file, like this one. */
-const program = fileURLToPath(new URL(`./integrity-child${extname(import.meta.url)}`, import.meta.url));
+const program = fileURLToPath(ownProgram('files/integrity-child'));
 
 /**
  * Checks a whole file in a process of its own, beside its writer. Returns its first problem; null: none. Throws if the

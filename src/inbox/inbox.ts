@@ -1,5 +1,6 @@
 import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { packageRoot } from '../package.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
 import { orSyncFailed } from '../sqlite/failed-sync.ts';
@@ -22,7 +23,7 @@ import { query } from './tables.ts';
 export const inboxFile: FileKind = {
   name: 'inbox',
   application_id: 0x43544c49,
-  migrations: new URL('../../schema/inbox/', import.meta.url),
+  migrations: new URL('schema/inbox/', packageRoot),
   mode: 0o600,
   wal_autocheckpoint: 1000,
   // After a flood the file gives back what it no longer needs.

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { dirname, extname } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
@@ -8,6 +8,7 @@ import { runOwnProcess } from '../files/own-process.ts';
 import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import { ownProgram } from '../package.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 
 /** The state of the copy for readers on other hosts. */
@@ -116,7 +117,7 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
 
 /** Copies the mirror in a process of its own, which is killed when the daemon ends: what it leaves has a temporary name. */
 export async function copyInChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
-  const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
+  const program = fileURLToPath(ownProgram('snapshot/child'));
   const { out, failure } = await runOwnProcess(program, [source, target], signal);
   if (failure !== null) throw new Error(failure);
   return JSON.parse(out) as PublishedCopy;

@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { asTheUnit } from '../fakes/as-the-unit.ts';
 import { builtCommit } from '../fakes/built-commit.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -135,7 +136,10 @@ async function steady({ cli, cwd, usual }: Omit<Setting, 'fast'>, daemon: Starte
 type Started = ChildProcess & { readonly stdout: NodeJS.ReadableStream };
 
 function started(cli: string, config: string, cwd: string): Started {
-  const child = spawn(process.execPath, [cli, '--config', config, 'run'], { cwd, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [...asTheUnit, cli, '--config', config, 'run'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   return child as unknown as Started;
 }
 

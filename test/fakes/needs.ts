@@ -50,6 +50,7 @@ const tools = {
   },
   // Its programs are in no PATH. As root they run as the user that the package makes.
   postgres: { tries: ['sh', '-c', 'ls /usr/lib/postgresql/*/bin/initdb'], packages: 'postgresql' },
+  pgbouncer: { tries: ['pgbouncer', '--version'], packages: 'pgbouncer' },
   zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
   promtool: { tries: ['promtool', '--version'], packages: 'prometheus' },
   faketime: { tries: ['faketime', '-f', '+0d', 'true'], packages: 'faketime' },

@@ -14,7 +14,8 @@ import { judged, resultsIn, runTests } from './matrix/suite.ts';
  * `npm run test:faults [-- --strict] [--only ID] [--long] [--all] [--kills N] [--images N] [--seed N] [--write]`: the matrix of
  * faults, a line each: injected, expected, measured, control. Tests of the suite are run, or read where a run of the suite has left
  * its results (CATALOGUED_TEST_RESULTS); harnesses need strace and namespaces. `--long` also runs the npm scripts that a
- * row names, and five minutes of a foreign lock. `--write` puts what was measured into docs/faults.md. Ends with 1 where
+ * row names, five minutes of a foreign lock, and the long forms of tests (CATALOGUED_LONG): a leader is killed 100 times, stopped
+ * 30 times, PostgreSQL restarted 20 times. `--only` and `--long` run also the tests that take long. `--write` puts what was measured into docs/faults.md. Ends with 1 where
  * one fails, and under --strict where a tool is missing.
  */
 const { values } = parseArgs({
@@ -79,7 +80,8 @@ function suited(row: Row): Outcome {
 const chosen = rows.filter(({ id }) => only === undefined || id === only);
 const named = chosen.flatMap(testsOf);
 const results =
-  resultsIn(process.env.CATALOGUED_TEST_RESULTS) ?? (named.length > 0 ? runTests(named) : { testResults: [] });
+  resultsIn(process.env.CATALOGUED_TEST_RESULTS) ??
+  (named.length > 0 ? runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
 const lines = Map.groupBy(harnesses({ kills, images, seed, all, long }), ({ id }) => id);
 const measured = new Map<string, string>();
 let failures = 0;

@@ -15,9 +15,11 @@ import {
   stage,
 } from './stage.ts';
 
-/** `CATALOGUED_TAKEOVERS=100`: as often as the long form asks for. */
-const rounds = Number(process.env.CATALOGUED_TAKEOVERS ?? 1);
-const longest = 60_000 + rounds * 60_000;
+/** As often as the long form asks for (`npm run test:faults -- --long --only S2`), or as CATALOGUED_TAKEOVERS says. */
+const roundsOf = (many: number) => Number(process.env.CATALOGUED_TAKEOVERS ?? (long ? many : 1));
+const long = process.env.CATALOGUED_LONG === '1';
+const rounds = { kills: roundsOf(100), stops: roundsOf(30), restarts: roundsOf(20) };
+const longest = 60_000 + Math.max(...Object.values(rounds)) * 60_000;
 
 /** The figures of a long run. */
 function print(figures: object): void {
@@ -54,7 +56,7 @@ describe('two instances', needs('postgres', 'time'), () => {
     const feed = readFeed(at.instances);
     await expect.poll(() => feed.seen.length, { timeout: 50_000 }).toBeGreaterThan(20);
     const took: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < rounds.kills; round += 1) {
       const killed_at = performance.now();
       await leader.kill();
       took.push(Math.round((await at.firstCall(other, killed_at)).at - killed_at));
@@ -77,7 +79,7 @@ describe('two instances', needs('postgres', 'time'), () => {
     const posts = posting([other]);
     const took: number[] = [];
     const afterwards: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < rounds.stops; round += 1) {
       const stopped_at = performance.now();
       leader.running?.child.kill('SIGSTOP');
       took.push(Math.round((await at.firstCall(other, stopped_at)).at - stopped_at));
@@ -100,7 +102,7 @@ describe('two instances', needs('postgres', 'time'), () => {
 
   it('answer 503 while the database is away, and 200 again afterwards', { timeout: longest }, async () => {
     const posts = posting(at.instances);
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < rounds.restarts; round += 1) {
       await setTimeout(1000);
       at.server.stop('immediate');
       const stopped_at = performance.now();

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
 import type { Clock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -9,9 +8,9 @@ import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorFacts } from '../../mirror/reading.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { readStatus } from '../../mirror/status/status.ts';
+import { manifest, version } from '../../package.ts';
 import { sqliteVersion } from '../../sqlite/database-file.ts';
 import { explainProduct } from '../../sync/reports/explain.ts';
-import { version } from '../../version.ts';
 import { everything, settings } from '../config.ts';
 import { askDaemon } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
@@ -50,14 +49,11 @@ export function factsFor(
 }
 
 function versions(env: Io['env']): Record<string, unknown> {
-  const packages = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-    dependencies: Record<string, string>;
-  };
   return {
     catalogued: version,
     node: process.versions,
     sqlite: sqliteVersion(),
-    dependencies: packages.dependencies,
+    dependencies: manifest.dependencies,
     system: {
       platform: platform(),
       release: release(),

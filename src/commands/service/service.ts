@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { parseConfig } from '../../config/load.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../../errors.ts';
+import { packageRoot } from '../../package.ts';
 import type { Io } from '../terminal/io.ts';
 import { commandPath, type Installation, type InstalledFile, installedFiles, isHidden, placesOf } from './files.ts';
 
@@ -62,10 +63,8 @@ export function serviceCommand(io: Io): Command {
   return command;
 }
 
-const root = new URL('../../../', import.meta.url);
-
 function packaged(path: string): string {
-  return readFileSync(new URL(path, root), 'utf8');
+  return readFileSync(new URL(path, packageRoot), 'utf8');
 }
 
 async function installationOf(
@@ -86,7 +85,7 @@ async function installationOf(
   const wanted = {
     user: instance === null ? (options.user ?? 'catalogued') : `catalogued-${instance}`,
     instance,
-    program: realpathSync(fileURLToPath(root)).replace(/\/$/, ''),
+    program: realpathSync(fileURLToPath(packageRoot)).replace(/\/$/, ''),
     node: realpathSync(process.execPath),
     ...answered,
   };

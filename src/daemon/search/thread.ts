@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { CataloguedError, exitCodes } from '../../errors.ts';
+import { ownProgram } from '../../package.ts';
 import type { FindQuestion, Found } from '../../storefront/reader.ts';
 import type { SearchAnswer } from './worker.ts';
 
@@ -12,8 +13,7 @@ export interface SearchThread extends AsyncDisposable {
   find(question: FindQuestion): Promise<Found>;
 }
 
-/** The source or the compiled file, like this one. */
-const script = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url);
+const script = ownProgram('daemon/search/worker');
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
 const mostWaiting = 200;
 

@@ -1,13 +1,14 @@
 import { CataloguedError, exitCodes } from '../../errors.ts';
+import { packageRoot } from '../../package.ts';
 import { type Database, type FileKind, openForReading, schemaVersion } from '../../sqlite/database-file.ts';
 
 /** mirror.db: `CTLG`. Storefronts of the group read it; only the daemon writes and checkpoints. */
 export const mirrorFile: FileKind = {
   name: 'mirror',
   application_id: 0x43544c47,
-  migrations: new URL('../../../schema/mirror/', import.meta.url),
-  beginning: new URL('../../../schema/mirror/new.sql', import.meta.url),
-  views: new URL('../../../schema/mirror/views.sql', import.meta.url),
+  migrations: new URL('schema/mirror/', packageRoot),
+  beginning: new URL('schema/mirror/new.sql', packageRoot),
+  views: new URL('schema/mirror/views.sql', packageRoot),
   mode: 0o660,
   wal_autocheckpoint: 0,
 };

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { ownProgram } from '../../package.ts';
 import type { MirrorStatus } from './status.ts';
 import type { StatusAnswer } from './worker.ts';
 
@@ -11,8 +12,7 @@ export interface StatusReader extends AsyncDisposable {
   read(max_age_ms: number): Promise<MirrorStatus>;
 }
 
-/** The source or the compiled file, like this one. */
-const script = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url);
+const script = ownProgram('mirror/status/worker');
 
 /** A status is small: what its thread leaves behind is collected early. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 };

@@ -29,15 +29,23 @@ export function resultsIn(path: string | undefined): Results | null {
   }
 }
 
-/** Runs the named tests, in one run of vitest. */
-export function runTests(names: readonly TestName[]): Results {
+/** Runs the named tests, in one run of vitest; `slow`: also those of the strict run, `long`: those that have a longer form in it. */
+export function runTests(
+  names: readonly TestName[],
+  { slow, long }: { readonly slow: boolean; readonly long: boolean },
+): Results {
   const tests = names.map(testOf);
   const pattern = [...new Set(tests.map(({ title }) => RegExp.escape(title)))].join('|');
   using directory = temporaryDirectory();
   const output = join(directory.path, 'results.json');
   const args = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output];
   const files = new Set(tests.map(({ file }) => file));
-  const env = { ...process.env, CATALOGUED_TEST_RESULTS: '' };
+  const env = {
+    ...process.env,
+    CATALOGUED_TEST_RESULTS: '',
+    ...(slow ? { CATALOGUED_TEST_STRICT: '1' } : {}),
+    ...(long ? { CATALOGUED_LONG: '1' } : {}),
+  };
   spawnSync(join(root, 'node_modules/.bin/vitest'), [...args, '-t', pattern, ...files], { cwd: root, env });
   return resultsIn(output) ?? { testResults: [] };
 }

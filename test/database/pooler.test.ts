@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock, systemEntropy } from '../../src/clock.ts';
+import { connectPostgres } from '../../src/database/connect.ts';
+import { sharedDeliveries } from '../../src/database/deliveries.ts';
+import { joinInstances } from '../../src/database/instances.ts';
+import { leaseIn, refuseOldTerm } from '../../src/database/lease.ts';
+import { publicationOf } from '../../src/database/publication.ts';
+import { databaseSource } from '../../src/follow/database-source.ts';
+import { follow } from '../../src/follow/follower.ts';
+import { openMirror } from '../../src/mirror/mirror.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { needs } from '../fakes/needs.ts';
+import { startPostgres } from '../fakes/start-postgres.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';
+
+const schema = 'catalogued';
+
+/** In transaction mode the statements of a session are run by whichever connection is free. */
+describe(
+  'behind pgbouncer in transaction mode, with one connection for all',
+  needs('postgres', 'pgbouncer', 'time'),
+  () => {
+    const stack = new AsyncDisposableStack();
+    let directory = '';
+    let url = '';
+    beforeAll(async () => {
+      directory = stack.use(temporaryDirectory()).path;
+      chmodSync(directory, 0o777);
+      const [port, own_port] = [await freePort(), await freePort()];
+      stack.use(startPostgres({ settings: ['listen_addresses=127.0.0.1', `port=${port}`] }));
+      writeFileSync(join(directory, 'users.txt'), '"owner" ""\n');
+      writeFileSync(
+        join(directory, 'pgbouncer.ini'),
+        `[databases]
+postgres = host=127.0.0.1 port=${port} user=owner
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${own_port}
+unix_socket_dir =
+auth_type = any
+auth_file = ${join(directory, 'users.txt')}
+pool_mode = transaction
+default_pool_size = 1
+`,
+      );
+      // It refuses to run as root.
+      const as = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
+      // In a variable: knip takes a literal for a package's command.
+      const program = 'pgbouncer';
+      const pooler: ChildProcess = spawn(program, [...as, join(directory, 'pgbouncer.ini')], { stdio: 'pipe' });
+      stack.defer(async () => {
+        pooler.kill('SIGKILL');
+        await once(pooler, 'exit');
+      });
+      url = `postgres://owner@127.0.0.1:${own_port}/postgres`;
+    });
+    afterAll(() => stack.disposeAsync());
+
+    it('a mirror is published and followed, a lease held, and deliveries stored', async () => {
+      await using database = await connectPostgres({ url, schema });
+      await using other = await connectPostgres({ url, schema });
+      await expect.poll(() => database.query('SELECT 1 AS one').catch(() => null), { timeout: 10_000 }).not.toBeNull();
+      await joinInstances(database, schema, { pair_id: 'pair', key_fingerprint: 'k' });
+      const lease = leaseIn({
+        database,
+        times: { lease: 2000, renew: 50, margin: 500 },
+        instance: { name: 'a', advertise: null },
+        clock: systemClock,
+        entropy: systemEntropy,
+        log: testLog('silent').log,
+      });
+      await using leadership = await lease.win(new AbortController().signal);
+      const options = testMirrorOptions(directory);
+      using mirror = openMirror({ ...options, publish_rows: 'all' });
+      using publication = publicationOf({
+        postgres: other,
+        schema,
+        mirror_path: options.path,
+        now: () => 1,
+        newOrigin: () => 'origin',
+        fence: (statements) => refuseOldTerm(statements, leadership.term),
+      });
+      await using source = await databaseSource({ from: url, schema, password: null });
+      const copy = join(directory, 'copy.db');
+      for (let state = 1; state <= 20; state += 1) {
+        mirror.transaction(() =>
+          mirror.changes.add(
+            { product_id: state, kind: 'product_added', detail: {} },
+            { sent_at: state, reason: 'notified' },
+          ),
+        );
+        expect(await publication.publish()).toMatchObject({ state });
+        const ending = new AbortController();
+        const caughtUp = () => ending.abort();
+        const following = { source, path: copy, every: 10, clock: systemClock, log: testLog('silent').log, own: 1 };
+        await follow({ ...following, caughtUp }, ending.signal);
+        expect(leadership.trusted()).toBe(true);
+      }
+      using copied = openMirror({ ...options, path: copy, pair_id: 'pair' });
+      expect(copied.changes.newest()).toBe(20);
+      const deliveries = sharedDeliveries(database);
+      const received = { received_at: 1, subscription_id: 's', epoch: 1, peer: 'p', content_type: null };
+      const each = { ...received, length: 1, truncated: false, body: Buffer.from('x') };
+      await Promise.all([deliveries.store([each]), sharedDeliveries(other).store([each, each])]);
+      expect((await deliveries.after(0, 10)).map(({ delivery_id }) => delivery_id)).toEqual([1, 2, 3]);
+    });
+  },
+);
