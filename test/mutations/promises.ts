@@ -299,8 +299,8 @@ const kept: readonly Kept[] = [
     tests: ['upstream/http', 'config/secrets'],
     lines: {
       'if (status >= 300 && status < 400)\n': 'if (status >= 300 && status < 302)\n',
-      'return refused(status, await refusalText(response), key);':
-        'return refused(status, await refusalText(response), null);',
+      'return refused(status, refusalText(body, encoding), key);':
+        'return refused(status, refusalText(body, encoding), null);',
     },
   },
   {
