@@ -25,7 +25,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   updateContradictionAlarm(ports);
   updateOtherDatesAlarm(ports);
   judgeNotices(ports);
-  lookAtFields(ports);
+  await lookAtFields(ports);
   await updateCoverage(ports, signal);
   await replanRest(ports, signal);
   healGaps(ports);

@@ -6,11 +6,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { asTheUnit } from '../fakes/as-the-unit.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
-
-/** As config/systemd/catalogued.service and the Dockerfile start it: a small nursery frees the bytes of bodies sooner. */
-const asTheUnit = ['--max-old-space-size=256', '--max-semi-space-size=2'];
 
 /*
  * Somebody who knows the callback address posts as much as the connection carries, to a real daemon: what it takes of

@@ -87,3 +87,21 @@ it('a walk that finds products as they were sets their instants alone, so that n
     { product_id: 2, read_at: now + hour, images_verified_at: now + hour, rating: 4.6 },
   ]);
 });
+
+it('a start goes through the records of all products only where they may be others', () => {
+  using test = testMirror();
+  putProducts(test.mirror, [productOf(1, {}), productOf(2, {})], { sent_at: now });
+  const started = () => {
+    startWith(test, '24h');
+    return test.all("SELECT product_id FROM _record WHERE resource = 'variants'").length;
+  };
+  expect(started()).toBe(2);
+  const db = new Database(test.mirror.path);
+  // Whoever went through them would make it again.
+  db.exec("DELETE FROM _record WHERE resource = 'variants' AND product_id = 1");
+  db.close();
+  expect(started()).toBe(1);
+  // The service did not offer them for a while.
+  test.mirror.transaction(() => test.mirror.records.dropResource('variants'));
+  expect(started()).toBe(2);
+});

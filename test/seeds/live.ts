@@ -75,6 +75,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
   ];
   const [ofMirror, ofCopy] = readers as [MirrorReader, MirrorReader];
   let endings: Ending[] = [];
+  let lookedAt = 0;
   const note = () => log.note(clock.now(), factsOf(sandbox, clock.now(), horizon + setting.days + 7));
 
   /** Lives on: in the minutes after something has happened from one piece of work to the next, later in steps. */
@@ -84,7 +85,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       if (clock.now() < closely) await harness.liveUntil(Math.min(to, closely));
       else await harness.liveUntil(Math.min(to, clock.now() + betweenLooks), setting.step_minutes * minute);
       await revive();
-      await look();
+      if (clock.now() - lookedAt >= hour) await look();
     }
   }
 
@@ -102,6 +103,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
   }
 
   async function look(): Promise<void> {
+    lookedAt = clock.now();
     const { status, conditions } = harness.parts;
     const looked = await house.attempt(async () => {
       const found = await status(0);
@@ -230,6 +232,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       await come(clock.now() + hour);
       read();
       await followOnce();
+      await look();
       await compared();
       const { conditions } = await harness.parts.status(0);
       for (const { code, says } of conditions)

@@ -12,6 +12,9 @@ export interface RecordMaking {
   /** The same for all visible products of a category (null: of none). */
   createFor(category: string | null, templates: readonly RecordKind[]): void;
   createWalk(template: RecordKind): void;
+  /** Returns for which kinds all products have their records, as it was noted; null: that has to be seen to. */
+  madeFor(): string | null;
+  noteMadeFor(kinds: string | null): void;
   /** Drops the records of kinds that the configuration no longer asks for. */
   dropOthers(templates: readonly RecordKind[]): void;
   /** Drops every record of a resource, out of its jobs too: the service does not have it. */
@@ -24,7 +27,10 @@ export interface RecordMaking {
 /** `madeDue` is called where something may be due that was not. */
 export function recordMaking(db: Writes, madeDue: () => void): RecordMaking {
   const create = creating(db);
+  const noted = madeForNote(db);
+  const dropping = recordDropping(db);
   return {
+    ...noted,
     create: (templates, product_ids) => {
       madeDue();
       create.some.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids) });
@@ -37,7 +43,24 @@ export function recordMaking(db: Writes, madeDue: () => void): RecordMaking {
       madeDue();
       create.one.run({ templates: JSON.stringify([template]) });
     },
-    ...recordDropping(db),
+    ...dropping,
+    dropResource: (resource) => {
+      dropping.dropResource(resource);
+      noted.noteMadeFor(null);
+    },
+  };
+}
+
+function madeForNote(db: Writes): Pick<RecordMaking, 'madeFor' | 'noteMadeFor'> {
+  const noted = db.values(() => query.selectFrom('_budget').select('made_for'));
+  const note = db.change(({ kinds }: Bound<{ kinds: string | null }>) =>
+    query.updateTable('_budget').set({ made_for: kinds }),
+  );
+  return {
+    madeFor: () => noted.get() ?? null,
+    noteMadeFor: (kinds) => {
+      note.run({ kinds });
+    },
   };
 }
 

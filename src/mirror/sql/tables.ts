@@ -432,6 +432,7 @@ export interface Tables {
     surveyed_at: number | null;
     category_cadences: string | null;
     replanned_to: number | null;
+    made_for: string | null;
   };
   _signal: { tier: SignalTier; rightly: number; wrongly: number; shown: number; hidden: number };
   _check_count: {

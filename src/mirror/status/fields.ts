@@ -10,10 +10,22 @@ export type Carried = Readonly<Record<WatchedField, 0 | 1 | null>>;
 
 /** What the answers of the service carry, as the products show it that they have brought. */
 export interface FieldTable {
-  /** Returns what about so many products carry: the same ones each time. Of dates before today nothing is asked. */
-  carried(products: number, today: string): Carried[];
+  /** Counts the next so many products, and how many of them can be seen; `last` null: there are no more. */
+  countAfter(after: number, most: number): { readonly last: number | null; readonly seen: number };
+  /**
+   * Returns what a share of the products carry, of those after one and up to another: the same ones each time. Of dates
+   * before today nothing is asked.
+   */
+  carried(share: number, among: { readonly after: number; readonly last: number }, today: string): Carried[];
   all(): Field[];
   note(field: Field): void;
+}
+
+interface Draw {
+  readonly drawn: number;
+  readonly today: string;
+  readonly after: number;
+  readonly last: number;
 }
 
 /** A prime: products are drawn by what is left of their ids. */
@@ -35,13 +47,23 @@ end`;
 export function fieldTable(db: Writes): FieldTable {
   const all = db.rows(() => query.selectFrom('_field').selectAll());
   const put = db.change(upsert('_field', ['field'], ['usual', 'share', 'looked_at']));
-  const count = db.values(() =>
+  const count = db.rows(({ after, most }: Bound<{ after: number; most: number }>) =>
     query
-      .selectFrom('_product')
-      .select((of) => of.fn.countAll<number>().as('products'))
-      .where('withdrawn_at', 'is', null),
+      .selectFrom((from) =>
+        from
+          .selectFrom('_product')
+          .select(['product_id', 'withdrawn_at'])
+          .where('product_id', '>', after)
+          .orderBy('product_id')
+          .limit(most)
+          .as('p'),
+      )
+      .select(({ fn }) => [
+        fn.max<number | null>('p.product_id').as('last'),
+        sql<number>`count(*) - count(p.withdrawn_at)`.as('seen'),
+      ]),
   );
-  const drawn = db.rows(({ drawn, today }: Bound<{ drawn: number; today: string }>) =>
+  const drawn = db.rows(({ drawn, today, after, last }: Bound<Draw>) =>
     query
       .selectFrom(['_product as p', '_mirror as m'])
       .innerJoin('_product_text as t', (on) =>
@@ -57,13 +79,13 @@ export function fieldTable(db: Writes): FieldTable {
         sql<0 | 1 | null>`(${firstDate(today).select(isKnown('d.max_tickets'))})`.as('max_tickets'),
       ])
       .where('p.withdrawn_at', 'is', null)
+      .where('p.product_id', '>', after)
+      .where('p.product_id', '<=', last)
       .where(sql<number>`p.product_id % ${sql.lit(draws)}`, '<', drawn),
   );
   return {
-    carried: (products, today) => {
-      const share = products / Math.max(products, count.get() ?? 0);
-      return drawn.all({ today, drawn: Math.ceil(draws * share) });
-    },
+    countAfter: (after, most) => count.get({ after, most }) ?? { last: null, seen: 0 },
+    carried: (share, among, today) => drawn.all({ ...among, today, drawn: Math.ceil(draws * share) }),
     all: () => all.all(),
     note: (field) => {
       put.run(field);

@@ -1,5 +1,5 @@
-import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import { allProducts, assignCategories } from './categories.ts';
+import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { allProducts, assignCategories, replan } from './categories.ts';
 import type { Ports } from './context.ts';
 import { ownReads } from './deciding-reads.ts';
 import { replanNext, reschedule } from './reschedule.ts';
@@ -21,21 +21,36 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     const inUse = mirror.categories.inUse();
     for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
-    const wanted = [...inUse, null].map((category) => ({
-      category,
-      kinds: productKinds(policy.of(category).extent),
-    }));
-    for (const { category, kinds } of wanted) {
-      mirror.records.createFor(category, kinds);
-      mirror.records.dropBeyondFor(category, Math.max(0, ...kinds.map(({ part }) => part)));
-    }
-    mirror.records.dropOthers([primary, ...further, ...wanted.flatMap(({ kinds }) => kinds)]);
+    const walks = [primary, ...further];
+    if (mirror.records.madeFor() === kindsOf(policy, walks)) replan(ports, moved);
+    else makeRecords(ports, walks, inUse);
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
     // The rest of a large catalogue is left to the chores.
     if (mirror.promises.write(policy, policy.daysPerRequest)) replanNext(ports);
     else for (const product_id of moved) reschedule(ports, product_id);
     mirror.writeZones(clock.now());
   });
+}
+
+/** What decides which records a product has, by its category. */
+function kindsOf(policy: Ports['policy'], walks: readonly RecordKind[]): string {
+  const categories = [...policy.categories.map(({ name }) => name), null];
+  return JSON.stringify([walks, categories.map((name) => [name, productKinds(policy.of(name).extent)])]);
+}
+
+/** Goes through all products: creates what is missing of their records, and drops what is not wanted any more. */
+function makeRecords(
+  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
+  walks: readonly RecordKind[],
+  inUse: readonly string[],
+): void {
+  const wanted = [...inUse, null].map((category) => ({ category, kinds: productKinds(policy.of(category).extent) }));
+  for (const { category, kinds } of wanted) {
+    mirror.records.createFor(category, kinds);
+    mirror.records.dropBeyondFor(category, Math.max(0, ...kinds.map(({ part }) => part)));
+  }
+  mirror.records.dropOthers([...walks, ...wanted.flatMap(({ kinds }) => kinds)]);
+  mirror.records.noteMadeFor(kindsOf(policy, walks));
 }
 
 /** Adds a product that the list's filter leaves out: its own read finds it, if the profile has one. */
