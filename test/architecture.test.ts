@@ -174,7 +174,7 @@ const doors: Record<string, RegExp> = {
   pg: /^database\/connect\.ts$/,
   kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
-  undici: /^upstream\/(http|image-host|no-answer|read-memory|response)\.ts$/,
+  undici: /^upstream\/(exchange|http|image-host|no-answer|read-memory|response)\.ts$/,
   'image-size': /^upstream\/image-header\.ts$/,
   croner: /^domain\/time\/wall-clock\.ts$/,
   pino: /^log\.ts$/,

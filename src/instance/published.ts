@@ -53,9 +53,11 @@ export async function publishedMirror(ports: PublishedMirrorPorts): Promise<Publ
           if (found === 'source') equal();
           if (found === 'behind') await keepEqual(signal, equal);
         } catch (error) {
-          // Of another version, perhaps: whoever publishes next may be one that can be followed.
+          // Of another version, perhaps: whoever publishes next may be one that can be followed. Who leads is not known either
+          // while the database is away, which is said there.
           const reason = (error as Error).message;
-          if (reason !== told) log.error({ err: error }, 'what is published cannot be followed');
+          if (reason !== told && !(error instanceof SourceAway))
+            log.error({ err: error }, 'what is published cannot be followed');
           told = reason;
         }
         await clock.sleep(lookEveryMs, signal).catch(() => undefined);

@@ -2,12 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../clock.ts';
+import { exchange } from './exchange.ts';
 import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { connectorOverSameMemory } from './read-memory.ts';
 import { errorBodyBytes, line, refusalText, refused } from './refusal.ts';
-import { collect, drain, header, type Response, whole } from './response.ts';
+import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface HttpOptions {
@@ -97,25 +98,31 @@ export function createHttp(options: HttpOptions): Http {
     if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
     using deadline = clock.deadline(deadline_ms, signal);
     const sent = { at: clock.now(), boot: clock.boot() };
-    let answering = false;
+    const said: { head: Head | null; verdict: Outcome | 'done' | null } = { head: null, verdict: null };
+    const begins = (answer: Head) => {
+      said.head = answer;
+      hear(answer, options);
+      head?.(answer.statusCode, plainHeaders(answer));
+      said.verdict = judgeHead(answer, request.method, options);
+      return said.verdict === null && answer.statusCode < 400 ? max_bytes : errorBodyBytes;
+    };
+    /** Returns what the head, and the body if it came, mean; null where neither says it. */
+    const meaning = (body: readonly Buffer[] | null): Outcome | null => {
+      if (said.verdict === 'done') return read([], known_hash, sentAt(sent, clock));
+      if (said.verdict !== null || said.head === null || body === null) return said.verdict;
+      const encoding = header(said.head, 'content-encoding');
+      const { statusCode: status } = said.head;
+      if (status >= 400) return refused(status, refusalText(body, encoding), key);
+      return read(inflate(body, encoding, max_bytes), known_hash, sentAt(sent, clock));
+    };
+    const over = { request: { path, ...request }, signal: deadline.signal, begins };
     try {
-      const response = await pool.request({ path, ...request, signal: deadline.signal });
-      answering = true;
-      const { statusCode: status, body } = response;
-      hear(response, options);
-      head?.(status, plainHeaders(response));
-      const verdict = judgeHead(response, request.method, options);
-      if (verdict !== null) {
-        await drain(body, errorBodyBytes, deadline.signal);
-        signal.throwIfAborted();
-        return verdict === 'done' ? read([], known_hash, sentAt(sent, clock)) : verdict;
-      }
-      if (status >= 400) return refused(status, await refusalText(response), key);
-      const parts = inflate(await collect(body, max_bytes), header(response, 'content-encoding'), max_bytes);
-      return read(parts, known_hash, sentAt(sent, clock));
+      const body = await exchange(pool, over);
+      return meaning(body) ?? failed('http', 'the answer is no HTTP');
     } catch (error) {
       signal.throwIfAborted();
-      return noAnswer(error, deadline.signal.reason, answering);
+      const refusal = error instanceof TooLarge && (said.head?.statusCode ?? 0) >= 400;
+      return meaning(refusal ? [] : null) ?? noAnswer(error, deadline.signal.reason, said.head !== null);
     }
   }
 
@@ -135,7 +142,7 @@ function sentAt({ at, boot }: { at: number; boot: number }, clock: Clock): numbe
   return Math.abs(moved) > movedMs ? Math.round(at + moved) : at;
 }
 
-function hear(response: Response, { heard, clock }: HttpOptions): void {
+function hear(response: Head, { heard, clock }: HttpOptions): void {
   const date = Date.parse(header(response, 'date') ?? '');
   // A cache in between sends the date of the answer that it has kept, and for how long.
   const age = Number(header(response, 'age') ?? 0);
@@ -149,7 +156,7 @@ function hear(response: Response, { heard, clock }: HttpOptions): void {
  * none.
  */
 function judgeHead(
-  response: Response,
+  response: Head,
   method: 'GET' | SendOptions['method'],
   { throttle_statuses, clock }: HttpOptions,
 ): Outcome | 'done' | null {
@@ -187,7 +194,7 @@ const noBytes = Buffer.alloc(0);
 /** Strips a byte order mark. */
 const utf8 = new TextDecoder('utf-8');
 
-function plainHeaders({ headers }: Response): Record<string, string> {
+function plainHeaders({ headers }: Head): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat().join(', ')]),
   );

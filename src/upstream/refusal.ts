@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { inflate } from './inflate.ts';
 import type { Outcome } from './outcome.ts';
-import { collect, header, type Response, TooLarge, whole } from './response.ts';
+import { whole } from './response.ts';
 
 type Key = { reveal(): string } | null;
 
@@ -11,21 +11,12 @@ export const errorBodyBytes = 128 * 1024;
 /** Leaves a byte order mark out. */
 const utf8 = new TextDecoder('utf-8');
 
-/** Returns the text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
-export async function refusalText(response: Response): Promise<string> {
-  try {
-    const parts = inflate(
-      await collect(response.body, errorBodyBytes),
-      header(response, 'content-encoding'),
-      errorBodyBytes,
-    );
-    if ('kind' in parts) return '';
-    const body = whole(parts);
-    return isUtf8(body) ? utf8.decode(body) : '';
-  } catch (error) {
-    if (error instanceof TooLarge) return '';
-    throw error;
-  }
+/** Returns the text of a refusal; empty where it cannot be read: the status says no in any case. */
+export function refusalText(body: readonly Buffer[], encoding: string | undefined): string {
+  const parts = inflate(body, encoding, errorBodyBytes);
+  if ('kind' in parts) return '';
+  const bytes = whole(parts);
+  return isUtf8(bytes) ? utf8.decode(bytes) : '';
 }
 
 /**

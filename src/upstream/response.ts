@@ -1,11 +1,13 @@
-import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
+/** The head of an answer. */
+export type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>;
+
 /** The head of an answer, and its body as it comes. */
-export type Response = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+export type Response = Head & Pick<Dispatcher.ResponseData, 'body'>;
 
 /** Returns the first value of a header; the name is in lower case. */
-export function header({ headers }: Pick<Response, 'headers'>, name: string): string | undefined {
+export function header({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
@@ -23,25 +25,8 @@ export async function* partsWithin(body: AsyncIterable<Buffer>, max_bytes: numbe
   }
 }
 
-function tooLarge(max_bytes: number): TooLarge {
+export function tooLarge(max_bytes: number): TooLarge {
   return new TooLarge(`the body is larger than ${max_bytes} bytes`);
-}
-
-/**
- * The parts of a body: compressed bytes count here, inflated ones in `inflate`. Rejects with a `TooLarge`. By events: an
- * iterator costs a read several promises a part.
- */
-export function collect(body: Readable, max_bytes: number): Promise<Buffer[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer[]>();
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  body.on('data', (part: Buffer) => {
-    bytes += part.length;
-    if (bytes > max_bytes) body.destroy(tooLarge(max_bytes));
-    else parts.push(part);
-  });
-  body.on('end', () => resolve(parts)).on('error', reject);
-  return promise;
 }
 
 /** Where parts are put together that are read at once. */

@@ -73,8 +73,8 @@ export async function backupLines(): Promise<Line[]> {
     {
       what: 'a backup under that load',
       value: `${took.map((ms) => (ms / 1000).toFixed(1)).join(', ')} s, ${(bytes / 1024 / 1024).toFixed(0)} MiB`,
-      target: '-',
-      met: null,
+      target: '≤ 10 s each',
+      met: took.every((ms) => ms <= 10_000),
     },
   ];
 }

@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
 import { asTheUnit } from '../fakes/as-the-unit.ts';
 import { builtCommit } from '../fakes/built-commit.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -17,11 +18,12 @@ import { processorMs, residentMiB, said } from './process.ts';
 
 /*
  * What the built daemon costs on the machine: memory and the WAL while everything is read as fast as both can, then a
- * start, memory, processor time and the event loop at a partner's rate. `npm run bench -- daemon --products 7500`
+ * start, memory, processor time and the event loop at a partner's rate, and a start with a hundred thousand products. `npm run bench -- daemon --products 7500`
  */
 
 const starts = 5;
 const steadyMs = 20_000;
+const manyProducts = 100_000;
 const looksEveryMs = 100;
 
 interface Setting {
@@ -48,10 +50,11 @@ export async function daemonLines(args: readonly string[]): Promise<Line[]> {
   };
   const setting = { cli, cwd, fast: configOf('fast', 100_000), usual: configOf('usual', 15) };
   try {
-    return [...(await filling(setting)), ...(await running(setting))].map((line) => ({
-      ...line,
-      what: `${line.what}, ${values.products} products`,
-    }));
+    const lines = [...(await filling(setting)), ...(await running(setting))];
+    return [
+      ...lines.map((line) => ({ ...line, what: `${line.what}, ${values.products} products` })),
+      ...(await large(setting)),
+    ];
   } finally {
     sandbox.kill('SIGTERM');
   }
@@ -97,6 +100,42 @@ async function running({ cli, cwd, usual }: Setting): Promise<Line[]> {
   } finally {
     await ended(daemon);
   }
+}
+
+/** The same mirror with many more products, none of whose reads is due: what a start and memory come to. */
+async function large({ cli, cwd, usual }: Setting): Promise<Line[]> {
+  const db = new Database(join(cwd, 'mirror', 'mirror.db'));
+  const now = Date.now();
+  db.exec(`
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${manyProducts})
+      INSERT INTO _product (product_id, sale_status, first_seen_at, read_at, timezone, city_id)
+      SELECT 100000000 + i, 'enabled', 0, ${now}, 'Europe/Amsterdam', i % 500 FROM n;
+    INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at, list_document, list_read_at)
+      SELECT product_id, 'en', 'A place ' || product_id, ${now}, ${now}, ${now + 86_400_000},
+        json_object('id', product_id, 'tagline', printf('%.300c', 'y')), ${now}
+      FROM _product WHERE product_id > 100000000;
+    INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, lane, fetched_at)
+      SELECT k.resource, p.product_id, k.edition, k.part, ${now + 86_400_000}, 'cadence-elapsed', k.lane, ${now}
+      FROM (SELECT resource, edition, part, max(lane) AS lane FROM _record WHERE product_id > 0 GROUP BY 1, 2, 3) k
+      CROSS JOIN _product p WHERE p.product_id > 100000000;`);
+  db.close();
+  const ready: number[] = [];
+  let memory = 0;
+  for (let time = 0; time <= 3; time += 1) {
+    const began = performance.now();
+    const daemon = started(cli, usual, cwd);
+    await said(daemon.stdout, 'daemon started');
+    if (time > 0) ready.push(performance.now() - began);
+    if (time === 3) await setTimeout(steadyMs / 2);
+    memory = residentMiB(daemon.pid ?? 0);
+    await ended(daemon);
+  }
+  const middle = median(ready);
+  const products = `${manyProducts.toLocaleString('en-US')} products`;
+  return [
+    { what: `start to ready, ${products}`, value: `${middle.toFixed(0)} ms`, target: '< 2 s', met: middle < 2000 },
+    { what: `resident memory, ${products}`, value: `${memory.toFixed(0)} MiB`, target: '< 400 MiB', met: memory < 400 },
+  ];
 }
 
 function startLine(ready: readonly number[]): Line {

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
@@ -10,7 +9,7 @@ import { largeMirror } from './large-mirror.ts';
 import { type Line, quantile } from './line.ts';
 
 /*
- * What more products cost: each measure at two sizes of catalogue, as the exponent by which it grows. 0: not at all; 1: as
+ * What more products cost: each measure at two sizes of catalogue, as the exponent by which it grows, in processor time. 0: not at all; 1: as
  * the catalogue does. `npm run bench -- growth [--products 7500] [--more 100000]`
  */
 
@@ -61,6 +60,15 @@ function measured(products: number): Measure[] {
   ];
 }
 
+/** Milliseconds of the processor, from now on. */
+function processorTime(): () => number {
+  const before = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+}
+
 /** The two sizes are measured minutes apart: what a neighbour of the machine adds must not count as growth. */
 function undisturbed(times: readonly number[]): number {
   return quantile(times, 0.1);
@@ -74,9 +82,9 @@ function reads({ mirror }: TestMirror): Measure[] {
   const asked = ids.filter((_, index) => index % spread === 0).slice(0, shown);
   const each = (what: string, read: (product_id: number) => unknown): Measure => {
     const times = Array.from({ length: rounds }, () => {
-      const began = performance.now();
+      const taken = processorTime();
       for (const id of asked) read(id);
-      return (1000 * (performance.now() - began)) / asked.length;
+      return (1000 * taken()) / asked.length;
     });
     return { what, unit: 'µs', value: undisturbed(times), most: flat };
   };
@@ -90,18 +98,18 @@ function reads({ mirror }: TestMirror): Measure[] {
 function storing({ mirror }: TestMirror): number {
   const ids = mirror.products.ids().slice(0, shown);
   const times = ids.map((id, nth) => {
-    const began = performance.now();
+    const taken = processorTime();
     putProducts(mirror, [productOf(id, { from_price: 5000 + nth })]);
-    return 1000 * (performance.now() - began);
+    return 1000 * taken();
   });
   return undisturbed(times);
 }
 
 function status({ reader }: TestMirror): number {
   const times = Array.from({ length: 5 }, () => {
-    const began = performance.now();
+    const taken = processorTime();
     readStatus(reader, quarantineAfter);
-    return performance.now() - began;
+    return taken();
   });
   return undisturbed(times);
 }

@@ -8,6 +8,7 @@ import { calendarLines } from './calendar.ts';
 import { checkLines } from './checks.ts';
 import { daemonLines } from './daemon.ts';
 import { duringResync } from './during-resync.ts';
+import { followerLines } from './follower.ts';
 import { freshnessLines } from './freshness.ts';
 import { growthLines } from './growth.ts';
 import { allMet, type Line, metWord, withTable } from './line.ts';
@@ -46,6 +47,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   neighbours: neighbourLines,
   search: searchLines,
   typos: () => searchLines(['typos']),
+  follower: followerLines,
   freshness: freshnessLines,
   'long-reader': longReaderLines,
   growth: growthLines,

@@ -22,6 +22,8 @@ import { type Line, median } from './line.ts';
 const rounds = 60;
 const warmUp = 10;
 const shown = 40;
+/** The target of a page: Redis is the last of them. */
+const wholePage = 'not slower than Redis';
 
 /** Where a storefront gets a document from; the key is a path. */
 interface Source extends AsyncDisposable {
@@ -53,7 +55,7 @@ export async function neighbourLines(): Promise<Line[]> {
       read: (text) => text.length,
       sources: [nginx, redis],
     }),
-    await lineOf(`all of a product page, parsed (${kilobytes(pages)} kB)`, '-', ids, {
+    await lineOf(`all of a product page, parsed (${kilobytes(pages)} kB)`, wholePage, ids, {
       own: (id) => JSON.parse(pageOf(reader, id).product?.document ?? 'null').id.length,
       key: (id) => `/pages/${id}`,
       read: (text) => JSON.parse(JSON.parse(text).product.document).id.length,
@@ -62,13 +64,15 @@ export async function neighbourLines(): Promise<Line[]> {
   ];
 }
 
-/** Product, images, a calendar of 92 days and the slots of one, as one state of the mirror. */
+const shownColumns = ['date', 'state', 'lowest_adult_price', 'stale'] as const;
+
+/** Product, images, the four columns that a calendar of 92 days shows, and the slots of one date, as one state of the mirror. */
 function pageOf(reader: Reader, product_id: number) {
   const date = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   return reader.transaction(() => ({
     product: reader.product(product_id),
     images: reader.images(product_id),
-    calendar: reader.calendar(product_id, { from: date(0), to: date(91) }),
+    calendar: reader.calendar(product_id, { from: date(0), to: date(91), columns: shownColumns }),
     slots: reader.slots(product_id, date(5)),
   }));
 }
@@ -113,7 +117,7 @@ async function lineOf(
     what: `reader beside its neighbours: ${what}`,
     value: `${mine.toFixed(1)} µs; ${beside.join('; ')}`,
     target,
-    met: target === '-' || others.every((other) => mine <= other / 10),
+    met: target === wholePage ? mine <= (others.at(-1) ?? 0) : others.every((other) => mine <= other / 10),
   };
 }
 

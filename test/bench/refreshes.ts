@@ -2,7 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
+import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
@@ -26,10 +28,14 @@ const targets = {
 } as const;
 type Kind = keyof typeof targets;
 
-/** Processor milliseconds of a call. */
 interface Round {
+  /** Processor milliseconds of a call. */
   readonly daemon: number;
   readonly bare: number;
+  readonly calls: number;
+  /** Written to the WAL, and received of dates, in bytes. */
+  readonly written: number;
+  readonly received: number;
 }
 
 interface Others {
@@ -49,6 +55,7 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
     'only an instant in it changed': [],
     unchanged: [],
   };
+  let stored = 0;
   try {
     // The first round makes the service's answers, and the compiler's code.
     for (let round = 0; round <= Number(values.rounds); round += 1) {
@@ -61,6 +68,7 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
         if (round > 0) rounds[kind].push(found);
       };
       await measure('first load');
+      stored = storedBytes(daemon);
       requestDates(daemon);
       await measure('unchanged');
       await asked(service, 'change');
@@ -70,7 +78,8 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
       requestDates(daemon);
       await measure('only an instant in it changed');
     }
-    return Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
+    const lines = Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
+    return [...lines, ...writtenLines(rounds), sizeLine(stored, rounds['first load'])];
   } finally {
     bare.disconnect();
     service.disconnect();
@@ -84,19 +93,46 @@ function requestDates({ wiring }: DaemonJobs): void {
 /** The daemon reads what is due; then the bare program asks for the same. */
 async function beside({ wiring }: DaemonJobs, { service, bare }: Others): Promise<Round> {
   await asked(service, 'calls');
+  emptyWal(wiring.mirror.path);
   const before = process.cpuUsage();
   const signal = new AbortController().signal;
   const { failed } = await pass(wiring.ports, connections, { job_id: null, signal });
   const { user, system } = process.cpuUsage(before);
+  const received = (await asked(service, 'bytes')) as number;
   const calls = (await asked(service, 'calls')) as string[];
   if (failed > 0 || calls.length === 0) throw new Error(`${failed} reads of ${calls.length} failed`);
   const alone = (await asked(bare, calls)) as number;
-  return { daemon: (user + system) / 1000 / calls.length, bare: alone / calls.length };
+  return {
+    daemon: (user + system) / 1000 / calls.length,
+    bare: alone / calls.length,
+    calls: calls.length,
+    written: walSizeOf(wiring.mirror.path),
+    received,
+  };
+}
+
+function emptyWal(path: string): void {
+  const db = new Database(path);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+}
+
+/** What the dates take in the file, with their indexes. */
+function storedBytes({ wiring }: DaemonJobs): number {
+  const db = new Database(wiring.mirror.path, { readonly: true });
+  const tables = ['_availability_span', '_bookable', 'bookable_by_price', '_day', '_day_document'];
+  const text = `SELECT sum(pgsize) FROM dbstat WHERE name IN (${tables.map(() => '?').join()})`;
+  const bytes = db
+    .prepare<string[], number>(text)
+    .pluck()
+    .get(...tables);
+  db.close();
+  return bytes ?? Number.NaN;
 }
 
 async function asked(
   child: ChildProcess,
-  question: 'calls' | 'change' | 'touch' | readonly string[],
+  question: 'calls' | 'bytes' | 'change' | 'touch' | readonly string[],
 ): Promise<unknown> {
   child.send(question);
   const [answer] = (await once(child, 'message')) as [unknown];
@@ -113,5 +149,36 @@ function lineOf(kind: Kind, rounds: readonly Round[]): Line {
     value: `${daemon.toFixed(2)} ms, alone ${bare.toFixed(2)} ms = ${ratio.toFixed(2)} ×`,
     target: `≥ ${targets[kind]} ×`,
     met: ratio >= targets[kind],
+  };
+}
+
+const pageBytes = 4096;
+
+function writtenLines(rounds: Readonly<Record<Kind, readonly Round[]>>): Line[] {
+  const pages = median(rounds.unchanged.map(({ written, calls }) => written / pageBytes / calls));
+  const share = median(rounds['1 % of the dates changed'].map(({ written, received }) => written / received));
+  return [
+    {
+      what: 'pages written to the WAL for a read that is unchanged',
+      value: pages.toFixed(2),
+      target: '≤ 1',
+      met: pages <= 1,
+    },
+    {
+      what: 'bytes written to the WAL where 1 % of the dates changed, beside those of the answers',
+      value: `${(100 * share).toFixed(1)} %`,
+      target: '≤ 3 %',
+      met: share <= 0.03,
+    },
+  ];
+}
+
+function sizeLine(stored: number, loads: readonly Round[]): Line {
+  const received = median(loads.map((each) => each.received));
+  return {
+    what: 'the dates in the mirror, with their indexes, beside the JSON received',
+    value: `${(stored / 2 ** 20).toFixed(1)} MiB / ${(received / 2 ** 20).toFixed(1)} MiB = ${(stored / received).toFixed(2)} ×`,
+    target: '≤ 0.20 ×',
+    met: stored <= 0.2 * received,
   };
 }

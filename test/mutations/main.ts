@@ -10,31 +10,35 @@ import { promised } from './promises.ts';
 import { type Fate, Scratch } from './scratch.ts';
 
 /*
- * `npm run test:mutations [-- --promises] [-- --sample 60] [-- --seed 1] [-- --only TEXT,TEXT]`: five lines changed for each promise
- * (--promises), and a drawn sample of changed lines, each tried in a scratch copy against the tests that should notice. One line a mutation, the share at
- * the end; exit 1 below 85 % caught. A test that is expected to fail also passes without the mutation, which is tried.
+ * `npm run test:mutations [-- --sample 60 --seed 1] [-- --promises] [-- --only FILE[:LINE],…]`: a drawn sample of changed lines, five
+ * lines changed for each promise, or all changes of the lines that are named, each tried in a scratch copy against the tests
+ * that should notice. One line a mutation, the share at the end; exit 1 below 85 % caught. A test that is expected to fail
+ * also passes without the mutation, which is tried.
  */
 const { values } = parseArgs({
   options: {
     promises: { type: 'boolean', default: false },
     sample: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
+    only: { type: 'string' },
   },
 });
 const root = join(import.meta.dirname, '../..');
 const wanted = 0.85;
 
-/** Mutations drawn from those rooms in which the decisions are and what they decide is stored. */
-function drawn(many: number, seed: number): Mutation[] {
-  const all = ['domain', 'inbox', 'sync', 'mirror'].flatMap((room) =>
+/** Every mutation of those rooms in which the decisions are and what they decide is stored. */
+function all(): Mutation[] {
+  return ['domain', 'inbox', 'sync', 'mirror'].flatMap((room) =>
     sourceFiles(join(root, 'src', room)).flatMap((name) => {
       const file = join('src', room, name);
       return mutationsOf(file, readFileSync(join(root, file), 'utf8'));
     }),
   );
+}
+
+function drawn(from: Mutation[], many: number, seed: number): Mutation[] {
   const chance = sequence(seed);
-  return Array.from({ length: many }, () => all.splice(Math.floor(chance() * all.length), 1)).flat();
+  return Array.from({ length: many }, () => from.splice(Math.floor(chance() * from.length), 1)).flat();
 }
 
 const short = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 100);
@@ -45,10 +49,16 @@ function told(fate: Fate): string {
 }
 
 const nearest = nearestTests(root);
-const sample = drawn(Number(values.sample), Number(values.seed));
-const chosen = [...(values.promises ? promised() : []), ...sample].filter(({ file, kind }) =>
-  values.only.split(',').some((each) => `${kind} ${file}`.includes(each)),
-);
+const { promises, only } = values;
+const candidates = promises ? promised() : all();
+const isMeant = ({ file, line }: Mutation) =>
+  only?.split(',').some((each) => `${file}:${line}` === each || file === each);
+const chosen =
+  only !== undefined
+    ? candidates.filter(isMeant)
+    : promises
+      ? candidates
+      : drawn(candidates, Number(values.sample), Number(values.seed));
 const counts = { caught: 0, survived: 0, invalid: 0, unsound: 0 };
 using scratch = new Scratch();
 for (const mutation of chosen) {

@@ -81,13 +81,13 @@ const kept: readonly Kept[] = [
       "return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';":
         "return sent_at >= closure.available_at ? 'undone' : 'undecided';",
       "if (sent_at <= notified_at || is === 'unknown') return 'undecided';":
-        "if (is === 'unknown') return 'undecided';",
+        "if (sent_at <= 0 * notified_at || is === 'unknown') return 'undecided';",
     },
   },
   {
     promise: 3,
     file: 'sync/notifications/apply.ts',
-    tests: ['sync/apply'],
+    tests: ['sync/apply', 'sync/notified'],
     lines: {
       'const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));':
         'const known = notices;',
@@ -101,9 +101,9 @@ const kept: readonly Kept[] = [
     tests: ['domain/absence', 'sync/absence'],
     lines: {
       "if (rows > 0 && missing <= mostMissing(visible, limits)) return 'plausible';":
-        "if (rows >= 0) return 'plausible';",
+        "if (rows > 0 && missing >= mostMissing(visible, limits)) return 'plausible';",
       "return lists >= listsAgreeing && there === 0 ? 'agreed' : 'hold';":
-        "return lists >= listsAgreeing ? 'agreed' : 'hold';",
+        "return lists >= listsAgreeing && there >= 0 ? 'agreed' : 'hold';",
       "if (answer === 'gone' && missing_walks >= listsWithout) return": "if (answer === 'gone') return",
       "const since = answer === 'gone' ? last_missing_at : first_missing_at;":
         'const since = 0 * first_missing_at * last_missing_at;',
@@ -123,7 +123,8 @@ const kept: readonly Kept[] = [
     lines: {
       'const failures = record.failures + 1;': 'const failures = 1;',
       'if (record.job_id !== null && (final || failures >= quarantineAfter))': 'if (record.job_id !== null && final)',
-      'const due = { at: again(failures, chance(), now), reason };': 'const due = { at: now, reason };',
+      'const due = { at: again(failures, chance(), now), reason };':
+        'const due = { at: Math.min(now, again(failures, chance(), now)), reason };',
     },
   },
   {
@@ -132,7 +133,8 @@ const kept: readonly Kept[] = [
     tests: ['domain/backoff', 'sync/failed-reads'],
     lines: {
       'return chance * firstMs * 2 ** Math.min(failures - 1, 20);': 'return chance * firstMs * Math.min(failures, 1);',
-      'if (longest >= dayMs) return now + Math.round(dayMs * (0.9 + 0.1 * chance));': '',
+      'if (longest >= dayMs) return now + Math.round(dayMs * (0.9 + 0.1 * chance));':
+        'if (longest < 0) return now + Math.round(dayMs * chance);',
     },
   },
   // After any trouble of the service the mirror converges to its state.
@@ -160,7 +162,10 @@ const kept: readonly Kept[] = [
     promise: 6,
     file: 'sync/notifications/apply.ts',
     tests: ['sync/apply', 'sync/notified'],
-    lines: { 'if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());': '' },
+    lines: {
+      'if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());':
+        'if (known.length > 1) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());',
+    },
   },
   // The rate stays under the service's limit without being told what it is.
   {
@@ -169,7 +174,7 @@ const kept: readonly Kept[] = [
     tests: ['domain/budget', 'upstream/limiter', 'domain/rates'],
     lines: {
       'return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);':
-        'return Math.max(Math.min(wait, 0), 1000 / rate);',
+        'return Math.max(Math.min(0 * wait, longestWaitMs), 1000 / rate);',
       'const rate = Math.max(limit * (crowd ? cut.many : cut.single), lowest(budget.ceiling));':
         'const rate = Math.max(budget.rate, lowest(budget.ceiling));',
       'if (pauseLeft(budget, now) > 0) return missed;': '',
@@ -183,7 +188,7 @@ const kept: readonly Kept[] = [
       'const within = (rate: number) => Math.max(Math.min(rate, ceiling), lowest(ceiling));':
         'const within = (rate: number) => Math.max(rate, lowest(ceiling));',
       'return not_before > now + longestPauseMs ? 0 : Math.max(0, not_before - now);':
-        'return Math.max(0, not_before - now);',
+        'return Math.max(0 * longestPauseMs, not_before - now);',
     },
   },
   // No image unverified for 14 days is visible.
@@ -194,7 +199,7 @@ const kept: readonly Kept[] = [
     lines: {
       'export const imageLimitMs = 14 * 24': 'export const imageLimitMs = 15 * 24',
       'return now >= verified_at - aheadMs && now < verified_at + imageLimitMs;':
-        'return now < verified_at + imageLimitMs;',
+        'return now >= verified_at - 9000 * aheadMs && now < verified_at + imageLimitMs;',
     },
   },
   {
@@ -214,7 +219,8 @@ const kept: readonly Kept[] = [
     tests: ['mirror/statements', 'storage', 'storefronts/readers-under-load'],
     lines: {
       "if (!db.inTransaction) throw new Error('a write outside a transaction');": '',
-      'inTransaction.immediate(work) as Result': 'work()',
+      'inTransaction.immediate(work) as Result':
+        '(db.inTransaction ? inTransaction.immediate(work) : work()) as Result',
     },
   },
   {
@@ -223,8 +229,8 @@ const kept: readonly Kept[] = [
     tests: ['contract/older-mirrors', 'mirror/views', 'backup/upgrade'],
     lines: {
       "if (db.inTransaction) db.exec('ROLLBACK');": "if (db.inTransaction) db.exec('COMMIT');",
-      'dropForeignViews(db, views);': '',
-      'replaceViews(db, views);': '',
+      'dropForeignViews(db, views);': 'if (version > 1000) dropForeignViews(db, views);',
+      'replaceViews(db, views);': 'if (version === 0) replaceViews(db, views);',
     },
   },
   // A storefront that only reads cannot break the daemon.
@@ -266,7 +272,8 @@ const kept: readonly Kept[] = [
     file: 'domain/files/files.ts',
     tests: ['commands/bad-input', 'commands/lost-files', 'mirror/feed-id'],
     lines: {
-      "return paired === false && expects !== 'any' ? 'foreign-pair' : null;": 'return null;',
+      "return paired === false && expects !== 'any' ? 'foreign-pair' : null;":
+        "return paired === true && expects === 'none' ? 'foreign-pair' : null;",
       "if (mirror === 'empty' && backup) return 'mirror-empty';": 'if (backup) return null;',
     },
   },
@@ -292,8 +299,8 @@ const kept: readonly Kept[] = [
     tests: ['upstream/http', 'config/secrets'],
     lines: {
       'if (status >= 300 && status < 400)\n': 'if (status >= 300 && status < 302)\n',
-      'return refused(status, await refusalText(response), key);':
-        'return refused(status, await refusalText(response), null);',
+      'return refused(status, refusalText(body, encoding), key);':
+        'return refused(status, refusalText(body, encoding), null);',
     },
   },
   {
@@ -320,7 +327,7 @@ const kept: readonly Kept[] = [
     tests: ['domain/passed-times', 'mirror/passed-times'],
     lines: {
       "disambiguation: 'later'": "disambiguation: 'earlier'",
-      'if (end - start === dayMs) return start + ms;': 'return start + ms;',
+      'if (end - start === dayMs) return start + ms;': 'if (end > start) return start + ms;',
     },
   },
   // Runs non-root, read-only, without capabilities; ends in order.

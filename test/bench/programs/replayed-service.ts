@@ -6,7 +6,8 @@ import { startSandbox } from '../../fakes/start-sandbox.ts';
 
 /*
  * The sandbox's answers, each kept as its bytes, in a process of its own: what is measured beside it pays for no world.
- * Tells its parent its address; told `calls`, the paths asked for since; told `change`, it first changes the prices of
+ * Tells its parent its address; told `calls`, the paths asked for since; told `bytes`, how many bytes of dates these were answered
+ * with; told `change`, it first changes the prices of
  * one date in a hundred; told `touch`, only an instant in each answer. Not compressed, as the prototypes of performance.md were not.
  */
 
@@ -24,6 +25,11 @@ async function bodyOf(path: string): Promise<Buffer> {
   const body = Buffer.from(await answer.arrayBuffer());
   bodies.set(path, body);
   return body;
+}
+
+function bytesOf(paths: readonly string[]): number {
+  const dates = paths.filter((path) => path.includes('availability'));
+  return dates.reduce((sum, path) => sum + (bodies.get(path)?.length ?? 0), 0);
 }
 
 interface Priced {
@@ -70,8 +76,9 @@ const server = createServer((request, response) => {
 process.on('message', (wanted) => {
   if (wanted === 'change') change();
   if (wanted === 'touch') touch();
-  process.send?.(asked);
-  asked = [];
+  if (wanted === 'bytes') process.send?.(bytesOf(asked));
+  else process.send?.(asked);
+  if (wanted !== 'bytes') asked = [];
 });
 process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));

@@ -16,7 +16,7 @@ export function upgradeFaults(all: boolean): readonly Fault[] {
     },
   });
   return [
-    upgraded('a mirror is changed', { kind: 'mirror', kills: 2, step: 6 }),
+    upgraded('a mirror is changed', { kind: 'mirror', kills: 1, step: 6 }),
     upgraded('an inbox is changed', { kind: 'inbox', kills: 1, step: 2 }),
     {
       id: 'D25',
