@@ -57,6 +57,14 @@ function dateAhead({ house, chance }: Scene): string {
   return new Date(house.harness.clock.now() + (2 + Math.floor(chance() ** 2 * 30)) * day).toISOString().slice(0, 10);
 }
 
+/** A date on which a product is sold, where it is: nothing else can be sold out under a shopper's hands. */
+function dateSold(scene: Scene, product: SandboxProduct): string {
+  const { sandbox, clock } = scene.house.harness;
+  const [from = '', to = ''] = [2, 40].map((days) => new Date(clock.now() + days * day).toISOString().slice(0, 10));
+  const sold = sandbox.world.days(product, from, to, 'EUR');
+  return sold.length === 0 ? dateAhead(scene) : pick(sold, scene.chance()).date;
+}
+
 async function ask({ house, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
   const { parts, clock } = house.harness;
   const asked_at = clock.now();
@@ -374,7 +382,8 @@ const people = {
   },
   check: {
     happen: async (scene) => {
-      const question = { product_id: anyProduct(scene).id, date: dateAhead(scene) };
+      const product = anyProduct(scene);
+      const question = { product_id: product.id, date: dateSold(scene, product) };
       await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
     },
   },
@@ -384,7 +393,7 @@ const people = {
       const before = sandbox.habits().slow_ms;
       sandbox.setHabits({ slow_ms: 1500 });
       const product = anyProduct(scene);
-      const question = { product_id: product.id, date: dateAhead(scene) };
+      const question = { product_id: product.id, date: dateSold(scene, product) };
       const first = ask(scene, question, 5000);
       await scene.house.attempt(() => clock.sleep(500));
       if (scene.chance() < 0.5) product.sold_out.add(question.date);

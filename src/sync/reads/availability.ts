@@ -74,9 +74,9 @@ export async function refreshAvailability(
 function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
   const { mirror, clock } = ports;
   mirror.transaction(() => {
-    const before = mirror.products.find(record.product_id);
+    const off_before = mirror.products.datesOffAt(record.product_id);
     mirror.records.astray(record, record.unanswered_at ?? clock.now());
-    if (before !== null) release(ports, record, { sent_at: clock.now(), before });
+    release(ports, record, { sent_at: clock.now(), off_before });
   });
 }
 
@@ -166,12 +166,12 @@ function settleWindow(
   { noticed, ...read }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found,
 ): void {
   // Another read of the product may have been stored since this one was sent.
-  const before = ports.mirror.products.find(record.product_id) ?? product;
+  const off_before = ports.mirror.products.datesOffAt(record.product_id);
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, cadence: window.every, worth: product, sooner });
   planMovedDate(ports, record, window, product.timezone);
-  release(ports, record, { sent_at: read.sent_at, before });
+  release(ports, record, { sent_at: read.sent_at, off_before });
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */

@@ -2,7 +2,6 @@ import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/s
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
@@ -103,9 +102,9 @@ export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'pol
 export function release(
   { mirror, clock }: SyncPorts,
   { product_id, due_reason: reason }: RecordFacts,
-  { sent_at, before }: { sent_at: number; before: KnownProduct },
+  { sent_at, off_before }: { sent_at: number; off_before: number | null },
 ): void {
-  if (before.dates_off_at === null) return;
+  if (off_before === null) return;
   const now = mirror.products.find(product_id);
   if (now === null || !now.sellable) return;
   if (now.dates_off_at !== null) mirror.records.askOffSale(product_id, clock.now(), null);

@@ -45,6 +45,8 @@ export interface ShownProduct {
 /** What is asked about products. */
 export interface ProductReads {
   find(product_id: number): KnownProduct | null;
+  /** Since when a product's dates are answered as not on sale; null: they are not. */
+  datesOffAt(product_id: number): number | null;
   isVisible(product_id: number): boolean;
   /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
@@ -70,7 +72,7 @@ interface Limited {
 }
 
 export function productReads(db: Reads): ProductReads {
-  return { ...singleProducts(db), ...visibleProducts(db) };
+  return { ...singleProducts(db), ...offSale(db), ...visibleProducts(db) };
 }
 
 function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
@@ -139,7 +141,14 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
   };
 }
 
-function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
+function offSale(db: Reads): Pick<ProductReads, 'datesOffAt'> {
+  const datesOff = db.values(({ product_id }: Bound<OfProduct>) =>
+    query.selectFrom('_product').select('dates_off_at').where('product_id', '=', product_id),
+  );
+  return { datesOffAt: (product_id) => datesOff.get({ product_id }) ?? null };
+}
+
+function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'datesOffAt' | 'isVisible' | 'shown' | 'countImages'> {
   const visible = query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null);
   const all = db.values(() => visible.orderBy('product_id'));
   const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
