@@ -13,6 +13,7 @@ import { asThread, inThreads } from './threads.ts';
 export const deciders = [
   'fixed',
   'told nothing',
+  'told places',
   'told checks and views',
   'told orders',
   'told the weights',
@@ -22,6 +23,8 @@ export type Decider = (typeof deciders)[number];
 
 const told: Readonly<Record<Exclude<Decider, 'fixed' | 'told the weights' | 'optimum'>, Told>> = {
   'told nothing': {},
+  // By nobody but the service: its own order of popularity, which follows sales roughly.
+  'told places': { places: 'rough' },
   'told checks and views': { views: 1 },
   'told orders': { tickets: 0.1 },
 };
