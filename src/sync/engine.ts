@@ -40,7 +40,7 @@ const batch = 50;
 const bulk: ReadonlySet<LaneEntry> = new Set(['far', 'weekly', 'fill']);
 
 /** So many answers that change the mirror are stored at once: each is a millisecond in which nothing else is done. */
-const mostTogether = 8;
+export const mostTogether = 8;
 
 /** A lane in which nothing was due is queried again after this time, or when something was made due. */
 const askAgainMs = 250;

@@ -136,7 +136,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
         of(paths.product, product_id),
         inBoth(language, currency),
         (text) => decodeProductDetail(parseExact(text), product_id, currency, mayPublish),
-        { known_hash, signal },
+        { product_id, known_hash, signal },
       ),
     checkoutInformation: ({ product_id, language, known_hash, signal }) =>
       read(
@@ -144,13 +144,11 @@ export function createUpstream({ http, limiter, profile, select, commission, may
         of(paths.checkout_information, product_id),
         inText(language),
         (text) => decodeCheckoutInformation(parseExact(text)),
-        {
-          known_hash,
-          signal,
-        },
+        { product_id, known_hash, signal },
       ),
     variants: ({ product_id, language, known_hash, signal }) =>
       read(entry, of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
+        product_id,
         known_hash,
         signal,
       }),
@@ -162,7 +160,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
         { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
         (text) => decodeAvailability(parseFast(text), question),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
-        { known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal, sent },
+        { product_id, known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal, sent },
       );
       if ('bytes' in reading) received.availability += reading.bytes;
       return reading;
@@ -185,12 +183,14 @@ function reader({
     query: Record<string, string | readonly string[]>,
     decode: (text: string) => Value,
     {
+      product_id = null,
       known_hash = null,
       list = false,
       salt = '',
       signal,
       sent,
     }: {
+      product_id?: number | null;
       known_hash?: string | null;
       list?: boolean;
       salt?: string;
@@ -208,7 +208,7 @@ function reader({
       sent?.();
       return http.get(path, query, { ...limits, signal: turn, known_hash: known });
     };
-    const outcome = await limiter.run(ask, signal, entry);
+    const outcome = await limiter.run(ask, signal, entry, product_id);
     if (outcome.kind !== 'answer') return outcome;
     const { sent_at, bytes } = outcome;
     received.all += bytes;

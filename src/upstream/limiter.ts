@@ -55,9 +55,15 @@ export interface LimiterState extends Pause {
 export interface Limiter extends Disposable {
   /**
    * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
-   * outcome. Rejects with the reason of an aborted signal, and with what `call` rejects with.
+   * outcome, of which it matters about which product it is, if about one. Rejects with the reason of an aborted signal, and
+   * with what `call` rejects with.
    */
-  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, entry: LaneEntry): Promise<Outcome>;
+  run(
+    call: (signal: AbortSignal) => Promise<Outcome>,
+    signal: AbortSignal,
+    entry: LaneEntry,
+    product_id?: number | null,
+  ): Promise<Outcome>;
   state(): LimiterState;
   pause(): Pause;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
@@ -95,9 +101,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
     if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
   }
 
-  function learn(came: Outcome, demand: CallDemand, sent_at: number): Outcome {
+  function learn(came: Outcome, product_id: number | null, demand: CallDemand, sent_at: number): Outcome {
     const now = steady();
-    const { teaches, outcome } = history.judge(came);
+    const { teaches, outcome } = history.judge(came, product_id);
     if (teaches === 'away') budget = afterMiss(budget, chance(), now);
     else if (teaches === 'there' && outcome.kind === 'throttled') throttled(outcome.until, now, sent_at);
     else if (teaches === 'there') budget = afterAnswer(budget, demand, now, sent_at);
@@ -105,14 +111,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   return {
-    run: async (call, signal, entry) => {
+    run: async (call, signal, entry, product_id = null) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
       const demand = await turns.take(entry, signal);
       calls += 1;
       const sent_at = steady();
       try {
-        return learn(await call(signal), demand, sent_at);
+        return learn(await call(signal), product_id, demand, sent_at);
       } finally {
         turns.ended();
       }

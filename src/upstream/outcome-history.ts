@@ -5,8 +5,8 @@ const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set<FailureCode>(['deadline', 'reset', 'closed']), calls: 5 };
 
-/** So many 5xx among the last answers are the service's trouble. */
-const trouble = { of: 20, calls: 10 };
+/** So many 5xx among the last answers are the service's trouble, unless all are about one product: then they are its own. */
+const trouble = { of: 20, calls: 10, products: 2 };
 /** A 5xx that may mean "less" (503) but does not say so: half of the last ten, or a tenth of the last hundred, mean it. */
 const unsaid = [
   { of: 10, calls: 5 },
@@ -21,7 +21,8 @@ export interface Judged {
 
 /** The outcomes of the last calls: what one of them means, the others tell. */
 export interface OutcomeHistory {
-  judge(came: Outcome): Judged;
+  /** `product_id`: which product was asked for; null: none. */
+  judge(came: Outcome, product_id: number | null): Judged;
   /** Returns how many calls in a row ended in a burst status. */
   refusedInARow(): number;
 }
@@ -29,7 +30,8 @@ export interface OutcomeHistory {
 /** `burst_statuses` mean throttling when they come in bursts, and a record's own failure when single. */
 export function outcomeHistory(burst_statuses: readonly number[]): OutcomeHistory {
   const overloaded = lastOf(100);
-  const failing = lastOf(trouble.of);
+  /** Of the last answers the product of each 5xx; undefined: another answer. */
+  const failing: (number | null | undefined)[] = [];
   const refused = lastOf(burst.of);
   let silent_in_a_row = 0;
   let refused_in_a_row = 0;
@@ -44,10 +46,12 @@ export function outcomeHistory(burst_statuses: readonly number[]): OutcomeHistor
   }
 
   /** Half of the last calls broke the service, this one too: nothing is wrong with what was asked for (reliability.md section 3). */
-  function isTrouble(outcome: Outcome): boolean {
+  function isTrouble(outcome: Outcome, product_id: number | null): boolean {
     const broken = outcome.kind === 'failed' && (outcome.status ?? 0) >= 500;
-    failing.add(broken);
-    return broken && failing.hits() >= trouble.calls;
+    failing.push(broken ? product_id : undefined);
+    if (failing.length > trouble.of) failing.shift();
+    const about = failing.filter((each) => each !== undefined);
+    return broken && about.length >= trouble.calls && new Set(about).size >= trouble.products;
   }
 
   /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */
@@ -63,11 +67,11 @@ export function outcomeHistory(burst_statuses: readonly number[]): OutcomeHistor
   }
 
   return {
-    judge: (came) => {
+    judge: (came, product_id) => {
       const outcome = judgeUnsaid(came);
       const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
       silent_in_a_row = silent ? silent_in_a_row + 1 : 0;
-      if (outcome.kind === 'unreachable' || silent_in_a_row >= silence.calls || isTrouble(outcome))
+      if (outcome.kind === 'unreachable' || silent_in_a_row >= silence.calls || isTrouble(outcome, product_id))
         // Where nothing goes well, no record is at fault.
         return { teaches: 'away', outcome: outcome.kind === 'failed' ? { ...outcome, kind: 'unreachable' } : outcome };
       return silent ? { teaches: 'nothing', outcome } : { teaches: 'there', outcome: judgeBurst(outcome) };

@@ -139,7 +139,8 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
       INSERT INTO shop.page SELECT product_id, 'Best of ' || title FROM products WHERE language = 'en';
       CREATE VIEW shop.front AS SELECT g.headline, b.date::date AS day, b.lowest_price
         FROM shop.page g JOIN catalogued.bookable_days b USING (product_id) WHERE b.currency = 'EUR'`);
-    const front = () => at.postgres.query('SELECT count(*) AS days FROM shop.front');
+    // The mirror's clock is a day ahead of the database's: what is past for one of them is shown by the other.
+    const front = () => at.postgres.query('SELECT count(*) AS days FROM shop.front WHERE day > current_date + 2');
     const days = await front();
     await at.postgres.query("UPDATE _published SET source_origin = 'of another file'");
     const { origin, state } = await at.publication.publish();

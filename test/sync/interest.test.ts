@@ -73,7 +73,7 @@ describe('what shoppers look at', () => {
     expect(after.windows.reduce((sum, each) => sum + each, 0) / after.windows.length).toBeCloseTo(after.weight, 9);
     expect(weigh(ids[1])).toEqual(other);
 
-    clock.advance(30 * day);
+    await clock.advance(30 * day);
     expect(weigh(ids[0]).views).toBeCloseTo(15, 6);
     // What is left of them, and more.
     seen([{ product_id: ids[0] ?? 0, count: 5 }]);
@@ -100,7 +100,7 @@ describe('what shoppers look at', () => {
     const told = Array.from({ length: 31 }, () => seen([{ product_id: ids[3] ?? 0 }], 'a script').counted);
     expect([told.slice(0, 30).every((each) => each === 1), told[30]]).toEqual([true, 0]);
     expect(seen([{ product_id: ids[3] ?? 0 }], 'somebody else').counted).toBe(1);
-    clock.advance(60_000);
+    await clock.advance(60_000);
     expect(seen([{ product_id: ids[3] ?? 0 }], 'a script').counted).toBe(1);
     await views.flush();
     expect([weigh(ids[2]).views, weigh(ids[3]).views]).toEqual([expect.closeTo(4, 3), expect.closeTo(32, 3)]);

@@ -55,10 +55,10 @@ function calls({ clock, limiter }: SetUp) {
 }
 
 /** Runs a call that ends at once, however long its turn takes. */
-async function once({ clock, limiter }: SetUp, outcome: Outcome): Promise<Outcome> {
+async function once({ clock, limiter }: SetUp, outcome: Outcome, product_id?: number): Promise<Outcome> {
   let done = false;
   const run = limiter
-    .run(async () => outcome, never, 'near')
+    .run(async () => outcome, never, 'near', product_id)
     .finally(() => {
       done = true;
     });
@@ -502,6 +502,16 @@ describe('an outage', () => {
     expect(t.limiter.state().unreachable_since).not.toBe(null);
     await once(t, { kind: 'failed', code: 'status-500', message: 'it answers' });
     expect(t.limiter.state().unreachable_since).toBe(null);
+  });
+
+  test('is also ten of twenty answers that are broken, but for those about one product', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const broken: Outcome = { kind: 'failed', code: 'status-500', message: 'no', status: 500 };
+    for (let i = 0; i < 30; i++) expect(await once(t, broken, 1)).toMatchObject({ kind: 'failed' });
+    expect(t.limiter.state().unreachable_since).toBe(null);
+    expect(await once(t, broken, 2)).toMatchObject({ kind: 'unreachable' });
+    expect(t.limiter.state().unreachable_since).not.toBe(null);
   });
 
   test('is no throttle: the rate stays', async () => {
