@@ -88,6 +88,7 @@ export async function pass(
   /** Those of them that change the mirror. */
   let changing = 0;
   let pumping = false;
+  let checkpointed = 0;
   let told_at = clock.monotonic();
   let key_refused: string | null = null;
   let failure: { readonly error: unknown } | null = null;
@@ -137,7 +138,10 @@ export async function pass(
       .then(() => {
         free();
         inFlight.delete(keyOf(record));
-        if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint(mayBulk() ? 'plenty' : 'tight');
+        // What is stored together is counted together: the number may be past the next hundred.
+        const done = counts.stored + counts.failed;
+        if (done - checkpointed >= checkpointEvery) mirror.checkpoint(mayBulk() ? 'plenty' : 'tight');
+        checkpointed = done - (done % checkpointEvery);
         if (clock.monotonic() - told_at >= tellEveryMs) {
           told_at = clock.monotonic();
           completePass(given);
@@ -213,7 +217,8 @@ export async function pass(
       }
     } catch (error) {
       if (ended.aborted) return;
-      if (isStorageTrouble(error)) throw error;
+      // It concerns the file, not the record: no other record could be stored either.
+      if (faultOf(error) !== null) throw error;
       // A record that hits a bug of ours must not hold up the others.
       log.error({ ...keyFields(record), err: error }, 'refresh threw');
       recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
@@ -284,11 +289,6 @@ function report(
   const failures = record.failures + 1;
   const fields = { ...keyFields(record), code: result.code, message: result.message, failures };
   log.warn(fields, failures === quarantineAfter ? 'record quarantined' : 'refresh failed');
-}
-
-/** Tells whether an error concerns the file, not the record: no other record could be stored either. */
-function isStorageTrouble(error: unknown): boolean {
-  return faultOf(error) !== null;
 }
 
 function keyOf({ resource, product_id, edition, part }: RecordFacts): string {
