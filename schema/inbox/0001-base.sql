@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The daemon's own durable file: never shared with a storefront.
 CREATE TABLE inbox (
   inbox_id INTEGER PRIMARY KEY CHECK (inbox_id = 1),

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Notifications as they came: bytes, stored before they are answered. Nothing here has been believed yet.
 CREATE TABLE delivery (
   delivery_id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again: the mirror remembers the last one it applied

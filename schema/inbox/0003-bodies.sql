@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Bodies are compressed, and within a budget: one that had to go leaves its row, with its hash, length and instants.
 -- How a body is stored: NULL as it came, 1 zstd, 0 it is gone. None of these takes a byte behind the body, so that lists
 -- still do not read through it.

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What the time since boot counts from: a later process of the same boot goes by it, whatever the wall clock shows.
 CREATE TABLE machine_clock (
   clock_id INTEGER PRIMARY KEY CHECK (clock_id = 1),

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- How a clean stop left the files stands in last-stop.json beside this one: it has to be known before either is opened.
 ALTER TABLE inbox DROP COLUMN mirror_size;
 ALTER TABLE inbox DROP COLUMN mirror_modified_at;

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Orders that storefronts told of under an id, so that each counts once. Hashes alone: nobody reads an order out of them.
 CREATE TABLE told_order (
   order_number INTEGER PRIMARY KEY,  -- mirror.db remembers the last one it counted: those above it were never counted

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- When a condition of the table (src/domain/conditions/) was shown, a row for each time. It stands here, because it has to
 -- outlive a mirror that is repaired or filled anew.
 CREATE TABLE condition_period (

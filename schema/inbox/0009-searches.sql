@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What was searched for and nothing in the catalogue has, counted by day: for whoever decides what to sell. Words alone, of
 -- nobody; what could be a person's address or number is not kept (src/domain/search/fruitless.ts).
 CREATE TABLE fruitless_search (

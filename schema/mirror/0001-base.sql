@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Tables are singular, STRICT and private to the daemon; the views of 0002 are what storefronts read.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The contract with storefronts (schema/contract.json): additive only. Nothing newer than SQLite 3.38.
 -- Now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER): unixepoch('subsec') is NULL on SQLite 3.40.
 

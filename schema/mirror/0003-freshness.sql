@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What scheduling knows: lanes, what visits taught, why a read was made, and the price of a call.
 
 ALTER TABLE record ADD COLUMN lane INTEGER NOT NULL DEFAULT 6;  -- domain/lanes.ts, 0 the most urgent; 6: fill

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The change feed. AUTOINCREMENT: its counter is part of the transaction, so numbers have no gaps and none comes twice,
 -- also after old rows were pruned.
 CREATE TABLE change (

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Absence is doubted (reliability.md 3.1): what is known of products that the list no longer shows.
 CREATE TABLE absence (
   product_id INTEGER PRIMARY KEY REFERENCES product,

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What notifications did: closures that no read has decided yet, records that wait for the read they asked for, and
 -- how far the inbox was applied. No delivery, address or secret stands here.
 

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Subscriptions to change notifications, as the service is known to have them: no address, token or secret is here.
 CREATE TABLE subscription (
   subscription_id TEXT PRIMARY KEY,

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Push is measured: what reads found and subscriptions should have announced, and when nothing could be received.
 
 ALTER TABLE product ADD COLUMN covered INTEGER NOT NULL DEFAULT 0 CHECK (covered IN (0, 1));  -- by a working, trusted subscription

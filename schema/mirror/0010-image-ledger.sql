@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The ledger of images (specification §1 rule 4). A row of `image` stays when its image goes, for as long as the change
 -- feed reaches back. A complete read confirms every image that it returns at once, so while a row stands, that is verified
 -- when its product says: product.images_verified_at. What ended stands in image_takedown with the read that ended it.

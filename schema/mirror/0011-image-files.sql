@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Copies of the image files: one row an image of a product and size, whether or not its file was fetched yet.
 CREATE TABLE image_file (
   product_id INTEGER NOT NULL,

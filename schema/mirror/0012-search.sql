@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Full-text search over what visible products say, and their places. Written only by the transaction that changes a product.
 
 -- What product_search has indexed: src/mirror/search.ts keeps it. A table of its own, with an integer key: rows of product_text are renumbered by VACUUM,

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- How often the mirror was wrong when somebody was about to order: counts by product, tier and day of the report. No
 -- order stands here, nor what one was made of. Rows go with retention.changes.
 CREATE TABLE check_count (

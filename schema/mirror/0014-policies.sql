@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What a storefront does with what it finds, as data, so that every storefront decides alike; and beside each row, which of
 -- the three it is. A row expires four promises after its read, by whatever cadence it was promised when it was read: dates
 -- after one to four days by their tier, texts after weeks. Images alone have a limit of their own: 14 days.

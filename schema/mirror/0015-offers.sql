@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Paths of the service profile that the specification does not list: whether the service has them, by what it answered.
 CREATE TABLE offer (
   path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'product', 'subscription', 'reactivate')),

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- An answer that says "not on sale" says nothing about days. Whether it contradicts the product's own read is derived: the
 -- answer is a fact of its record, the sale status one of its product, and while they differ no date of it is bookable.
 

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- An answer for other dates than were asked for says nothing about those that it leaves out.
 
 ALTER TABLE record ADD COLUMN unanswered_at INTEGER;   -- availability: since when some of its dates are not answered; NULL: the last answer spoke of all

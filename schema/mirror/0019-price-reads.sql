@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Each currency has a read of its own: a price says when that was, and how far it can be trusted.
 
 ALTER TABLE product_price ADD COLUMN stale_at INTEGER NOT NULL DEFAULT 0;

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Failures as values: what kind each was, beside the words that people read. What is stored is understood by its kind alone.
 
 ALTER TABLE subscription ADD COLUMN failure_kind TEXT  -- of the last attempt; NULL: it did not fail

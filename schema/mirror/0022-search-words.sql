@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Search for what people type: words with their endings taken off, and what a typo makes of them. src/mirror/catalogue/search
 -- fills all of it, in the transaction that changes a product, and where an older version has written the mirror when it is opened.
 

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- A time that has begun at the venue is not sold any more: its slot has no row, prices and places of its date leave it out, and a
 -- date without a time left is not on sale. Each view tells it by its own clock, also while the daemon is dead.
 

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What the document of a product says that pages show: taken out of it once, where it is stored. Taken out by the view it made the
 -- read of a product ten times as dear.
 ALTER TABLE product_text ADD COLUMN slug TEXT;

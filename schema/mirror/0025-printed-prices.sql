@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The price that a shop may print: what an adult pays, of a date and of a product (src/domain/catalogue/printed-price.ts).
 
 ALTER TABLE variant ADD COLUMN variant_type TEXT;   -- as the view shows it: the variants read decides, availability fills in

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Each date is divided at its times when it is stored, and not when it comes near: the index of what was still to be divided was
 -- written at as many places as an answer has dates, and prices that change on the way through a day are few.
 DROP INDEX bookable_whole;

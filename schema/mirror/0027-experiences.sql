@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The languages that are mirrored, the primary one among them.
 CREATE TABLE mirror_language (
   language TEXT PRIMARY KEY

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The language that the service says its texts are in, where it is another than the one asked for; two letters.
 ALTER TABLE product_text ADD COLUMN text_language TEXT;
 UPDATE product_text SET text_language = lower(substr(json_extract(COALESCE(merged_document, detail_document, list_document), '$.language'), 1, 2))

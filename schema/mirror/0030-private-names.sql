@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- Names that begin with `_` are private: the others are the contract.
 
 DROP VIEW IF EXISTS alternatives;

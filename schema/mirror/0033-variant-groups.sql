@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- What the groups of variants are called. Only availability says so, and the answer of a window may name fewer than another.
 CREATE TABLE _variant_group (
   product_id INTEGER NOT NULL REFERENCES _product,

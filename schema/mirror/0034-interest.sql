@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- How much shoppers look at products, as shops tell it: sums of which nobody can be told from another. A table of their own,
 -- because they are counted far more often than a product is read.
 CREATE TABLE _interest (

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- How much of what shoppers see is untrue: what random reads found, in periods of six hours.
 CREATE TABLE _audit (
   from_at INTEGER NOT NULL,         -- when the period began

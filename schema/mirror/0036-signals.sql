@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The product list shows some of the changes of dates: how many, and how often it is right, is learned from reads.
 CREATE TABLE _signal (
   tier TEXT PRIMARY KEY,            -- near, far: the dates that it is about

@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- After each pass of a first fill it is asked whether a record still waits for its first read.
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 

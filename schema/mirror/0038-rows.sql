@@ -1,3 +1,4 @@
+-- Oldest safe version: 0.1.0
 -- The keys of rows that have changed, while rows.publish is set: numbered by their last change, so that whoever knows all up
 -- to a number asks for those above it. Triggers write them, in the transaction that changes the row.
 CREATE TABLE _row (

@@ -3,6 +3,9 @@ import type { SchemaStep } from '../backup/schema-steps.ts';
 import { checkUpgrade, type UpgradeCheck } from '../backup/try-upgrade.ts';
 import { systemClock } from '../clock.ts';
 import { duration, megabytes } from '../format.ts';
+import { inboxFile } from '../inbox/inbox.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { oldestSafeVersion } from '../sqlite/database-file.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -29,6 +32,10 @@ function render(check: UpgradeCheck, directory: string): string {
   const { version, written_by, contract, added, removed, backup_ms, change_ms, needed_bytes, free_bytes } = check;
   const stays = check.mirror === null && check.inbox === null;
   const enough = free_bytes >= needed_bytes;
+  const opens = [mirrorFile, inboxFile]
+    .map(oldestSafeVersion)
+    .toSorted(Intl.Collator('en', { numeric: true }).compare)
+    .at(-1);
   const lines = [
     `Version   ${version}; the mirror was written by ${written_by}`,
     `Schema    mirror ${steps(check.mirror)}, inbox ${steps(check.inbox)}`,
@@ -39,6 +46,7 @@ function render(check: UpgradeCheck, directory: string): string {
       : [
           `Time      ${duration(backup_ms)} for a backup, ${duration(change_ms)} for the change, measured on a copy; storefronts can read meanwhile`,
           `Space     ${megabytes(needed_bytes)} needed, ${megabytes(free_bytes)} free${enough ? '' : ': NOT ENOUGH'}`,
+          `Opened    from then on by catalogued ${opens} or newer; an older one refuses the files untouched`,
           `Back      stop, install the old version, and: catalogued restore ${directory}/<the backup that the start makes>`,
         ]),
   ];

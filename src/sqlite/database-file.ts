@@ -8,7 +8,7 @@ import { type Look, lookAt, lookBeside } from './look.ts';
 import { damaged, foreign, guarded, permission, repairHint } from './refusals.ts';
 
 export type { Database } from 'better-sqlite3';
-export { type FileKind, schemaVersion } from './file-kind.ts';
+export { type FileKind, oldestSafeVersion, schemaVersion } from './file-kind.ts';
 export { damaged } from './refusals.ts';
 
 /**
@@ -89,7 +89,7 @@ function createFile(path: string, { mode }: FileKind): void {
 export function refuseUnusable(
   path: string,
   kind: FileKind,
-  { condition, wrong }: Look,
+  { condition, wrong, writer = 'the version that wrote it' }: Look,
   backups: readonly string[] = [],
 ): void {
   switch (condition) {
@@ -104,7 +104,7 @@ export function refuseUnusable(
     case 'newer':
       throw new CataloguedError('newer-file', `${path}: ${wrong}`, {
         exitCode: exitCodes.data,
-        hint: `install that version again, or fill a new mirror with this one: ${repairHint}`,
+        hint: `install ${writer} or newer; or go back to the backup made before the upgrade (catalogued restore); or fill a new mirror with this version: ${repairHint}`,
       });
     case 'empty':
       if (backups.length > 0)

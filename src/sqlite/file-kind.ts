@@ -4,12 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 export interface FileKind {
   readonly name: string;
   readonly application_id: number;
-  /** The directory of numbered, forward-only SQL files; the last number is the schema's version. */
+  /**
+   * The directory of numbered, forward-only SQL files; the last number is the schema's version. Each begins with the oldest
+   * catalogued that may open a file which has taken it: an older one refuses the file (`newer-file`).
+   */
   readonly migrations: URL;
   /** What the first steps of a new file come to, as one text that says how many (`user_version`); absent: it takes them all. */
   readonly beginning?: URL;
   /** The text of its views, made anew where a file's own differ; absent: it has none. */
   readonly views?: URL;
+  /** Asks the file which program has written it; absent: it does not say. */
+  readonly writer?: string;
   /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */
   readonly mode: number;
   readonly wal_autocheckpoint: number;
@@ -25,6 +30,19 @@ export function schemaVersion(kind: FileKind): number {
 /** Returns the steps that lead to it, in order. */
 export function migrationsOf(kind: FileKind): string[] {
   return namesOf(kind).map((name) => readFileSync(new URL(name, kind.migrations), 'utf8'));
+}
+
+/** Returns the oldest catalogued that opens a file once this program has brought it up to date. */
+export function oldestSafeVersion(kind: FileKind): string {
+  return oldestSafeOf(migrationsOf(kind).at(-1) ?? '');
+}
+
+/** Returns what a step says of itself. */
+export function oldestSafeOf(step: string): string {
+  const [, version] = /^-- Oldest safe version: (\d+\.\d+\.\d+)\n/.exec(step) ?? [];
+  if (version === undefined)
+    throw new Error(`a migration does not begin with its oldest safe version: ${step.slice(0, 80)}`);
+  return version;
 }
 
 /**

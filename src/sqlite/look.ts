@@ -12,6 +12,8 @@ export interface Look {
   readonly condition: Condition;
   /** Null where nothing is. */
   readonly wrong: string | null;
+  /** Of a newer file: the program that has written it and opens it again, where the file says so. */
+  readonly writer?: string;
 }
 
 /** How far a look goes: its first page, every page, or every page and what the indexes say of them. */
@@ -81,11 +83,22 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
     return {
       condition: 'newer',
       wrong: `it was written by a newer catalogued (schema ${version}, this one knows ${newest})`,
+      ...writerOf(db, kind),
     };
   const problem = depth === 'header' ? 'ok' : db.pragma(checks[depth], { simple: true });
   return problem === 'ok'
     ? { condition: 'well', wrong: null }
     : { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };
+}
+
+/** A newer file keeps what the contract promises; another one says nothing. */
+function writerOf(db: Database.Database, { writer }: FileKind): Pick<Look, 'writer'> {
+  try {
+    const found = writer === undefined ? undefined : db.prepare<[], string>(writer).pluck().get();
+    return found === undefined ? {} : { writer: found };
+  } catch {
+    return {};
+  }
 }
 
 function after({ message }: Error, phrase: string): string {

@@ -11,6 +11,7 @@ export const mirrorFile: FileKind = {
   views: new URL('schema/mirror/views.sql', packageRoot),
   mode: 0o660,
   wal_autocheckpoint: 0,
+  writer: 'SELECT written_by FROM mirror_info',
 };
 
 /** Opens the mirror as a storefront does; one that an older version has written is refused (65). */

@@ -1,29 +1,41 @@
 import type { Fault } from '../fault.ts';
-import { type Upgraded, type UpgradeOptions, upgradeUnderKill } from './upgrade.ts';
+import { type UpgradeOptions, upgradeUnderKill, versionsOf } from './upgrade.ts';
 
-const numbers = ({ versions, kills, looks, wrong }: Upgraded) =>
-  `${versions} versions, ${kills} kills, ${looks} looks of readers, ${wrong.length} wrong${wrong[0] === undefined ? '' : `, first ${wrong[0]}`}`;
-
-/** A file of an older version is killed while it is changed, a reader beside it; `all`: each version, before each statement. */
-export function upgradeFaults(all: boolean): readonly Fault[] {
-  const upgraded = (what: string, options: UpgradeOptions): Fault => ({
+function upgraded(what: string, options: UpgradeOptions): Fault {
+  return {
     id: 'D25',
     what,
     needs: [],
     run: async () => {
-      const found = await upgradeUnderKill(all ? { ...options, kills: 'all', step: 1 } : options);
-      return { passed: found.kills > 0 && found.wrong.length === 0, numbers: numbers(found) };
+      const { kills, looks, wrong } = await upgradeUnderKill(options);
+      const first = wrong[0] === undefined ? '' : `, first ${wrong[0]}`;
+      const numbers = `${options.versions.length} versions, ${kills} kills, ${looks} looks of readers, ${wrong.length} wrong${first}`;
+      return { passed: kills > 0 && wrong.length === 0, numbers };
     },
-  });
+  };
+}
+
+/** From each version a line of its own, killed before each statement, the newest first: it has the fewest. */
+function fromEach(kind: UpgradeOptions['kind']): Fault[] {
+  const each = versionsOf(kind).toReversed();
+  return each.map((version) => upgraded(`${kind} ${version} is changed`, { kind, kills: 'all', versions: [version] }));
+}
+
+function fromSome(kind: UpgradeOptions['kind'], step: number): Fault {
+  const versions = versionsOf(kind).filter((_, index) => index % step === 0);
+  return upgraded(`${kind === 'mirror' ? 'a mirror' : 'an inbox'} is changed`, { kind, kills: 1, versions });
+}
+
+/** A file of an older version is killed while it is changed, a reader beside it; `all`: each version, before each statement. */
+export function upgradeFaults(all: boolean): readonly Fault[] {
   return [
-    upgraded('a mirror is changed', { kind: 'mirror', kills: 1, step: 6 }),
-    upgraded('an inbox is changed', { kind: 'inbox', kills: 1, step: 2 }),
+    ...(all ? [...fromEach('inbox'), ...fromEach('mirror')] : [fromSome('mirror', 6), fromSome('inbox', 2)]),
     {
       id: 'D25',
       what: 'control: commits each statement',
       needs: [],
       run: async () => {
-        const found = await upgradeUnderKill({ kind: 'mirror', kills: 2, step: 40, manner: 'straight' });
+        const found = await upgradeUnderKill({ kind: 'mirror', kills: 2, versions: [5], manner: 'straight' });
         return {
           passed: found.wrong.length > 0,
           numbers: `${found.kills} kills, ${found.wrong.length} wrong: the harness sees it`,

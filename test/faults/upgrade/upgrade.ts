@@ -8,12 +8,10 @@ import Database from 'better-sqlite3';
 import { inboxFile } from '../../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
-import { migrationsOf } from '../../../src/sqlite/file-kind.ts';
+import { migrationsOf, schemaVersion } from '../../../src/sqlite/file-kind.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 
 export interface Upgraded {
-  /** Versions that were left, each a file of its own. */
-  readonly versions: number;
   readonly kills: number;
   /** Looks of a reader that had the file open meanwhile. */
   readonly looks: number;
@@ -25,11 +23,18 @@ export interface UpgradeOptions {
   /** So many kills for each version, spread over its statements; `all`: one before each statement. */
   readonly kills: number | 'all';
   readonly manner?: 'usual' | 'straight';
-  /** Each so many-th version. */
-  readonly step?: number;
+  /** Versions that are left, each a file of its own. */
+  readonly versions: readonly number[];
 }
 
 const kinds = { mirror: mirrorFile, inbox: inboxFile };
+
+/** The versions that a file may have had, the oldest first. */
+export function versionsOf(kind: UpgradeOptions['kind']): number[] {
+  const [first, last] = [kind === 'mirror' ? 5 : 1, schemaVersion(kinds[kind])];
+  return Array.from({ length: last - first }, (_, index) => first + index);
+}
+
 const fixtures = new URL('../../fixtures/mirrors/', import.meta.url);
 
 /** Makes a file as a version has left it: from what an early one left, by the steps up to it. */
@@ -95,20 +100,17 @@ async function upgrade(path: string, { kind, manner = 'usual' }: UpgradeOptions,
 
 /** Kills the change of an older file before its n-th statement, for each version and many n, a reader beside it. */
 export async function upgradeUnderKill(options: UpgradeOptions): Promise<Upgraded> {
-  const { kind, kills, step = 1 } = options;
-  const first = kind === 'mirror' ? 5 : 1;
-  const last = migrationsOf(kinds[kind]).length;
+  const { kind, kills, versions } = options;
   using directory = temporaryDirectory();
-  let [versions, killed, looks] = [0, 0, 0];
+  let [killed, looks] = [0, 0];
   const wrong: string[] = [];
-  for (let version = first; version < last; version += step) {
-    versions += 1;
+  for (const version of versions) {
     const place = join(directory.path, String(version));
     mkdirSync(place);
     const [older, unkilled] = ['older.db', 'unkilled.db'].map((name) => join(place, name)) as [string, string];
     olderFile(kind, older, version);
     copyFileSync(older, unkilled);
-    const statements = await upgrade(unkilled, { kind, kills }, Number.POSITIVE_INFINITY);
+    const statements = await upgrade(unkilled, { ...options, manner: 'usual' }, Number.POSITIVE_INFINITY);
     copyFileSync(older, unkilled);
     openForWriting(unkilled, kinds[kind]).close();
     const whole = contents(unkilled);
@@ -136,7 +138,7 @@ export async function upgradeUnderKill(options: UpgradeOptions): Promise<Upgrade
       };
       while (!ended) {
         judge();
-        await setTimeout(1);
+        await setTimeout(10);
       }
       await ends;
       killed += 1;
@@ -150,7 +152,7 @@ export async function upgradeUnderKill(options: UpgradeOptions): Promise<Upgrade
       wrong.push(...found);
     }
   }
-  return { versions, kills: killed, looks, wrong };
+  return { kills: killed, looks, wrong };
 }
 
 function seen(path: string): string {

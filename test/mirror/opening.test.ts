@@ -1,0 +1,89 @@
+import { closeSync, cpSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { openMirror } from '../../src/mirror/mirror.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { openForReading, openForWriting } from '../../src/sqlite/database-file.ts';
+import { prepareDirectory } from '../../src/sqlite/directory.ts';
+import { acquireMirrorLock } from '../../src/sqlite/lock.ts';
+import { temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
+
+function contents(path: string): unknown {
+  const db = new Database(path, { readonly: true });
+  const found = [db.pragma('user_version'), db.prepare('SELECT type, name, sql FROM sqlite_schema').all()];
+  db.close();
+  return found;
+}
+
+it('a step that fails leaves the mirror as it was, views and version too, though it had begun', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'mirror.db');
+  openForWriting(path, mirrorFile).close();
+  const before = contents(path);
+  const steps = join(directory.path, 'steps/');
+  cpSync(mirrorFile.migrations, steps, { recursive: true });
+  const next = (sql: string) => {
+    writeFileSync(join(steps, '9999-next.sql'), sql);
+    openForWriting(path, { ...mirrorFile, migrations: pathToFileURL(steps) }).close();
+  };
+  expect(() => next('DROP VIEW products; CREATE TABLE _more (a); INSERT INTO _missing VALUES (1)')).toThrow('_missing');
+  expect(contents(path)).toEqual(before);
+  // Control: one that does not fail is taken.
+  next('CREATE TABLE _more (a)');
+  expect(contents(path)).not.toEqual(before);
+});
+
+it('a mirror that is damaged where it says whose it is, is refused as damaged; what is wrong otherwise is not', () => {
+  using directory = temporaryDirectory();
+  const options = testMirrorOptions(directory.path);
+  openMirror(options)[Symbol.dispose]();
+  expect(() => openMirror({ ...options, pair_id: 'another' })).toThrow(
+    expect.not.objectContaining({ code: 'damaged' }),
+  );
+  const db = new Database(options.path);
+  const page = db.prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = '_mirror'").pluck().get() ?? 0;
+  const size = Number(db.pragma('page_size', { simple: true }));
+  db.close();
+  const file = openSync(options.path, 'r+');
+  writeSync(file, Buffer.alloc(size, 0xff), 0, size, (page - 1) * size);
+  closeSync(file);
+  expect(() => openMirror(options)).toThrow(expect.objectContaining({ code: 'damaged' }));
+});
+
+it('the directory that is made for a mirror is of a group, and only the daemon may unlink what is in it', () => {
+  using test = testMirror();
+  expect(statSync(dirname(test.mirror.path)).mode & 0o7777).toBe(0o3770);
+});
+
+it('a directory on a network file system is refused, where one on a disk is taken', () => {
+  using directory = temporaryDirectory();
+  const refused = expect.objectContaining({ code: 'network-file-system', exitCode: 78 });
+  expect(() => prepareDirectory(directory.path, 0o700, () => 0x6969)).toThrow(refused);
+  expect(prepareDirectory(directory.path, 0o700).isDirectory()).toBe(true);
+});
+
+it('the lock of a mirror is its holder’s alone: nobody else may open it, and a second one is refused', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'mirror.db');
+  using _held = acquireMirrorLock(path);
+  expect(statSync(join(directory.path, '.mirror.db.lock')).mode & 0o777).toBe(0o600);
+  expect(() => acquireMirrorLock(path)).toThrow(expect.objectContaining({ code: 'already-running', exitCode: 75 }));
+});
+
+it('a mirror that is opened for reading cannot be written', () => {
+  using test = testMirror();
+  const db = openForReading(test.mirror.path, mirrorFile);
+  expect(() => db.exec("UPDATE _mirror SET written_by = 'a reader'")).toThrow(/readonly/);
+  db.close();
+});
+
+it('an alarm is new once, known while it stands, and has ended once', () => {
+  using test = testMirror();
+  const { alarms } = test.mirror;
+  const met = { at: 1, products: 2 };
+  expect([alarms.set('other-dates', met), alarms.set('other-dates', met)]).toEqual(['new', 'known']);
+  expect([alarms.set('other-dates', null), alarms.set('other-dates', null)]).toEqual(['ended', 'none']);
+  expect(test.mirror.transaction(() => alarms.clear('other-dates'))).toBe('none');
+});
