@@ -27,6 +27,32 @@ describe('a group commit', () => {
     expect(groups.length).toBeLessThan(12);
   });
 
+  it('on a slow disk takes in what each turn brings, for no longer than its last commit took', async () => {
+    const groups: number[] = [];
+    let now = 0;
+    const { add } = groupCommit<number>({
+      store: (items) => {
+        groups.push(items.length);
+        now += 200;
+      },
+      monotonic: () => now,
+    });
+    /** One a turn, which takes so long, as connections are accepted. */
+    const come = async (turns: number, ms: number) => {
+      const added: Promise<void>[] = [];
+      for (let turn = 0; turn < turns; turn += 1) {
+        added.push(add(turn));
+        now += ms;
+        await setImmediate();
+      }
+      await Promise.all(added);
+      return groups.splice(0);
+    };
+    expect(await come(1, 0)).toEqual([1]);
+    expect(await come(50, 1)).toEqual([50]);
+    expect(await come(40, 10)).toEqual([20, 20]);
+  });
+
   it('fails for all of a group, and only for them; nothing that is added meanwhile is lost', async () => {
     const stored: string[] = [];
     let full = true;

@@ -226,7 +226,8 @@ FROM (
       _now() < CASE WHEN q.resource <> 'availability' THEN r.stale_at WHEN r.fetched_at IS NOT NULL THEN greatest(r.stale_at, r.fetched_at + q.promise_ms) END
       AND r.unanswered_at IS NULL
       AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))),
-    0, min(COALESCE(r.fetched_at, 0)), q.promise_ms
+    -- What is off sale is read once a week, whatever is promised of its dates.
+    0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.promise_ms
   FROM _promise q
   JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
   WHERE q.resource NOT IN ('products', 'images')

@@ -38,6 +38,8 @@ export interface Caller {
 
 /** The number of refused callers that are remembered. */
 const refusedKept = 10;
+/** How long what comes after an application waits for others: each application waits for the disk three times. */
+const applyApartMs = 100;
 
 export interface ReceivingOptions {
   readonly clock: Clock;
@@ -68,8 +70,17 @@ export async function startReceiving(
   refuseAllowList(config, rule);
   const networks = networksOf(allow);
   const refused: Caller[] = [];
+  const stopping = new AbortController();
   let running: Promise<void> | null = null;
   let again = false;
+  let soon: Promise<void> | null = null;
+  let applied_at = Number.NEGATIVE_INFINITY;
+  await using stack = new AsyncDisposableStack();
+  stack.defer(async () => {
+    stopping.abort();
+    await soon;
+    await running;
+  });
 
   async function work(): Promise<void> {
     do {
@@ -91,8 +102,21 @@ export async function startReceiving(
       .then(() => undefined, broken)
       .finally(() => {
         running = null;
+        applied_at = clock.monotonic();
       });
     return running;
+  }
+
+  /** Applies what has just come: at once, or together with all that comes within a short time of the last application. */
+  function applySoon(): void {
+    if (soon !== null) return;
+    const now = clock.monotonic();
+    const wait = (running === null ? applied_at : now) + applyApartMs - now;
+    const turn = wait <= 0 ? Promise.resolve() : clock.sleep(wait, stopping.signal).catch(() => undefined);
+    soon = turn.then(() => {
+      soon = null;
+      return apply();
+    });
   }
 
   const copying =
@@ -102,9 +126,10 @@ export async function startReceiving(
           shared: sharing.deliveries,
           inbox,
           log,
-          copied: () => void apply(),
+          copied: applySoon,
           unwritable: storage.noticed,
         });
+  stack.use(copying);
   const store = sharing === null ? null : storingIn(sharing.deliveries, log);
   /** What the database has is copied by and by; the answer waits for the database alone. */
   const elsewhere =
@@ -132,7 +157,7 @@ export async function startReceiving(
     },
     clock,
     log,
-    received: () => void apply(),
+    received: applySoon,
     unwritable: storage.noticed,
     refused: ({ reason, caller }) => {
       if (reason === 'dropped') {
@@ -148,6 +173,7 @@ export async function startReceiving(
       refused.splice(refusedKept);
     },
   });
+  stack.use(receiver);
   receiver.broken.catch(broken);
 
   /** When the inbox was last written, and whether a write has failed since. */
@@ -196,6 +222,7 @@ export async function startReceiving(
   }
   // Applies what an earlier process received but did not apply.
   await maintain();
+  const closing = stack.move();
   return {
     receiver,
     apply,
@@ -207,10 +234,6 @@ export async function startReceiving(
         .list({ since: null, state: null, limit: refusedKept })
         .map(({ peer, received_at }) => ({ peer, received_at, allowed: isAllowed(peer, networks) })),
     ],
-    async [Symbol.asyncDispose]() {
-      await receiver[Symbol.asyncDispose]();
-      await copying?.[Symbol.asyncDispose]();
-      await running;
-    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

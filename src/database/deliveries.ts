@@ -9,10 +9,16 @@ import type { Postgres } from './connect.ts';
 export interface SharedDeliveries {
   /** All of them in one durable commit, or none. */
   store(received: readonly Received[]): Promise<void>;
-  /** Returns those above a number, ascending, and no more of them than about a megabyte. */
-  after(delivery_id: number, limit: number): Promise<readonly Numbered[]>;
-  /** Gives no number out again that an inbox knows: a restored database may have forgotten some. */
-  goOnAbove(delivery_id: number): Promise<void>;
+  /**
+   * Returns those above the newest number that an inbox has, ascending, and no more of them than about a megabyte; null: the
+   * database has forgotten that one, as a replica has that was promoted without the last commits.
+   */
+  after(newest: Newest, limit: number): Promise<readonly Numbered[] | null>;
+  /**
+   * Gives no number out again that an inbox has, and a new one to each delivery that was given one of them again. Returns
+   * how many those were.
+   */
+  goOnAbove(delivery_id: number, known: readonly Known[]): Promise<number>;
   prune(before: number): Promise<void>;
   /** Notes that deliveries could be received at this instant. */
   heartbeat(now: number): Promise<void>;
@@ -20,6 +26,15 @@ export interface SharedDeliveries {
   /** Replaces what the other instances know of callback addresses. */
   putEpochs(epochs: readonly CallbackEpoch[]): Promise<void>;
   epochs(): Promise<readonly CallbackEpoch[]>;
+}
+
+/** A delivery that an inbox has, told from another one of the same number. */
+export type Known = Pick<Numbered, 'delivery_id' | 'received_at'>;
+
+/** The newest number that an inbox has; `received_at` is null where its row is gone, or was never there. */
+export interface Newest {
+  readonly delivery_id: number;
+  readonly received_at: number | null;
 }
 
 const columns = [
@@ -49,16 +64,42 @@ const within = `
     ) AS next
   ) AS summed WHERE before < ${copiedTogetherBytes} ORDER BY delivery_id`;
 
+const isForgotten = `
+  SELECT 1 FROM _numbering
+  WHERE last < $1 OR EXISTS (SELECT 1 FROM _delivery WHERE delivery_id = $1 AND received_at <> $2)`;
+
+/** What has come since the last commits were lost: from the first number on that is given out a second time. */
+const renumber = `
+  WITH known AS (
+    SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS known (delivery_id, received_at)
+  ), again AS (
+    SELECT delivery_id, row_number() OVER (ORDER BY delivery_id) AS place FROM _delivery
+    WHERE delivery_id >= (SELECT min(delivery_id) FROM _delivery AS found JOIN known USING (delivery_id)
+      WHERE found.received_at <> known.received_at)
+  ), given AS (
+    UPDATE _numbering SET last = last + (SELECT count(*) FROM again) RETURNING last - (SELECT count(*) FROM again) AS base
+  )
+  UPDATE _delivery SET delivery_id = given.base + again.place FROM again, given
+  WHERE _delivery.delivery_id = again.delivery_id RETURNING 1`;
+
 export function sharedDeliveries(database: Postgres): SharedDeliveries {
   return {
     store: async (received) => {
       const values = columns.map(([name]) => received.map((each) => each[name]));
       await database.query(insert, [received.length, ...values]);
     },
-    after: (delivery_id, limit) => database.query<Numbered>(within, [delivery_id, limit]),
-    goOnAbove: async (delivery_id) => {
-      await database.query('UPDATE _numbering SET last = $1 WHERE last < $1', [delivery_id]);
-    },
+    after: ({ delivery_id, received_at }, limit) =>
+      database.transaction(async ({ query }) => {
+        const [forgotten] = await query(isForgotten, [delivery_id, received_at]);
+        return forgotten === undefined ? await query<Numbered>(within, [delivery_id, limit]) : null;
+      }),
+    goOnAbove: (delivery_id, known) =>
+      database.transaction(async ({ query }) => {
+        // Nothing is stored from here to the commit.
+        await query('UPDATE _numbering SET last = greatest(last, $1)', [delivery_id]);
+        const values = [known.map((each) => each.delivery_id), known.map((each) => each.received_at)];
+        return (await query(renumber, values)).length;
+      }),
     prune: async (before) => {
       await database.query('DELETE FROM _delivery WHERE received_at < $1', [before]);
     },

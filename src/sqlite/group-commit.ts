@@ -33,11 +33,17 @@ interface Waiting<Item> {
 
 /** Further turns of the event loop that a group may wait for, as long as each brings more: without a pause. */
 const furtherTurns = 2;
+/**
+ * Where a commit takes longer, a group waits as long as each turn brings more: a turn accepts one connection, so a burst of
+ * fifty would take many commits. Less is also what megabytes take on a fast disk, of which not too many should wait together.
+ */
+const slowMs = 50;
 const noBounds = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };
 
 /**
  * No timer, which would slow down every single item: whatever arrived while the last commit blocked the loop shares the
- * next one. One that comes alone is stored at the end of its own turn. What comes while a group is tried again joins it.
+ * next one. One that comes alone is stored at the end of its own turn. On a slow disk a group waits longer, but never longer
+ * than the last commit took. What comes while a group is tried again joins it.
  */
 export function groupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
   const { store, tryAgain = () => null, monotonic = () => 0, soon, late, mostLate = noBounds } = options;
@@ -46,25 +52,26 @@ export function groupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommi
   /** Since when it is tried again; null: it is not. */
   let behind: { since: number; error: unknown } | null = null;
   let closed = false;
+  let last_took_ms = 0;
 
-  function gather(seen: number, turns: number): void {
-    const grows = waiting.length > 1 && waiting.length > seen;
-    if (grows && turns < furtherTurns) setImmediate(gather, waiting.length, turns + 1);
-    else {
-      gathering = false;
-      if (behind === null) commit();
-    }
+  function gather(seen: number, turns: number, began: number): void {
+    const isWorthMore = last_took_ms > slowMs && monotonic() - began < last_took_ms;
+    gathering = waiting.length > seen && (isWorthMore || (waiting.length > 1 && turns < furtherTurns));
+    if (gathering) setImmediate(gather, waiting.length, turns + 1, began);
+    else flush();
   }
 
   function commit(): void {
     const group = waiting.slice(0, behind === null ? waiting.length : mostLate.together);
     if (group.length === 0) return;
+    const began = monotonic();
     try {
       store(group.map(({ item }) => item));
     } catch (error) {
       failed(group, error);
       return;
     }
+    last_took_ms = monotonic() - began;
     waiting = waiting.slice(group.length);
     for (const { resolve } of group) resolve();
     if (waiting.length === 0) behind = null;
@@ -97,7 +104,7 @@ export function groupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommi
       if (waiting.length === 1) void soon().then(flush);
     } else if (!gathering) {
       gathering = true;
-      setImmediate(gather, 0, 0);
+      setImmediate(gather, 0, 0, monotonic());
     }
   }
 

@@ -39,6 +39,15 @@ describe('accounts in one database', needs('postgres', 'time'), () => {
     await expect(join('acct_a', `${canaryMark}-d`)).rejects.toMatchObject({ code: 'another-account', exitCode: 78 });
   });
 
+  it('whose user may not read the schemas of others join, and are told nothing of them', async () => {
+    await using owner = await connectPostgres({ url: server.url, schema: 'public' });
+    await owner.query('CREATE ROLE stranger LOGIN; GRANT CREATE ON DATABASE postgres TO stranger');
+    await using database = await connectPostgres({ url: server.urlOf('stranger'), schema: 'acct_s' });
+    const shared = { pair_id: 'of a stranger', key_fingerprint: fingerprintOf(`${canaryMark}-a`) };
+    expect(await joinInstances(database, 'acct_s', shared)).toBe('of a stranger');
+    await owner.query('DROP SCHEMA acct_s CASCADE');
+  });
+
   it('are refused one by one when two begin with one key at the same moment', async () => {
     const both = await Promise.allSettled(['race_a', 'race_b'].map((schema) => join(schema, 'one key')));
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);

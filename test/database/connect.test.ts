@@ -17,6 +17,9 @@ describe('the door to PostgreSQL', needs('postgres', 'time'), () => {
     await owner[Symbol.asyncDispose]();
     server[Symbol.dispose]();
   });
+  /** What a server says of itself that cannot be brought about here. */
+  const raising = (state: string, message: string) =>
+    `DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${state}'; END $$`;
   const errorOf = async (url: string, text = 'SELECT 1') => {
     await using postgres = await connectPostgres({ url, schema: 'shop' });
     return postgres.query(text).then(
@@ -48,6 +51,7 @@ describe('the door to PostgreSQL', needs('postgres', 'time'), () => {
       'database-refused': await errorOf(server.urlOf('nobody')),
       'database-forbidden': await errorOf(server.urlOf('guest'), 'SELECT * FROM shop.kept'),
       'database-read-only': await errorOf(server.url, 'SET TRANSACTION READ ONLY; CREATE TABLE t ()'),
+      'database-full': await errorOf(server.url, raising('53100', 'could not extend file')),
       'database-away': await errorOf(`postgres://owner:${canaryMark}@127.0.0.1:9/postgres`),
     };
     for (const [code, error] of Object.entries(refusals)) {
@@ -55,7 +59,7 @@ describe('the door to PostgreSQL', needs('postgres', 'time'), () => {
       expect(String((error as Error).message)).not.toMatch(/\n/);
       expect(JSON.stringify(error) + String(error)).not.toContain(canaryMark);
     }
-    expect(Object.values(refusals).map(isAway)).toEqual([false, false, false, false, true, true]);
+    expect(Object.values(refusals).map(isAway)).toEqual([false, false, false, false, true, true, true]);
   });
 
   it('says that a server is away, and goes on when it is back', async () => {

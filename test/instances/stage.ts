@@ -1,14 +1,12 @@
-import { createHmac } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
-import { ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -18,11 +16,14 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-/** One call that reached the service: when, by the monotonic clock, and whose it was. */
+/** One call of the service: when it reached it, or was sent, by the clock that all processes share, and whose it was. */
 export interface Call {
   readonly at: number;
   readonly by: string;
 }
+
+/** The time of the clock that all processes share, in milliseconds. */
+export const sharedNow = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** An instance on a host of its own, as far as files and addresses go. */
 export interface Instance {
@@ -37,6 +38,14 @@ export interface Instance {
   start(): RunningCli;
   /** Resolves when it stands by with the leader's mirror, or leads with a filled one. */
   ready(): Promise<void>;
+  /** Resolves when it stands by with the leader's mirror. */
+  standsBy(): Promise<void>;
+  /** When it sent its calls, whether or not they arrived. */
+  sent(): readonly Call[];
+  /** What the process that runs has said. */
+  output(): string;
+  /** For how long its main thread has waited for a processor that others had, in milliseconds. */
+  starved(): number;
   /** Ends the process at once. */
   kill(): Promise<void>;
 }
@@ -47,26 +56,50 @@ export interface Stage extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly calls: Call[];
   readonly instances: readonly [Instance, Instance];
+  /** Where each of them finds the service. */
+  readonly doors: Readonly<Record<string, string>>;
   /** Resolves with whoever leads, once it calls the service. */
   leading(): Promise<Instance>;
   other(instance: Instance): Instance;
   /** Resolves when every instance knows the callback address that the service was told of. */
   addressed(): Promise<void>;
-  /** The first call of an instance after an instant. */
+  /** The first call of an instance that arrived after an instant. */
   firstCall(by: Instance, after: number): Promise<Call>;
-  /** The most calls in any second. */
+  /** The most calls in any second, as all instances sent them. */
   mostInASecond(): number;
+  /** The same as they arrived: what stood still on the way comes with what follows. */
+  mostArrivedInASecond(): number;
+}
+
+export interface StageOptions {
+  /** Of every instance. */
+  readonly config?: Record<string, unknown>;
+  readonly server?: StartedPostgres;
+  /** A host of its own for `a`. */
+  readonly apart?: Apart;
+}
+
+/** A host that reaches the service and PostgreSQL over a network. */
+export interface Apart {
+  /** The addresses at both ends. */
+  readonly here: string;
+  readonly there: string;
+  /** What a command begins with that runs there. */
+  readonly within: readonly string[];
+  /** Of PostgreSQL, as it is reached from there. */
+  readonly database_url: string;
 }
 
 export const ceiling = 10;
 const schema = 'catalogued';
-const patient = { timeout: 40_000, interval: 20 };
+/** Long enough for a busy machine: what has a limit is measured, not waited for. */
+export const patient = { timeout: 180_000, interval: 20 };
 
 /** A database, a service that says who calls it, and two instances that are not started yet. */
-export async function stage(more: Record<string, unknown> = {}): Promise<Stage> {
+export async function stage({ config = {}, apart, ...given }: StageOptions = {}): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(temporaryDirectory()).path;
-  const server = stack.use(startPostgres());
+  const server = given.server ?? stack.use(startPostgres());
   const database = stack.use(await connectPostgres({ url: server.url, schema, connections: 2 }));
   // More to read than a test takes: there is always a next call.
   const sandbox = stack.use(
@@ -74,9 +107,13 @@ export async function stage(more: Record<string, unknown> = {}): Promise<Stage> 
   );
   const calls: Call[] = [];
   const instances: Instance[] = [];
+  const doors: Record<string, string> = {};
   for (const name of ['a', 'b']) {
-    const door = stack.use(await counting(sandbox.url, () => void calls.push({ at: performance.now(), by: name })));
-    instances.push(await instanceAt(join(directory, name), { name, service: door.url, server, more }));
+    const network = name === 'a' ? apart : undefined;
+    const called = () => void calls.push({ at: sharedNow(), by: name });
+    const door = stack.use(await counting(sandbox.url, network?.here ?? '127.0.0.1', called));
+    doors[name] = door.url;
+    instances.push(await instanceAt(join(directory, name), { name, service: door.url, server, config, network }));
   }
   const [a, b] = instances as [Instance, Instance];
   stack.defer(async () => void (await Promise.all(instances.map((each) => each.kill()))));
@@ -92,6 +129,7 @@ export async function stage(more: Record<string, unknown> = {}): Promise<Stage> 
     sandbox,
     calls,
     instances: [a, b],
+    doors,
     other: (instance) => (instance === a ? b : a),
     firstCall,
     addressed: async () => {
@@ -104,7 +142,7 @@ export async function stage(more: Record<string, unknown> = {}): Promise<Stage> 
         const [row] = await database.query<{ name: string; holder: string | null }>('SELECT name, holder FROM _leader');
         return row?.holder == null ? undefined : instances.find(({ name }) => name === row.name);
       };
-      const after = performance.now();
+      const after = sharedNow();
       // Whoever leads when it is asked may lead no more a moment later.
       let found: Instance | undefined;
       const calling = async () => {
@@ -114,22 +152,38 @@ export async function stage(more: Record<string, unknown> = {}): Promise<Stage> 
       await expect.poll(calling, patient).toBe(true);
       return found as Instance;
     },
-    mostInASecond: () =>
-      Math.max(...calls.map(({ at }) => calls.filter((call) => call.at >= at && call.at < at + 1000).length)),
+    mostInASecond: () => mostIn(instances.flatMap((each) => each.sent())),
+    mostArrivedInASecond: () => mostIn(calls),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+/** The most calls in any second. */
+function mostIn(calls: readonly Call[]): number {
+  const times = calls.map(({ at }) => at).toSorted((a, b) => a - b);
+  let first = 0;
+  let most = 0;
+  for (const [index, at] of times.entries()) {
+    while ((times[first] ?? at) <= at - 1000) first += 1;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
 }
 
 interface InstanceOptions {
   readonly name: string;
   readonly service: string;
   readonly server: StartedPostgres;
-  readonly more: Record<string, unknown>;
+  readonly config: Record<string, unknown>;
+  readonly network: Apart | undefined;
 }
 
-async function instanceAt(directory: string, { name, service, server, more }: InstanceOptions): Promise<Instance> {
+const noting = fileURLToPath(new URL('sent-times.mjs', import.meta.url));
+
+async function instanceAt(directory: string, options: InstanceOptions): Promise<Instance> {
+  const { name, service, server, network } = options;
   const [hooks, admin] = [await freePort(), await freePort()];
-  const { mkdirSync } = await import('node:fs');
+  const host = network?.there ?? '127.0.0.1';
   mkdirSync(directory, { recursive: true });
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(
@@ -137,34 +191,55 @@ async function instanceAt(directory: string, { name, service, server, more }: In
     testConfigText(directory, service, {
       budget: { requests_per_second: ceiling, concurrency: 4, share: 0, audit: 0 },
       signing: { body: 'json' },
-      receiver: { listen: `127.0.0.1:${hooks}`, public_url: `http://127.0.0.1:${hooks}/hooks` },
+      receiver: { listen: `${host}:${hooks}`, public_url: `http://${host}:${hooks}/hooks` },
       subscriptions: [{ id: 'all', type: 'products_i_sell' }],
-      admin: { listen: `127.0.0.1:${admin}` },
+      admin: { listen: `${host}:${admin}` },
       database: { schema },
-      instance: { name, advertise: `http://127.0.0.1:${admin}` },
-      ...more,
+      instance: { name, advertise: `http://${host}:${admin}` },
+      ...options.config,
     }),
   );
+  const sent = join(directory, 'sent');
+  writeFileSync(sent, '');
   const env = {
-    CATALOGUED_DATABASE_URL: server.url,
+    CATALOGUED_DATABASE_URL: network?.database_url ?? server.url,
     CATALOGUED_RECEIVER_SECRET: canary.master,
     CATALOGUED_ADMIN_TOKEN: canary.admin,
+    NODE_OPTIONS: `--import ${noting}`,
+    CATALOGUED_TEST_SENT: sent,
+    CATALOGUED_TEST_SERVICE: service,
   };
   const own: Instance = {
     name,
     mirror: join(directory, 'mirror', 'mirror.db'),
     inbox: join(directory, 'state', 'inbox.db'),
-    admin: `http://127.0.0.1:${admin}`,
-    hooks: `http://127.0.0.1:${hooks}/hooks`,
+    admin: `http://${host}:${admin}`,
+    hooks: `http://${host}:${hooks}/hooks`,
     running: null,
     start: () => {
-      const running = startCli(['--config', config, 'run'], { cwd: directory, env });
+      const running = startCli(['--config', config, 'run'], { cwd: directory, env, within: network?.within ?? [] });
       own.running = running;
       return running;
     },
     ready: async () => {
       const status = () => fetch(`${own.admin}/readyz`).then(({ status }) => status);
       await expect.poll(() => status().catch(() => 0), patient).toBe(200);
+    },
+    standsBy: async () => {
+      const asked = { headers: { authorization: `Bearer ${canary.admin}` } };
+      const metrics = () => fetch(`${own.admin}/metrics`, asked).then((answer) => answer.text());
+      const standing = () => metrics().then((text) => text.includes('\ncatalogued_standby_ready 1\n'));
+      await expect.poll(() => standing().catch(() => false), patient).toBe(true);
+    },
+    sent: () => {
+      const lines = readFileSync(sent, 'utf8').split('\n').filter(Boolean);
+      return lines.map((line) => ({ at: Number(line), by: name }));
+    },
+    output: () => own.running?.output() ?? '',
+    starved: () => {
+      // Time on a processor, time in the queue for one, and turns: of the main thread.
+      const [, queued = '0'] = readFileSync(`/proc/${own.running?.child.pid}/schedstat`, 'utf8').split(' ');
+      return Number(queued) / 1e6;
     },
     kill: async () => {
       const { running } = own;
@@ -178,7 +253,7 @@ async function instanceAt(directory: string, { name, service, server, more }: In
 }
 
 /** A door to the service that tells of each call as it arrives. */
-async function counting(url: string, called: () => void) {
+async function counting(url: string, host: string, called: () => void) {
   const server = createServer((incoming, response) => {
     called();
     const target = new URL(incoming.url ?? '/', url);
@@ -190,100 +265,12 @@ async function counting(url: string, called: () => void) {
     outgoing.on('error', () => response.destroy());
     incoming.pipe(outgoing);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** The last segment of the first callback address. */
-function firstToken(): string {
-  return createHmac('sha256', canary.master).update('callback:all:1').digest('base64url');
-}
-
-/** Deliveries that are posted to both instances in turn, each until it is acknowledged, and what was answered. */
-export function posting(instances: readonly Instance[], apart_ms = 5) {
-  const acknowledged: number[] = [];
-  const answers = new Map<number, number>();
-  let going = true;
-  let next = 0;
-  const work = async (from: number) => {
-    for (let turn = from; going; turn += 1) {
-      next += 1;
-      const n = next;
-      const { hooks } = instances[turn % instances.length] as Instance;
-      const status = await fetch(`${hooks}/${firstToken()}`, {
-        method: 'POST',
-        body: JSON.stringify({ n }),
-        signal: AbortSignal.timeout(8000),
-      }).then(
-        (response) => response.status,
-        () => 0,
-      );
-      answers.set(status, (answers.get(status) ?? 0) + 1);
-      if (status === 200) acknowledged.push(n);
-      await setTimeout(apart_ms);
-    }
-  };
-  const working = [0, 1, 2, 3].map(work);
-  return {
-    acknowledged,
-    answers,
-    stop: async () => {
-      going = false;
-      await Promise.all(working);
-    },
-  };
-}
-
-/** Up to which number an instance's mirror has applied deliveries, by itself or by whom it followed, and how many wait. */
-export function appliedIn({ mirror, inbox }: Instance): { last: number; waiting: number } {
-  const one = (path: string, sql: string) => {
-    const db = new Database(path, { readonly: true });
-    try {
-      return Number(db.prepare(sql).pluck().get());
-    } finally {
-      db.close();
-    }
-  };
-  return {
-    last: one(mirror, 'SELECT last_delivery_id FROM _mirror'),
-    waiting: one(inbox, "SELECT count(*) FROM delivery WHERE state = 'waiting'"),
-  };
-}
-
-/** The tables in which two mirrors differ. */
-export function differing(one: string, other: string): string[] {
-  const [ours, theirs] = [one, other].map((path) => {
-    const db = new Database(path, { readonly: true });
-    try {
-      return new Map([...publishedTables, ...ownTables].map((table) => [table, rowsIn(db, table)]));
-    } finally {
-      db.close();
-    }
-  }) as [Map<string, string>, Map<string, string>];
-  return [...ours].filter(([table, rows]) => theirs.get(table) !== rows).map(([table]) => table);
-}
-
-function rowsIn(db: Database.Database, table: string): string {
-  const rows = db.prepare(`SELECT * FROM ${table}`).raw().all();
-  return rows
-    .map((row) => JSON.stringify(row))
-    .sort()
-    .join('\n');
-}
-
-/** Which of these deliveries the database does not have. */
-export async function missingInDatabase(database: Postgres, acknowledged: readonly number[]): Promise<number[]> {
-  const rows = await database.query<{ body: Buffer }>('SELECT body FROM _delivery');
-  const found = new Set(rows.map(({ body }) => nIn(body)));
-  return acknowledged.filter((n) => !found.has(n));
-}
-
-function nIn(body: Buffer): number {
-  return Number((JSON.parse(body.toString()) as { n: number }).n);
 }

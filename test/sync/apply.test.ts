@@ -323,6 +323,18 @@ describe('a notification of changed details', () => {
     expect(asked.filter((path) => path === `/v2/products/${id}`).length).toBeLessThanOrEqual(7);
   });
 
+  it('that comes while others are applied is left for the next time', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0] = test.ids;
+    test.inbox.post(notificationOf(id, disabled(words)));
+    const applied = test.apply();
+    test.inbox.post(notificationOf(other, disabled()));
+    expect(await applied).toMatchObject({ applied: 1 });
+    expect(test.inbox.states()).toEqual(['applied', 'waiting']);
+    await test.apply();
+    expect([id, other].map((each) => test.product(each)?.sellable)).toEqual([0, 0]);
+  });
+
   it('is superseded by a later one that waits beside it', async () => {
     await using test = await filled();
     const [id = 0, other = 0] = test.ids;

@@ -78,6 +78,23 @@ it('a notification of the older system is understood at the same address', async
   expect(test.harness.wiring.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
 });
 
+it('what comes is applied at once, and what comes shortly after that a tenth of a second later, together', async () => {
+  await using test = await notifiedHarness();
+  const { harness } = test;
+  const { deliveries } = harness.wiring.inbox;
+  const [address = ''] = harness.sandbox.subscriptions().map(({ callback_url }) => callback_url);
+  const send = async () => expect((await fetch(address, { method: 'POST', body: '{}' })).status).toBe(200);
+  await harness.drive(harness.clock.sleep(minute));
+  await send();
+  await vi.waitFor(() => expect(deliveries.counts().waiting).toBe(0));
+  await send();
+  await send();
+  await setImmediate();
+  expect(deliveries.counts()).toMatchObject({ received: 3, waiting: 2 });
+  await harness.drive(harness.clock.sleep(100));
+  await vi.waitFor(() => expect(deliveries.counts().waiting).toBe(0));
+});
+
 describe('the receiver is away', () => {
   it.each([
     ['for five minutes: the service tries again, and nothing is missed', 5 * minute, 0],

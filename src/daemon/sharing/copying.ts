@@ -28,18 +28,21 @@ export interface Copying extends AsyncDisposable {
 }
 
 /** Makes the callback addresses that an inbox knows known to all instances. */
-function addressTeller(
-  shared: Pick<Sharing['deliveries'], 'putEpochs'>,
-  addresses: Pick<CallbackAddresses, 'states'>,
-): () => Promise<'known' | 'told'> {
+function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, addresses: Pick<CallbackAddresses, 'states'>) {
   let told: string | null = null;
-  return async () => {
-    const epochs = addresses.states();
-    const text = JSON.stringify(epochs);
-    if (text === told) return 'known';
-    await shared.putEpochs(epochs);
-    told = text;
-    return 'told';
+  return {
+    tell: async (): Promise<'known' | 'told'> => {
+      const epochs = addresses.states();
+      const text = JSON.stringify(epochs);
+      if (text === told) return 'known';
+      await shared.putEpochs(epochs);
+      told = text;
+      return 'told';
+    },
+    /** The database may know them no more. */
+    forget: () => {
+      told = null;
+    },
   };
 }
 
@@ -52,28 +55,47 @@ export function tellingInTime(
   addresses: Pick<CallbackAddresses, 'states'>,
   clock: Pick<Clock, 'sleep'>,
 ): () => Promise<void> {
-  const tell = addressTeller(shared, addresses);
+  const teller = addressTeller(shared, addresses);
   return async () => {
-    if ((await tell()) === 'told') await clock.sleep(addressesKnownMs);
+    if ((await teller.tell()) === 'told') await clock.sleep(addressesKnownMs);
   };
 }
 
 /** Deliveries that are copied in one commit. */
 const copiedTogether = 200;
+/** As many as a database may have forgotten: far more than come in the seconds by which a replica is late. */
+const comparedAtMost = 10_000;
 
 export function copyingFor({ shared, inbox, log, copied, unwritable }: CopyingOptions): Copying {
-  const tellAddresses = addressTeller(shared, inbox.addresses);
+  const addresses = addressTeller(shared, inbox.addresses);
   let begun = false;
   let again = false;
   let running: Promise<void> | null = null;
   let away = false;
   let closed = false;
 
-  async function copyAll(): Promise<void> {
-    if (!begun) await shared.goOnAbove(inbox.deliveries.newest());
+  const known = (limit: number) => inbox.deliveries.list({ since: null, state: null, limit });
+
+  /** Numbers go on above those of the inbox, whatever the database remembers of them. */
+  async function goOn(): Promise<void> {
+    const again = await shared.goOnAbove(inbox.deliveries.newest(), known(comparedAtMost));
+    if (begun || again > 0)
+      log.warn({ again }, 'the database has forgotten what it had confirmed: what came since gets new numbers');
+    if (begun) addresses.forget();
     begun = true;
+  }
+
+  async function copyAll(): Promise<void> {
+    if (!begun) await goOn();
     while (!closed) {
-      const found = await shared.after(inbox.deliveries.newest(), copiedTogether);
+      const delivery_id = inbox.deliveries.newest();
+      const [last] = known(1);
+      const received_at = last?.delivery_id === delivery_id ? last.received_at : null;
+      const found = await shared.after({ delivery_id, received_at }, copiedTogether);
+      if (found === null) {
+        await goOn();
+        continue;
+      }
       if (found.length === 0 || closed) return;
       inbox.deliveries.storeNumbered(found);
       copied();
@@ -84,7 +106,7 @@ export function copyingFor({ shared, inbox, log, copied, unwritable }: CopyingOp
     do {
       again = false;
       try {
-        if (!closed) await tellAddresses();
+        if (!closed) await addresses.tell();
         if (!closed) await copyAll();
         if (away) log.info('deliveries are copied from the database again');
         away = false;

@@ -19,6 +19,8 @@ type Outcome = 'applied' | 'superseded' | 'quarantined';
 
 /** The source of deliveries. */
 export interface DeliverySource {
+  /** Returns the highest number given out. */
+  newest(): number;
   /** Returns the waiting deliveries above a number, in ascending order. */
   after(delivery_id: number, limit: number): StoredDelivery[];
   settle(delivery_id: number, state: Outcome, reason: string | null, now: number): void;
@@ -39,8 +41,9 @@ const largeBytes = 64 * 1024;
 const forgottenMs = 24 * 3_600_000;
 
 /**
- * Applies stored deliveries in order (reliability.md 2.3). Idempotent: the number of a delivery is stored in the
- * transaction of its last effect, so a kill may repeat a delivery but never skip one.
+ * Applies in order what is stored by now (reliability.md 2.3); what comes meanwhile is left for the next time. Idempotent:
+ * the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a delivery but never skip
+ * one.
  */
 export async function applyDeliveries(
   ports: ApplyPorts,
@@ -49,8 +52,9 @@ export async function applyDeliveries(
 ): Promise<Applied> {
   const { mirror, clock, log } = ports;
   const counts = { applied: 0, superseded: 0, quarantined: 0 };
+  const newest = deliveries.newest();
   while (!signal.aborted) {
-    const found = deliveries.after(0, batch);
+    const found = deliveries.after(0, batch).filter(({ delivery_id }) => delivery_id <= newest);
     if (found.length === 0) break;
     const applied = mirror.lastDelivery();
     const notifications: Notification[] = [];
