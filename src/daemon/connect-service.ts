@@ -52,7 +52,18 @@ export function connectService(
     clock.heard(date);
     ownClock.heard(date === null ? null : date - clock.now());
   };
-  const http = counted(stack.use(createHttp({ ...connectionOf(config), key: secrets.api_key, clock, heard })));
+  const http = counted(
+    stack.use(
+      createHttp({
+        ...connectionOf(config),
+        key: secrets.api_key,
+        clock,
+        heard,
+        late: limiter.late,
+        maySend: leadership?.trusted,
+      }),
+    ),
+  );
   const upstream = createUpstream({
     http,
     limiter,

@@ -4,6 +4,8 @@ import { type Head, tooLarge } from './response.ts';
 interface Asked {
   readonly request: Dispatcher.DispatchOptions;
   readonly signal: AbortSignal;
+  /** Called when there is a connection for it, right before it is written; returns why it must not be, or null. */
+  starts(): Error | null;
   /** Called when the head of the answer is there; returns how many bytes of its body are read at most. */
   begins(head: Head): number;
 }
@@ -12,7 +14,10 @@ interface Asked {
  * Sends a request and collects its answer; rejects with what ended it, a `TooLarge` among them, or the signal's reason.
  * Without a stream between the connection and the parts of the body, which costs a third of a small answer.
  */
-export function exchange(dispatcher: Dispatcher, { request, signal, begins }: Asked): Promise<readonly Buffer[]> {
+export function exchange(
+  dispatcher: Dispatcher,
+  { request, signal, starts, begins }: Asked,
+): Promise<readonly Buffer[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly Buffer[]>();
   const parts: Buffer[] = [];
   let underWay: Dispatcher.DispatchController | null = null;
@@ -25,8 +30,9 @@ export function exchange(dispatcher: Dispatcher, { request, signal, begins }: As
   signal.addEventListener('abort', stop, { once: true });
   dispatcher.dispatch(request, {
     onRequestStart: (controller) => {
-      if (signal.aborted) controller.abort(signal.reason);
-      else underWay = controller;
+      const refused = signal.aborted ? signal.reason : starts();
+      if (refused === null) underWay = controller;
+      else controller.abort(refused);
     },
     onResponseStart: (_, statusCode, headers) => {
       if (statusCode < 200) return;

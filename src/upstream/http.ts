@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { Pool } from 'undici';
+import { errors, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import { exchange } from './exchange.ts';
 import { inflate } from './inflate.ts';
@@ -29,6 +29,10 @@ export interface HttpOptions {
   readonly clock: Clock;
   /** Called with each answer: by how many milliseconds the service's clock is ahead of ours; null: it has no `Date`. */
   readonly heard?: (offset_ms: number | null) => void;
+  /** Called with each request that is sent: for how many milliseconds it had to wait for a connection. */
+  readonly late?: (ms: number) => void;
+  /** Asked right before a request is sent: one for which the process stood still may be another's by then. Absent: always. */
+  readonly maySend?: (() => boolean) | undefined;
 }
 
 export interface GetOptions {
@@ -115,7 +119,13 @@ export function createHttp(options: HttpOptions): Http {
       if (status >= 400) return refused(status, refusalText(body, encoding), key);
       return read(inflate(body, encoding, max_bytes), known_hash, sentAt(sent, clock));
     };
-    const over = { request: { path, ...request }, signal: deadline.signal, begins };
+    const asked_at = clock.monotonic();
+    const starts = () => {
+      if (options.maySend?.() === false) return new errors.ClientClosedError('another instance may lead by now');
+      options.late?.(clock.monotonic() - asked_at);
+      return null;
+    };
+    const over = { request: { path, ...request }, signal: deadline.signal, starts, begins };
     try {
       const body = await exchange(pool, over);
       return meaning(body) ?? failed('http', 'the answer is no HTTP');

@@ -14,7 +14,9 @@ export function inflate(
 ): readonly Buffer[] | Failed {
   const name = encoding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return parts;
-  if (name !== 'gzip') return failed('bad-encoding', 'the body is encoded in a way that was not asked for');
+  // RFC 9110 section 8.4.1.3: x-gzip is another name of it.
+  if (name !== 'gzip' && name !== 'x-gzip')
+    return failed('bad-encoding', 'the body is encoded in a way that was not asked for');
   try {
     const body = whole(parts);
     return [gunzipSync(body, { maxOutputLength: max_bytes, chunkSize: chunkOf(body) })];

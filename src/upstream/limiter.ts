@@ -64,6 +64,8 @@ export interface Limiter extends Disposable {
     entry: LaneEntry,
     product_id?: number | null,
   ): Promise<Outcome>;
+  /** A call was sent so many milliseconds after its turn: another one waits for so long, or for a whole turn at most. */
+  late(ms: number): void;
   state(): LimiterState;
   pause(): Pause;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
@@ -123,6 +125,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
         turns.ended();
       }
     },
+    late: turns.late,
     state: () => ({
       ...pause(),
       rate: budget.rate,

@@ -1,4 +1,4 @@
-import { decimalText } from '../domain/values/exact-json.ts';
+import { decimalText, nearestNumber } from '../domain/values/exact-json.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
 import { minorUnits, minorUnitsIn } from '../domain/values/money.ts';
 
@@ -37,7 +37,7 @@ export function flag(value: unknown): boolean | null {
 
 /** Returns a finite number for what is measured, never for money. */
 export function measure(value: unknown): number | null {
-  const decimal = typeof value === 'object' && JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
+  const decimal = nearestNumber(value);
   return typeof decimal === 'number' && Number.isFinite(decimal) ? decimal : null;
 }
 
@@ -65,5 +65,6 @@ export function moneyIn(currency: string): (value: unknown) => number | null {
 function kindOf(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

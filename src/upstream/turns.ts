@@ -34,6 +34,8 @@ export interface Turns {
   /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
   take(entry: LaneEntry, signal: AbortSignal): Promise<CallDemand>;
   ended(): void;
+  /** A call of whom it was the turn is sent only now, so many milliseconds later: with others, perhaps, whose turn it was meanwhile. */
+  late(ms: number): void;
   /** No turn begins earlier than in so many milliseconds. */
   notBefore(ms: number): void;
   inFlight(): number;
@@ -49,8 +51,7 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady,
   const waking = timers(clock, startAll);
   const started = byLane(() => 0);
   let credit = noCredit();
-  let due = Number.NEGATIVE_INFINITY;
-  let triggeredDue = Number.NEGATIVE_INFINITY;
+  let [due, triggeredDue] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let in_flight = 0;
 
   /** While nothing gets through, one call at a time probes. */
@@ -112,6 +113,9 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady,
     ended: () => {
       in_flight -= 1;
       startAll();
+    },
+    late: (ms) => {
+      due += Math.min(ms, 1000 / budget().rate);
     },
     notBefore: (ms) => {
       due = Math.max(due, clock.monotonic() + ms);

@@ -139,10 +139,10 @@ describe('an answer', () => {
     expect(await outcomeOf((_, response) => response.writeHead(200, json).end('{}'))).toMatchObject({ kind: 'answer' });
   });
 
-  test('is inflated, and hashed after that', async () => {
+  test.each(['GZIP', 'x-gzip'])('is inflated as %s, and hashed after that', async (encoding) => {
     const body = Buffer.from('{"a":"gzip"}');
     const outcome = await outcomeOf((_, response) =>
-      response.writeHead(200, { ...json, 'content-encoding': 'GZIP' }).end(gzipSync(body)),
+      response.writeHead(200, { ...json, 'content-encoding': encoding }).end(gzipSync(body)),
     );
     expect(outcome).toMatchObject({
       text: '{"a":"gzip"}',
@@ -356,6 +356,44 @@ describe('time', () => {
     const base = await serve((_, response) => asked.resolve(response));
     return { base, asked: asked.promise };
   }
+
+  test('until there is a connection is told when the request is sent', async () => {
+    const late: number[] = [];
+    const answers: (() => void)[] = [];
+    const base = await serve((_, response) => void answers.push(() => response.writeHead(200, json).end('{}')));
+    const { clock, get } = client(base, { connections: 1, late: (ms) => void late.push(ms) });
+    const both = [get(), get()];
+    await expect.poll(() => answers.length).toBe(1);
+    await clock.advance(300);
+    answers[0]?.();
+    await expect.poll(() => answers.length).toBe(2);
+    answers[1]?.();
+    await Promise.all(both);
+    expect(late).toEqual([0, 300]);
+  });
+
+  test('that passed while a request waited for a connection may have made it another instance’s: it is not sent', async () => {
+    let asked = 0;
+    const answers: (() => void)[] = [];
+    const base = await serve((_, response) => {
+      asked += 1;
+      answers.push(() => response.writeHead(200, json).end('{}'));
+    });
+    let leads = true;
+    const { get } = client(base, { connections: 1, maySend: () => leads });
+    const both = [get(), get()];
+    await expect.poll(() => answers.length).toBe(1);
+    leads = false;
+    answers[0]?.();
+    expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['answer', 'failed']);
+    expect(asked).toBe(1);
+    // The connection is left to whoever may use it.
+    leads = true;
+    const third = get();
+    await expect.poll(() => answers.length).toBe(2);
+    answers[1]?.();
+    expect(await third).toMatchObject({ kind: 'answer' });
+  });
 
   test('ends a call that hangs at its deadline', async () => {
     const { base, asked } = await holding();

@@ -207,6 +207,23 @@ describe('turns', () => {
     expect(names()).toEqual(['a', 'b', 'c']);
   });
 
+  test('count in the second in which their calls are sent: calls that were held up together are followed by as many pauses', async () => {
+    const t = setUp({ concurrency: 8 });
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    for (let n = 0; n < 6; n += 1) call(`call ${n}`);
+    await t.clock.advance(250);
+    // Three have had their turns, and are sent at this moment.
+    for (const ms of [250, 150, 50]) t.limiter.late(ms);
+    await t.clock.advance(1000);
+    expect(started.map(({ at }) => at)).toEqual([0, 100, 200, 550, 650, 750]);
+    // However late one is, it is one.
+    t.limiter.late(60_000);
+    call('next');
+    await t.clock.advance(1000);
+    expect(started.at(-1)?.at).toBeLessThanOrEqual(1350);
+  });
+
   test('need one timer, however many wait', async () => {
     const t = setUp();
     using _ = t.limiter;
