@@ -13,6 +13,9 @@ it.each([
   [0, null],
   [1.5, null],
   [null, null],
+  [JSON.rawJSON('12.0'), 12],
+  [JSON.rawJSON('12.5'), null],
+  [JSON.rawJSON('9007199254740993'), null],
   [{ rawJSON: '9007199254740993' }, null],
 ])('%j as an identifier is %s', (value, id) => {
   expect(identifier(value)).toBe(id);

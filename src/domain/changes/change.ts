@@ -1,4 +1,5 @@
 import { parseExact } from '../values/exact-json.ts';
+import { isMembers } from '../values/members.ts';
 
 /**
  * The kinds of change in the feed. Readers pass over those that they do not know, because the list is open (design 3.3).
@@ -90,11 +91,16 @@ export function differing<Row extends object>(
   return names.filter((name) => before[name] !== after[name]);
 }
 
-/** Returns the top-level members in which two documents differ, in alphabetical order. */
+/** Returns the top-level members in which two documents differ, in alphabetical order; the order of members says nothing. */
 export function changedFields(before: string, after: string): string[] {
   const [old, now] = [before, after].map((text) => parseExact(text) as Record<string, unknown>);
   const names = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);
-  return [...names]
-    .filter((name) => !told.has(name) && JSON.stringify(old?.[name]) !== JSON.stringify(now?.[name]))
-    .sort();
+  return [...names].filter((name) => !told.has(name) && unordered(old?.[name]) !== unordered(now?.[name])).sort();
+}
+
+/** Returns a value as text in which the order of members says nothing. The printer goes as deep as the parser. */
+function unordered(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, each) =>
+    isMembers(each) ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))) : each,
+  );
 }

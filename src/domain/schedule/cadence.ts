@@ -125,6 +125,17 @@ export function reopeningLook(expected_reopening: string | null, read_at: number
   return wait < cadence ? { at: read_at + wait, reason: 'reopening-look' } : null;
 }
 
+/** How old an answer out of a service's own caches may be. */
+const cachedMs = 10 * 60_000;
+
+/**
+ * Returns the look at a product that is still off sale in the read after a notification: that may have said that it is open
+ * again, and reads come from caches where notifications do not.
+ */
+export function lookPastCaches(read_at: number): Due {
+  return { at: read_at + cachedMs, reason: 'reopening-look' };
+}
+
 /** Returns a number in [0, 1) that is the record's own. */
 function phase({ resource, product_id, edition, part }: RecordKey): number {
   return Number.parseInt(hash('sha1', `${resource} ${product_id} ${edition} ${part}`).slice(0, 8), 16) / 2 ** 32;

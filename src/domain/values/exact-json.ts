@@ -32,6 +32,11 @@ export function decimalText(value: unknown): string | null {
   return JSON.isRawJSON(value) ? value.rawJSON : null;
 }
 
+/** Returns the number nearest to one that `parseExact` kept as text; anything else as it is. */
+export function nearestNumber(value: unknown): unknown {
+  return typeof value === 'object' && JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
+}
+
 /** Returns the members of `above` over those of `below`: both are JSON objects as text, and numbers keep their text. */
 export function mergeDocuments(below: string, above: string): string {
   return JSON.stringify({ ...members(below), ...members(above) });

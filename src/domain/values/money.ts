@@ -20,19 +20,20 @@ export function minorUnitExponent(currency: string): number | null {
   return exponents[currency] ?? (hundredths.has(currency) ? 2 : null);
 }
 
-const decimal = /^(-?)(\d+)(?:\.(\d+))?$/;
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /**
  * Returns a decimal as the service wrote it, in minor units of `currency`: exact or null, never rounded. Null for a
- * currency we do not know, an amount that needs a finer unit than the currency has, and what is no plain decimal.
+ * currency we do not know, an amount that needs a finer unit than the currency has, and what is no decimal.
  */
 export function minorUnits(text: string, currency: string): number | null {
   const exponent = minorUnitExponent(currency);
-  const parts = decimal.exec(text);
-  if (exponent === null || parts === null) return null;
-  const fraction = (parts[3] ?? '').replace(/0+$/, '');
-  if (fraction.length > exponent) return null;
-  const amount = Number(`${parts[1]}${parts[2]}${fraction.padEnd(exponent, '0')}`);
+  const [, sign, whole = '', fraction = '', power = '0'] = decimal.exec(text) ?? [];
+  if (exponent === null || sign === undefined) return null;
+  const digits = whole + fraction;
+  const kept = Math.max(0, whole.length + Number(power) + exponent);
+  if (/[1-9]/.test(digits.slice(kept))) return null;
+  const amount = Number(`${sign}0${digits.slice(0, kept).padEnd(kept, '0')}`);
   return Number.isSafeInteger(amount) ? amount + 0 : null;
 }
 

@@ -1,6 +1,6 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
-import { reopeningLook } from '../../domain/schedule/cadence.ts';
+import { lookPastCaches, reopeningLook } from '../../domain/schedule/cadence.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
@@ -68,16 +68,17 @@ export function storeProductDetail(
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
   const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
   const primary = language === firstLanguage && !further;
-  const reopening =
-    primary && stored.is === 'disabled'
-      ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
-      : null;
+  const off = primary && stored.is === 'disabled';
+  const announced = off && record.due_reason === 'notified' ? lookPastCaches(sent_at) : null;
+  const reopening = off
+    ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
+    : null;
   return settleStored(ports, record, {
     sent_at,
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
     body_hash: hash,
     cadence,
-    sooner: primary ? (closureLook(ports, product_id, sent_at) ?? reopening) : null,
+    sooner: primary ? (closureLook(ports, product_id, sent_at) ?? announced ?? reopening) : null,
   });
 }
 
