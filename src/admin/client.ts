@@ -48,6 +48,15 @@ function silent(listen: string, patience_ms: number): CataloguedError {
   );
 }
 
+/** Of a daemon that was killed, or ended, while it was asked. */
+function gone(listen: string, cause: Error): CataloguedError {
+  return new CataloguedError('daemon-gone', `the daemon at ${listen} ended before it answered`, {
+    exitCode: exitCodes.retryLater,
+    hint: 'see its log, start it again, and ask again',
+    cause,
+  });
+}
+
 export function adminClient(listen: string, token: { reveal(): string } | null): AdminClient {
   const address = listenAddress(listen);
   const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
@@ -67,7 +76,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
+          response.on('error', (error) => reject(failure(listen, error)));
           response.on('end', () => {
             try {
               const answer: unknown = JSON.parse(Buffer.concat(chunks).toString());
@@ -83,7 +92,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
       call.on('error', (error: NodeJS.ErrnoException) => {
         const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
         if (nobody) resolve(null);
-        else reject(error.code === 'EACCES' ? denied(listen, error) : error);
+        else reject(failure(listen, error));
       });
       const leave = () => call.destroy(signal?.reason as Error);
       if (signal?.aborted) leave();
@@ -93,6 +102,11 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
       return promise;
     },
   };
+}
+
+function failure(listen: string, error: NodeJS.ErrnoException): Error {
+  if (error.code === 'EACCES') return denied(listen, error);
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE' ? gone(listen, error) : error;
 }
 
 /** Of a socket in a directory that this user cannot enter: whether a daemon runs is not known. */

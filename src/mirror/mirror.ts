@@ -88,6 +88,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
   onChanges(listener: () => void): Disposable;
   readonly promises: PromiseTable;
+  /** Writes all zones again, for the years around now. */
   writeZones(now: number): void;
   /** Heals what a wrong clock has written. Returns the rows changed, by table. */
   healInstants(now: number): Record<string, number>;
@@ -131,6 +132,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const closures = closureTable(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
+  const zones = zoneTable(writes);
   const log = logCopy(connection, path);
   const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
@@ -139,7 +141,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     feed: decision,
     standing: watchNames(path),
     ...itself,
-    products: productTables(writes, { changes, closures, search, images }),
+    products: productTables(writes, { changes, closures, search, images, zones }),
     images,
     closures,
     trust: trustTable(writes),
@@ -170,7 +172,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     subscriptions: subscriptionTable(writes),
     ...telling(connection, writes, changes),
     promises: promiseTable(writes),
-    writeZones: zoneTable(writes).write,
+    writeZones: zones.write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) optimise();

@@ -59,11 +59,21 @@ export function withoutGaps(
   const first = dayNumber('from', begin);
   const count = dayNumber('to', end) - first + 1;
   if (known.length === count) return known;
+  const [oldest, newest] = [known[0], known.at(-1)];
+  const unknown = (day: number) => unknownDay({ ...of, date: dateOf(day) }, columns);
+  // Most often dates are asked for beyond what is known, and that has no gap itself.
+  if (oldest !== undefined && newest !== undefined && count <= mostDays) {
+    const before = dayNumber('from', oldest.date) - first;
+    const after = first + count - 1 - dayNumber('to', newest.date);
+    if (before + known.length + after === count)
+      return [...daysFrom(first, before, unknown), ...known, ...daysFrom(first + count - after, after, unknown)];
+  }
   const byDate = new Map(known.map((day) => [day.date, day]));
-  return Array.from({ length: Math.min(count, mostDays) }, (_, index) => {
-    const date = dateOf(first + index);
-    return byDate.get(date) ?? unknownDay({ ...of, date }, columns);
-  });
+  return daysFrom(first, Math.min(count, mostDays), (day) => byDate.get(dateOf(day)) ?? unknown(day));
+}
+
+function daysFrom<Each>(first: number, count: number, each: (day: number) => Each): Each[] {
+  return Array.from({ length: count }, (_, index) => each(first + index));
 }
 
 function unknownDay(

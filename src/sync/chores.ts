@@ -3,12 +3,12 @@ import { readImagesNearLimit, updateImageAlarm } from './images/confirm.ts';
 import { updateClosureAlarms } from './notifications/apply.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
-import { allProducts, assignCategories, replan } from './records/categories.ts';
+import { allProducts, assignCategories } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
 import { lookAtFields } from './records/fields.ts';
 import { surveyDemand } from './records/pricing.ts';
-import { replanRest } from './records/reschedule.ts';
+import { replan, replanRest } from './records/replan.ts';
 import { priceStoredDates } from './records/stored-dates.ts';
 
 /** The number of products handled between two turns of the event loop. */

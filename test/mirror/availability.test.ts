@@ -29,7 +29,6 @@ function put(test: TestMirror, entry: Partial<ProductEntry> = {}): void {
       { ...product, ...entry },
       { source: 'list', reason: 'never-fetched', ...primary, primary, sent_at: now, now, stale_at: now + hour },
     );
-    test.mirror.writeZones(now);
   });
 }
 

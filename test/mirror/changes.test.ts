@@ -185,6 +185,13 @@ describe('the change feed', () => {
     expect(changedFields('{"a":1,"ref":9007199254740993}', '{"a":1,"ref":9007199254740992}')).toEqual(['ref']);
   });
 
+  it('tells no member that differs in the order of its own members alone', () => {
+    const venue = '{"venue":{"id":"7","name":"Quay","at":[{"lat":1.50,"lng":2}]}}';
+    expect(changedFields(venue, '{"venue":{"at":[{"lng":2,"lat":1.50}],"name":"Quay","id":"7"}}')).toEqual([]);
+    expect(changedFields(venue, '{"venue":{"at":[{"lng":1.50,"lat":2}],"name":"Quay","id":"7"}}')).toEqual(['venue']);
+    expect(changedFields('{"tags":[1,2]}', '{"tags":[2,1]}')).toEqual(['tags']);
+  });
+
   it('has no gap after a transaction that came to nothing', () => {
     using test = testMirror();
     const add = (product_id: number) => test.mirror.changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by);

@@ -1,29 +1,20 @@
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
 import { CataloguedError, type FindQuestion, openReader, type Reader } from '../../src/storefront/reader.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { filledDaemon } from '../fakes/filled-daemon.ts';
 
 /* What nobody can answer, asked through every door: one line that names it, what there is, and never an empty list. */
 
 const stack = new AsyncDisposableStack();
-const sockets = { admin: '', storefront: '' };
+let sockets = { admin: '', storefront: '' };
 let reader: Reader;
 /** A city and a country of the mirror, by id and name. */
 let there: { readonly city: string; readonly country: string };
 
 beforeAll(async () => {
-  const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
-  Object.assign(sockets, { admin: join(path, 'state', 'admin.sock'), storefront: join(path, 'storefront.sock') });
-  const config = testConfig(path, sandbox.url, { storefront: { listen: `unix:${sockets.storefront}` } });
-  const daemon = stack.use(await startDaemon(config, testLog('silent').log));
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  const filled = await filledDaemon(stack);
+  const { daemon } = filled;
+  sockets = filled.sockets;
   reader = stack.use(openReader(daemon.wiring.mirror.path));
   const [{ city_id, city_name, country_id, country_name } = { city_id: 0 }] = reader.products();
   there = { city: `${city_id} (${city_name})`, country: `${country_id} (${country_name})` };

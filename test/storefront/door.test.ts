@@ -21,7 +21,7 @@ import {
 import { noDate } from '../../src/sync/records/weights.ts';
 import { contract } from '../contract/columns.ts';
 import { canary } from '../fakes/canary.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
+import { filledDaemon } from '../fakes/filled-daemon.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -35,12 +35,9 @@ let mirror = '';
 let directory = '';
 
 beforeAll(async () => {
-  directory = stack.use(temporaryDirectory()).path;
-  socket = join(directory, 'storefront.sock');
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
-  const more = { storefront: { listen: `unix:${socket}` }, receiver: { listen: '127.0.0.1:0' } };
-  daemon = stack.use(await startDaemon(testConfig(directory, sandbox.url, more), testLog('silent').log));
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  const filled = await filledDaemon(stack, { receiver: { listen: '127.0.0.1:0' } });
+  ({ daemon, path: directory } = filled);
+  socket = filled.sockets.storefront;
   mirror = daemon.wiring.mirror.path;
   using reader = open({});
   question = ticketIn(reader);

@@ -50,6 +50,12 @@ async function filled(products = 6): Promise<
   };
 }
 
+/** Resolves when the call for the window of that date was sent. */
+async function isSent({ ports, product }: { ports: CheckPorts; product: SandboxProduct }): Promise<void> {
+  const key = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
+  while (ports.singleFlight.waits(key)) await new Promise(setImmediate);
+}
+
 function localDate(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(at);
 }
@@ -277,6 +283,21 @@ describe('single flight', () => {
     },
   );
 
+  it('makes one call for who asks a turn of the event loop later, and another one once it is sent (control)', async () => {
+    await using test = await filled();
+    const { harness, ports, product } = test;
+    const ask = () => checkBeforeOrder(ports, { product_id: product.id, date }, never);
+    // A call may be sent at once.
+    await harness.drive(harness.clock.sleep(5000));
+    const all = [ask()];
+    await new Promise(setImmediate);
+    all.push(ask());
+    await isSent(test);
+    all.push(ask());
+    await harness.drive(Promise.all(all));
+    expect(test.calls()).toBe(2);
+  });
+
   it('goes on for the others when one leaves, and is given up unsent when the last one does', async () => {
     await using test = await filled();
     const { harness, ports, product } = test;
@@ -292,7 +313,7 @@ describe('single flight', () => {
     // One is sent, and stored although nobody waits for it.
     const sent = new AbortController();
     const alone = checkBeforeOrder(ports, { product_id: product.id, date }, sent.signal);
-    await new Promise(setImmediate);
+    await isSent(test);
     sent.abort(new Error('closed the page'));
     await expect(alone).rejects.toThrow();
     const at = harness.clock.now();

@@ -152,7 +152,7 @@ function subscriptionPart({ sold_without_subscription: { covers_sales, products 
       products.length === 0
         ? ['None: every product that was sold is covered, or none was sold.']
         : [
-            `${number(products.length)} products were sold that no working subscription covers: their changes are found only by reading.`,
+            `Products sold that no working subscription covers: ${number(products.length)}. Their changes are found only by reading.`,
             ...(covers_sales === 1 ? [covered] : []),
           ],
     tables: tableOf('Those that sold most', ['product', 'title', 'tickets', 'orders judged'], products, (sale) => [

@@ -105,6 +105,8 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
 
 async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Clock): Promise<void> {
   const printer = progressPrinter(io);
+  /** The daemon counts its calls since its start. */
+  let before: number | null = null;
   for (;;) {
     const job = await askDaemon(loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });
     const status = await askDaemon(loaded, { operation: 'GET /v1/status' });
@@ -117,10 +119,9 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
     const refusal = keyRefused(status.daemon) ?? throttledTooLong(status.daemon, clock.now());
     if (refusal !== null) throw refusal;
     const done = job.records - job.left;
-    printer.show(
-      { phase: `job ${job_id}`, done, total: job.records, calls: status.daemon.calls, note: null },
-      clock.now(),
-    );
+    before ??= status.daemon.calls;
+    const calls = status.daemon.calls - before;
+    printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note: null }, clock.now());
     if (job.left === 0 && job.finished_at !== null) {
       printer.end();
       return concludeJob(io, job);

@@ -11,6 +11,7 @@ import { type ProductReads, productReads } from './product/reads.ts';
 import { type ProductRows, productRows } from './product/rows.ts';
 import { noTextChange, productTexts, type TextChange } from './product/texts.ts';
 import type { SearchTable } from './search.ts';
+import type { ZoneTable } from './zones.ts';
 
 /** Products with their texts, prices, tags and images. */
 export interface ProductTables extends ProductReads, Pick<ProductRows, 'close'> {
@@ -25,6 +26,7 @@ export interface ProductPorts {
   readonly closures: ClosureTable;
   readonly search: SearchTable;
   readonly images: ImageLedger;
+  readonly zones: Pick<ZoneTable, 'add'>;
 }
 
 export function productTables(db: Writes, ports: ProductPorts): ProductTables {

@@ -23,6 +23,8 @@ export interface PromiseTable {
   write(promised: Promised, daysPerRequest: number): boolean;
   /** Returns up to which product the records are planned by what is promised now; null: all are. */
   replannedTo(): number | null;
+  /** None is planned by what is promised now. */
+  replanAll(): void;
   replanned(to: number | null): void;
   /** What is promised of a resource is promised no more. */
   drop(resource: Resource): void;
@@ -61,6 +63,9 @@ export function promiseTable(db: Writes): PromiseTable {
       return true;
     },
     replannedTo: () => replannedTo.get() ?? null,
+    replanAll: () => {
+      replanned.run({ to: beforeAll });
+    },
     replanned: (to) => {
       replanned.run({ to });
     },

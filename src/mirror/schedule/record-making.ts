@@ -9,8 +9,6 @@ import { templateRows } from './record-rows.ts';
 export interface RecordMaking {
   /** Makes what is missing for these products; what exists stays as it is. */
   create(templates: readonly RecordKind[], product_ids: readonly number[]): void;
-  /** The same for all visible products of a category (null: of none). */
-  createFor(category: string | null, templates: readonly RecordKind[]): void;
   createWalk(template: RecordKind): void;
   /** Returns for which kinds all products have their records, as it was noted; null: that has to be seen to. */
   madeFor(): string | null;
@@ -19,9 +17,8 @@ export interface RecordMaking {
   dropOthers(templates: readonly RecordKind[]): void;
   /** Drops every record of a resource, out of its jobs too: the service does not have it. */
   dropResource(resource: Resource): void;
-  /** Drops the windows that lie beyond `last_part`, of a product, or of a category's products (null: of those without one). */
+  /** Drops a product's windows that lie beyond `last_part`. */
   dropBeyond(product_id: number, last_part: number): void;
-  dropBeyondFor(category: string | null, last_part: number): void;
 }
 
 /** `madeDue` is called where something may be due that was not. */
@@ -34,10 +31,6 @@ export function recordMaking(db: Writes, madeDue: () => void): RecordMaking {
     create: (templates, product_ids) => {
       madeDue();
       create.some.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids) });
-    },
-    createFor: (category, templates) => {
-      madeDue();
-      create.ofCategory.run({ templates: JSON.stringify(templates), category });
     },
     createWalk: (template) => {
       madeDue();
@@ -85,23 +78,11 @@ function creating(db: Writes) {
     some: db.change(({ templates, ids }: Bound<{ templates: string; ids: string }>) =>
       insert(templates, sql`(select value as product_id from json_each(${ids}))`),
     ),
-    ofCategory: db.change(({ templates, category }: Bound<{ templates: string; category: string | null }>) =>
-      insert(
-        templates,
-        sql`(${query
-          .selectFrom('_product')
-          .select('product_id')
-          .where('withdrawn_at', 'is', null)
-          .where('category', 'is', category)})`,
-      ),
-    ),
     one: db.change(({ templates }: Bound<{ templates: string }>) => insert(templates, sql`(select 0 as product_id)`)),
   };
 }
 
-function recordDropping(
-  db: Writes,
-): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropBeyond' | 'dropBeyondFor'> {
+function recordDropping(db: Writes): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropBeyond'> {
   const others = db.change(({ templates }: Bound<{ templates: string }>) =>
     query
       .deleteFrom('_record')
@@ -135,15 +116,12 @@ function recordDropping(
   const ofResource = db.change(({ resource }: Bound<{ resource: Resource }>) =>
     query.deleteFrom('_record').where('resource', '=', resource),
   );
-  const beyond = (last_part: RawBuilder<number>) =>
-    query.deleteFrom('_record').where('resource', '=', 'availability').where('part', '>', last_part);
-  const beyondOfProduct = db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
-    beyond(last_part).where('product_id', '=', product_id),
-  );
-  const beyondOfCategory = db.change(({ category, last_part }: Bound<{ category: string | null; last_part: number }>) =>
-    beyond(last_part).where('product_id', 'in', ({ selectFrom }) =>
-      selectFrom('_product').select('product_id').where('category', 'is', category),
-    ),
+  const beyond = db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
+    query
+      .deleteFrom('_record')
+      .where('resource', '=', 'availability')
+      .where('product_id', '=', product_id)
+      .where('part', '>', last_part),
   );
   return {
     dropOthers: (templates) => {
@@ -154,10 +132,7 @@ function recordDropping(
       ofResource.run({ resource });
     },
     dropBeyond: (product_id, last_part) => {
-      beyondOfProduct.run({ product_id, last_part });
-    },
-    dropBeyondFor: (category, last_part) => {
-      beyondOfCategory.run({ category, last_part });
+      beyond.run({ product_id, last_part });
     },
   };
 }

@@ -24,7 +24,7 @@ export interface RecordReads {
   unanswered(): number;
   /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
   waiting(product_id: number): WaitingRecord[];
-  /** Returns the next products that have records, in ascending order; 0: the lists. */
+  /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
   productsAfter(product_id: number, limit: number): number[];
   /** Everything that is known of a product's records, for people. */
   ofProduct(product_id: number): RecordDetail[];
@@ -213,6 +213,13 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter
       .select('product_id')
       .distinct()
       .where('product_id', '>', bound.product_id)
+      .union(
+        query
+          .selectFrom('_product')
+          .select('product_id')
+          .where('product_id', '>', bound.product_id)
+          .where('withdrawn_at', 'is', null),
+      )
       .orderBy('product_id')
       .limit(bound.limit),
   );

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock, Deadline } from '../../clock.ts';
 import type { SaleState } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
@@ -25,7 +26,10 @@ export interface CallWaiter {
 export interface PendingCall<Found> extends SharedCall<Found> {
   readonly key: RecordKey;
   readonly waiters: Set<CallWaiter>;
-  /** Resolves when it may be sent: the previous call for the same window was answered, or has taken long enough. */
+  /**
+   * Resolves when it may be sent: the previous call for the same window was answered, or has taken long enough, and all
+   * who ask at the same time have joined.
+   */
   readonly turn: Promise<void>;
   /** Fires for the waiter with the least time left: one timer, however many wait. */
   timer: (Deadline & { readonly at: number }) | null;
@@ -59,6 +63,8 @@ export interface PendingCalls<Found> {
 
 /** Calls for one window take turns, but none waits longer than this for the previous one: a service may hang. */
 const turnMs = 1000;
+/** Turns of the event loop that a call waits for, as long as each brings more who share it: without a pause. */
+const joiningTurns = 3;
 
 export function pendingCalls<Found>(clock: Pick<Clock, 'monotonic' | 'deadline'>): PendingCalls<Found> {
   const joinable = new Map<string, PendingCall<Found>>();
@@ -76,8 +82,9 @@ export function pendingCalls<Found>(clock: Pick<Clock, 'monotonic' | 'deadline'>
   return {
     joinable: (key) => joinable.get(idOf(key)),
     begin: (key, sale) => {
-      const stop = new AbortController();
-      const call = { ...newCall<Found>(key, sale, stop), turn: turnOf(clock, sent.get(idOf(key)), stop.signal) };
+      const fresh = newCall<Found>(key, sale);
+      const before = turnOf(clock, sent.get(idOf(key)), fresh.stop.signal);
+      const call = { ...fresh, turn: before.then(() => allJoined(fresh.waiters)) };
       joinable.set(idOf(key), call);
       underWay.add(call);
       return call;
@@ -111,12 +118,12 @@ export function pendingCalls<Found>(clock: Pick<Clock, 'monotonic' | 'deadline'>
   };
 }
 
-function newCall<Found>(key: RecordKey, sale: SaleState, stop: AbortController): Omit<PendingCall<Found>, 'turn'> {
+function newCall<Found>(key: RecordKey, sale: SaleState): Omit<PendingCall<Found>, 'turn'> {
   const [over, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   return {
     key,
     sale,
-    stop,
+    stop: new AbortController(),
     over,
     told,
     waiters: new Set(),
@@ -140,6 +147,17 @@ async function turnOf<Found>(
   const { promise, resolve } = Promise.withResolvers<void>();
   over.signal.addEventListener('abort', () => resolve(), { once: true });
   await Promise.race([before.told.promise, promise]);
+}
+
+/** Resolves when a turn of the event loop brought nobody else who waits: those of the current one have joined before. */
+async function allJoined(waiters: ReadonlySet<CallWaiter>): Promise<void> {
+  await setImmediate();
+  let [joined, turns] = [0, 0];
+  do {
+    joined = waiters.size;
+    turns += 1;
+    await setImmediate();
+  } while (waiters.size > joined && turns < joiningTurns);
 }
 
 function idOf({ product_id, edition, part }: RecordKey): string {

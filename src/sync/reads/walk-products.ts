@@ -81,10 +81,8 @@ function storeEntries(
   const { mirror, clock, policy } = ports;
   const { language, sent_at } = by;
   let changed = false;
-  const zones = new Set<string | null>();
   for (const entry of entries) {
     const known = mirror.products.find(entry.product_id);
-    if (known?.timezone !== entry.timezone) zones.add(entry.timezone);
     const stored = mirror.products.store(entry, {
       ...by,
       source: 'list',
@@ -96,6 +94,5 @@ function storeEntries(
     if (primary) noteSignal(ports, { product_id: entry.product_id, sent_at }, stored);
     changed ||= stored.outcome !== 'unchanged' && stored.outcome !== 'late';
   }
-  if (zones.size > 0) mirror.writeZones(clock.now());
   return changed;
 }

@@ -1,7 +1,6 @@
 import { categoryOf, faded } from '../../domain/catalogue/category.ts';
-import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Ports } from './context.ts';
-import { reschedule } from './reschedule.ts';
+import { replan } from './replan.ts';
 
 /** A slice of products in ascending order: up to `limit` after one. */
 export interface ProductSlice {
@@ -40,18 +39,6 @@ export function assignCategories(
 export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
   if (ports.policy.categories.length === 0) return;
   replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));
-}
-
-/** Replans products: gives them the records of their new category, at its cadences. */
-export function replan(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_ids: readonly number[]): void {
-  const { mirror, policy } = ports;
-  for (const product_id of product_ids) {
-    const category = mirror.products.find(product_id)?.category ?? null;
-    const kinds = productKinds(policy.of(category).extent);
-    mirror.records.create(kinds, [product_id]);
-    mirror.records.dropBeyond(product_id, Math.max(...kinds.map(({ part }) => part)));
-    reschedule(ports, product_id);
-  }
 }
 
 /** Ranks products by sales: 1 for the best-selling one; products without sales have no rank. */

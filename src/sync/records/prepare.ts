@@ -1,8 +1,8 @@
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import { allProducts, assignCategories, replan } from './categories.ts';
+import { allProducts, assignCategories } from './categories.ts';
 import type { Ports } from './context.ts';
 import { ownReads } from './deciding-reads.ts';
-import { replanNext, reschedule } from './reschedule.ts';
+import { replanAll, replanSome } from './replan.ts';
 
 /**
  * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, promises and
@@ -21,36 +21,39 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     const inUse = mirror.categories.inUse();
     for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
-    const walks = [primary, ...further];
-    if (mirror.records.madeFor() === kindsOf(policy, walks)) replan(ports, moved);
-    else makeRecords(ports, walks, inUse);
+    const other = noteKinds(ports, [primary, ...further]);
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
-    // The rest of a large catalogue is left to the chores.
-    if (mirror.promises.write(policy, policy.daysPerRequest)) replanNext(ports);
-    else for (const product_id of moved) reschedule(ports, product_id);
+    if (mirror.promises.write(policy, policy.daysPerRequest) || other) replanAll(ports);
+    else replanSome(ports, moved);
     mirror.writeZones(clock.now());
   });
 }
 
-/** What decides which records a product has, by its category. */
-function kindsOf(policy: Ports['policy'], walks: readonly RecordKind[]): string {
+/** Which records there are: of the lists, and of a product by its category (null: of one without). */
+type Kinds = readonly [walks: readonly RecordKind[], products: readonly (readonly [string | null, RecordKind[]])[]];
+
+/** Notes which records there are by this configuration, and drops those of other kinds. Returns whether it was another one. */
+function noteKinds({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, walks: readonly RecordKind[]): boolean {
   const categories = [...policy.categories.map(({ name }) => name), null];
-  return JSON.stringify([walks, categories.map((name) => [name, productKinds(policy.of(name).extent)])]);
+  const kinds: Kinds = [walks, categories.map((name) => [name, productKinds(policy.of(name).extent)])];
+  const before = mirror.records.madeFor();
+  const after = JSON.stringify(kinds);
+  if (before === after) return false;
+  // Nothing is of another kind where kinds have only been added, and records are many to go through.
+  const wanted = allOf(kinds);
+  const named = new Set(wanted.map(nameOf));
+  if (before === null || !allOf(JSON.parse(before) as Kinds).every((kind) => named.has(nameOf(kind))))
+    mirror.records.dropOthers(wanted);
+  mirror.records.noteMadeFor(after);
+  return true;
 }
 
-/** Goes through all products: creates what is missing of their records, and drops what is not wanted any more. */
-function makeRecords(
-  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
-  walks: readonly RecordKind[],
-  inUse: readonly string[],
-): void {
-  const wanted = [...inUse, null].map((category) => ({ category, kinds: productKinds(policy.of(category).extent) }));
-  for (const { category, kinds } of wanted) {
-    mirror.records.createFor(category, kinds);
-    mirror.records.dropBeyondFor(category, Math.max(0, ...kinds.map(({ part }) => part)));
-  }
-  mirror.records.dropOthers([...walks, ...wanted.flatMap(({ kinds }) => kinds)]);
-  mirror.records.noteMadeFor(kindsOf(policy, walks));
+function allOf([walks, products]: Kinds): RecordKind[] {
+  return [...walks, ...products.flatMap(([, kinds]) => kinds)];
+}
+
+function nameOf({ resource, edition, part }: RecordKind): string {
+  return [resource, edition, part].join();
 }
 
 /** Adds a product that the list's filter leaves out: its own read finds it, if the profile has one. */

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
@@ -18,30 +17,6 @@ export function reschedule(
     const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
     mirror.records.reschedule(record, due, record.fetched_at + every);
   }
-}
-
-/** So many products between two turns of the event loop, each with half a dozen records: some ten milliseconds. */
-const slice = 50;
-
-/** Replans the next products after a change of what is promised of all: with a million records that takes some seconds. */
-export function replanNext(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>): 'more' | 'done' {
-  const { promises, records } = ports.mirror;
-  const after = promises.replannedTo();
-  if (after === null) return 'done';
-  return ports.mirror.transaction(() => {
-    const products = records.productsAfter(after, slice);
-    for (const product_id of products) reschedule(ports, product_id);
-    promises.replanned(products.length < slice ? null : (products.at(-1) ?? null));
-    return products.length < slice ? 'done' : 'more';
-  });
-}
-
-/** Replans whatever is left, in slices. */
-export async function replanRest(
-  ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted && replanNext(ports) === 'more') await setImmediate();
 }
 
 /** The facts on which a product's cadences depend, beside its category. */

@@ -8,6 +8,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { ImageLedger } from '../image-ledger.ts';
 import { imageTable } from '../images.ts';
 import type { SearchTable } from '../search.ts';
+import type { ZoneTable } from '../zones.ts';
 import { recommending } from './alternatives.ts';
 import type { ProductRead, StoredProduct } from './entry.ts';
 import { decideClosure, isOnSale, offSale, type Product, saleOf, tellSale } from './sale.ts';
@@ -31,6 +32,7 @@ interface Ports {
   readonly closures: ClosureTable;
   readonly search: SearchTable;
   readonly images: ImageLedger;
+  readonly zones: Pick<ZoneTable, 'add'>;
 }
 
 const productColumns = [
@@ -52,7 +54,7 @@ const otherColumns = [
   'timezone', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count',
 ] as const; // biome-ignore format: a list of columns
 
-export function productRows(db: Writes, { changes, closures, search, images: ledger }: Ports): ProductRows {
+export function productRows(db: Writes, { changes, closures, search, images: ledger, zones }: Ports): ProductRows {
   const one = db.rows(({ product_id }: Bound<Pick<Product, 'product_id'>>) =>
     query
       .selectFrom('_product')
@@ -83,6 +85,7 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       withdrawn_reason: null,
     }; // biome-ignore format: one row
     put(row, next);
+    if (row === undefined || row.timezone !== timezone) zones.add(timezone, now);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
     const otherTags = tags.store(product_id, entry.tag_ids);

@@ -1,0 +1,55 @@
+import { setImmediate } from 'node:timers/promises';
+import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import type { Ports } from './context.ts';
+import { reschedule } from './reschedule.ts';
+
+type PlanPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
+
+/** So many products between two turns of the event loop, each with half a dozen records: some ten milliseconds. */
+const slice = 50;
+
+/** Replans products: gives them the records of their category, at its cadences. */
+export function replan(ports: PlanPorts, product_ids: readonly number[]): void {
+  const { mirror, policy } = ports;
+  const byCategory = Map.groupBy(product_ids, (product_id) => mirror.products.find(product_id)?.category ?? null);
+  for (const [category, ids] of byCategory) {
+    const kinds = productKinds(policy.of(category).extent);
+    const lastPart = Math.max(0, ...kinds.map(({ part }) => part));
+    mirror.records.create(kinds, ids);
+    for (const product_id of ids) {
+      mirror.records.dropBeyond(product_id, lastPart);
+      reschedule(ports, product_id);
+    }
+  }
+}
+
+/** Replans these products; of more than a slice all, the rest in slices. */
+export function replanSome(ports: PlanPorts, product_ids: readonly number[]): void {
+  if (product_ids.length <= slice) replan(ports, product_ids);
+  else replanAll(ports);
+}
+
+/** Begins to replan all products. The rest of a large catalogue is left to the chores: a million records take some seconds. */
+export function replanAll(ports: PlanPorts): void {
+  ports.mirror.promises.replanAll();
+  replanNext(ports);
+}
+
+function replanNext(ports: PlanPorts): 'more' | 'done' {
+  const { products, promises, records } = ports.mirror;
+  const after = promises.replannedTo();
+  if (after === null) return 'done';
+  return ports.mirror.transaction(() => {
+    const next = records.productsAfter(after, slice);
+    replan(ports, next.filter(products.isVisible));
+    // The lists, what is read as a product before it is one, and what is read in order to withdraw it.
+    for (const product_id of next) if (!products.isVisible(product_id)) reschedule(ports, product_id);
+    promises.replanned(next.length < slice ? null : (next.at(-1) ?? null));
+    return next.length < slice ? 'done' : 'more';
+  });
+}
+
+/** Replans whatever is left, in slices. */
+export async function replanRest(ports: PlanPorts, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && replanNext(ports) === 'more') await setImmediate();
+}
