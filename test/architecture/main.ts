@@ -1,19 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { table } from '../../src/commands/terminal/table.ts';
+import { commandLine } from '../command-line.ts';
 import { exportedTypesIn, homonyms } from './exported-types.ts';
 import { allImports, foldersOf, importGraph, sourceFiles } from './import-graph.ts';
 import { longest, longFiles, tooLong } from './long-files.ts';
 
-/*
- * `node test/architecture/main.ts [SRC]`: the import graph of the whole and of each folder that has more than one box:
- * boxes, floors, arrows, cycles; then files over 300 lines. With `--problems` only what the architecture forbids is printed
- * (cycles, one name for two exported types, files that are too long and not named so), and nothing where there is none:
- * part of `npm run check`. Exit 1: there is some.
- */
-const { values, positionals } = parseArgs({ options: { problems: { type: 'boolean' } }, allowPositionals: true });
-const src = positionals[0] ?? join(import.meta.dirname, '../../src');
+const command = commandLine(
+  'npm run graph --',
+  'Prints the import graph of the whole and of each folder with more than one box: boxes, floors, arrows, cycles; then files over 300 lines. Exit 0: no problem.',
+  { '': 'of src', '--problems': 'part of npm run check' },
+)
+  .argument('[src]', 'of this folder', join(import.meta.dirname, '../../src'))
+  .option('--problems', 'only cycles, one name for two exported types, and files that are too long')
+  .parse();
+const [src] = command.processedArgs as [string];
+const { problems: brief } = command.opts<{ problems?: true }>();
 const imports = allImports(src);
 const files = sourceFiles(src);
 const folders = foldersOf(files);
@@ -33,7 +35,7 @@ const problems = [
     .filter((file) => !(file in longFiles))
     .map((file) => `src/${file}: over ${longest} lines, and not named in test/architecture/long-files.ts`),
 ];
-if (values.problems) for (const problem of problems) process.stdout.write(`${problem}\n`);
+if (brief) for (const problem of problems) process.stdout.write(`${problem}\n`);
 else {
   const rows = graphs.map(({ folder, graph: { boxes, floors, arrows, cycles } }) => [
     `src/${folder}`,

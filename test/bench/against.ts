@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { openReader } from '../../src/storefront/reader.ts';
 import { builtCommit } from '../fakes/built-commit.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, median } from './line.ts';
+import { optionsOf } from './options.ts';
 import { processorMs, said } from './process.ts';
 
 /*
@@ -27,24 +27,15 @@ interface Side {
 type Measure = (side: Side) => Promise<Readonly<Record<string, number>>>;
 
 export async function againstLines(args: readonly string[]): Promise<Line[]> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      rounds: { type: 'string', default: '15' },
-      products: { type: 'string', default: '300' },
-      large: { type: 'string' },
-      only: { type: 'string' },
-    },
-  });
-  const [commit] = positionals;
+  const [commit, rest] = args[0]?.startsWith('-') ? [undefined, args] : [args[0], args.slice(1)];
+  const usual = { rounds: 15, products: 300, large: 0, only: '' };
+  const { rounds, products, large, only } = optionsOf('against REV', rest, usual);
   if (commit === undefined) throw new Error('name a commit: npm run bench -- against REV');
   const roots = [builtCommit(undefined), builtCommit(commit)] as const;
-  const rounds = Number(values.rounds);
-  const lines = await compare(roots, Number(values.products), rounds, values.only);
-  if (values.large === undefined) return lines;
-  const large = await compare(roots, Number(values.large), rounds, 'status');
-  return [...lines, ...large.map((line) => ({ ...line, what: `${line.what}, ${values.large} products` }))];
+  const lines = await compare(roots, products, rounds, only || undefined);
+  if (large === 0) return lines;
+  const more = await compare(roots, large, rounds, 'status');
+  return [...lines, ...more.map((line) => ({ ...line, what: `${line.what}, ${large} products` }))];
 }
 
 async function compare(

@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { plannedOnce } from '../../src/storefront/planned-once.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { largeMirror } from './large-mirror.ts';
 import { type Line, median } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /*
  * A calendar of 92 days out of the view beside the same rows out of a table that has nothing else, and the four columns that
@@ -27,12 +27,9 @@ const bareTable = `CREATE TEMP TABLE bare (product_id INTEGER, date TEXT, curren
 type Taken = Readonly<Record<'view' | 'bare' | 'four', readonly number[]>>;
 
 export async function calendarLines(args: readonly string[]): Promise<Line[]> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { products: { type: 'string', default: '1500' }, mirror: { type: 'string' } },
-  });
-  if (values.mirror !== undefined) return linesOf(values.mirror);
-  using test = largeMirror(Number(values.products), days);
+  const { products, mirror } = optionsOf('calendar', args, { products: 1500, mirror: '' });
+  if (mirror !== '') return linesOf(mirror);
+  using test = largeMirror(products, days);
   return linesOf(test.mirror.path);
 }
 

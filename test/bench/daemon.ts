@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { asTheUnit } from '../fakes/as-the-unit.ts';
 import { builtCommit } from '../fakes/built-commit.ts';
@@ -14,6 +13,7 @@ import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, median } from './line.ts';
+import { optionsOf } from './options.ts';
 import { processorMs, residentMiB, said } from './process.ts';
 
 /*
@@ -34,12 +34,12 @@ interface Setting {
 }
 
 export async function daemonLines(args: readonly string[]): Promise<Line[]> {
-  const { values } = parseArgs({ args: [...args], options: { products: { type: 'string', default: '1500' } } });
+  const { products } = optionsOf('daemon', args, { products: 1500 });
   const cli = join(builtCommit(undefined), 'dist/cli.js');
   using directory = temporaryDirectory();
   const cwd = directory.path;
   const port = await freePort();
-  const service = ['sandbox', '--products', values.products, '--port', String(port), '--hold', '0s'];
+  const service = ['sandbox', '--products', String(products), '--port', String(port), '--hold', '0s'];
   const sandbox = spawn(process.execPath, [cli, ...service], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   await said(sandbox.stdout, 'The sandbox serves');
   const configOf = (name: string, requests_per_second: number) => {
@@ -52,7 +52,7 @@ export async function daemonLines(args: readonly string[]): Promise<Line[]> {
   try {
     const lines = [...(await filling(setting)), ...(await running(setting))];
     return [
-      ...lines.map((line) => ({ ...line, what: `${line.what}, ${values.products} products` })),
+      ...lines.map((line) => ({ ...line, what: `${line.what}, ${products} products` })),
       ...(await large(setting)),
     ];
   } finally {

@@ -1,14 +1,14 @@
-import { parseArgs } from 'node:util';
 import { lagsOf } from '../storefronts/under-load/followed.ts';
 import { type Line, quantile } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /* How far a followed copy is behind, at ten calls a second and in a storm. `npm run bench -- follower [--seconds 20]` */
 
 export async function followerLines(args: readonly string[]): Promise<Line[]> {
-  const { values } = parseArgs({ args: [...args], options: { seconds: { type: 'string', default: '20' } } });
+  const { seconds } = optionsOf('follower', args, { seconds: 20 });
   const { usual, storm, notifications } = await lagsOf({
     products: 100,
-    seconds: Number(values.seconds),
+    seconds,
     notifications: 1000,
   });
   return [

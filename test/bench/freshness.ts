@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { measure } from '../simulate/compare.ts';
 import { adaptiveScheduler, fixedScheduler } from '../simulate/schedulers.ts';
 import { liveInWorlds, type ShippedWorld } from '../simulate/worlds.ts';
 import type { Line } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /*
  * How much is untrue as shipped, beside the optimum of who knows every rate, at the same calls; and the calls that fixed
@@ -17,8 +17,7 @@ const wanted = { 'steady, σ 1.5': 0.015, 'steady, σ 2': 0.025 } as const;
 const [few, times] = [400, 2];
 
 export async function freshnessLines(args: readonly string[]): Promise<Line[]> {
-  const { values } = parseArgs({ args: [...args], options: { products: { type: 'string', default: '7500' } } });
-  const products = Number(values.products);
+  const { products } = optionsOf('freshness', args, { products: 7500 });
   const scenarios = Object.keys(wanted) as (keyof typeof wanted)[];
   const worlds = scenarios.flatMap((scenario) =>
     (['told orders', 'told the weights', 'optimum'] as const).map(

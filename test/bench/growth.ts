@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
+import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 import { openReader } from '../../src/storefront/reader.ts';
-import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { putProducts } from '../fakes/stored-products.ts';
 import type { TestMirror } from '../fakes/test-mirror.ts';
-import { largeMirror } from './large-mirror.ts';
+import { entryOf, largeMirror } from './large-mirror.ts';
 import { type Line, quantile } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /*
  * What more products cost: each measure at two sizes of catalogue, as the exponent by which it grows, in processor time. 0: not at all; 1: as
@@ -27,12 +28,7 @@ interface Measure {
 }
 
 export async function growthLines(args: readonly string[]): Promise<Line[]> {
-  const options = {
-    products: { type: 'string', default: '7500' },
-    more: { type: 'string', default: '100000' },
-  } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  const [few, many] = [Number(values.products), Number(values.more)];
+  const { products: few, more: many } = optionsOf('growth', args, { products: 7500, more: 100_000 });
   const [before, after] = [measured(few), measured(many)];
   return before.map(({ what, unit, value, most }, index) => {
     const grown = after[index]?.value ?? Number.NaN;
@@ -96,10 +92,10 @@ function reads({ mirror }: TestMirror): Measure[] {
 }
 
 function storing({ mirror }: TestMirror): number {
-  const ids = mirror.products.ids().slice(0, shown);
-  const times = ids.map((id, nth) => {
+  const entries = generateCatalogue(1, shown).map((product) => entryOf({ ...product, price: product.price + 100 }));
+  const times = entries.map((entry) => {
     const taken = processorTime();
-    putProducts(mirror, [productOf(id, { from_price: 5000 + nth })]);
+    putProducts(mirror, [entry]);
     return 1000 * taken();
   });
   return undisturbed(times);

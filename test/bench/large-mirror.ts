@@ -37,7 +37,8 @@ export function largeMirror(products: number, days = 31): TestMirror {
   return test;
 }
 
-function entryOf({ id, title, tagline, place, city_id, country_id, ...product }: SandboxProduct): ProductEntry {
+/** The entry of the list that such a mirror holds of a product. */
+export function entryOf({ id, title, tagline, place, city_id, country_id, ...product }: SandboxProduct): ProductEntry {
   return productOf(id, {
     title,
     tagline,

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { table } from '../../src/commands/terminal/table.ts';
+import { commandLine } from '../command-line.ts';
 import { againstLines } from './against.ts';
 import { backupLines } from './backup.ts';
 import { calendarLines } from './calendar.ts';
@@ -14,20 +15,18 @@ import { growthLines } from './growth.ts';
 import { allMet, type Line, metWord, withTable } from './line.ts';
 import { longReaderLines } from './long-reader.ts';
 import { neighbourLines } from './neighbours.ts';
+import { optionsOf } from './options.ts';
 import { readerLines } from './reader.ts';
 import { receiverLines } from './receiver.ts';
 import { refreshLines } from './refreshes.ts';
 import { refusalLines } from './refusals.ts';
 import { schedulingLines } from './scheduling.ts';
 import { scriptLines } from './script.ts';
-import { searchLines } from './search.ts';
+import { searchLines, typoLines } from './search.ts';
 import { slowDiskLines } from './slow-disk.ts';
 import { walkLines } from './walks.ts';
 
-/*
- * `npm run bench`: ratios within one run, never times alone. Exit 0: every target is met. One alone: its name behind it.
- * `npm run bench -- --write` runs all, and puts the table into docs/performance.md.
- */
+/* Ratios within one run, never times alone. */
 
 /** Each by its name: `npm run bench -- reader` runs that one alone, and options after it are its own. */
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line[]>>> = {
@@ -46,7 +45,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   checks: checkLines,
   neighbours: neighbourLines,
   search: searchLines,
-  typos: () => searchLines(['typos']),
+  typos: typoLines,
   follower: followerLines,
   freshness: freshnessLines,
   'long-reader': longReaderLines,
@@ -56,15 +55,28 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
 /** Only by its name: it needs a commit. */
 const comparison = { against: againstLines };
 
-const [first, ...rest] = process.argv.slice(2);
-const write = first === '--write';
-const [name, args] = write ? [rest[0], rest.slice(1)] : [first, rest];
 const named: typeof benches = { ...benches, ...comparison };
+const command = commandLine('npm run bench --', 'Measures, beside its targets. Exit 0: every target is met.', {
+  '': 'all, ten minutes',
+  'daemon --products 7500': 'one, with options of its own',
+  'daemon --help': 'those options',
+  '--write': 'all, into the table of docs/performance.md',
+})
+  .argument('[bench]', `one alone: ${Object.keys(named).join(', ')}`)
+  .argument('[options...]', 'what this one takes')
+  .option('--write', 'put the table into docs/performance.md')
+  .passThroughOptions()
+  .parse();
+const { write } = command.opts<{ write?: true }>();
+const [name, ...args] = command.args;
+// One that takes nothing has no look at it.
+if (name !== undefined && named[name]?.length === 0) optionsOf(name, args, {});
+if (name !== undefined && named[name] === undefined) command.error(`error: there is no bench "${name}"`);
 const chosen = name === undefined ? Object.entries(benches) : [[name, named[name]] as const];
 const lines: Line[] = [];
 const began = performance.now();
 for (const [called, bench] of chosen) {
-  if (bench === undefined) throw new Error(`there is no bench "${name}"; there are ${Object.keys(named).join(', ')}`);
+  if (bench === undefined) continue;
   const started = performance.now();
   // The others are still worth knowing, and what failed is not met.
   const failed = (error: unknown): Line[] => [

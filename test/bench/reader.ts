@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { around } from '../../src/storefront/places.ts';
 import { openReader, type Reader } from '../../src/storefront/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { type Line, median } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /*
  * Each read of `catalogued/reader` beside the bare statement that it runs, on a connection of its own, in rounds of both
@@ -102,12 +102,9 @@ function lineOf(path: string, read: Read, products: readonly number[]): Line {
 }
 
 export async function readerLines(args: readonly string[]): Promise<Line[]> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { products: { type: 'string', default: '150' }, mirror: { type: 'string' } },
-  });
-  if (values.mirror !== undefined) return linesOf(values.mirror);
-  await using harness = await virtualHarness({ products: Number(values.products) }, {}, { start: Date.now() });
+  const { products, mirror } = optionsOf('reader', args, { products: 150, mirror: '' });
+  if (mirror !== '') return linesOf(mirror);
+  await using harness = await virtualHarness({ products }, {}, { start: Date.now() });
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   return linesOf(harness.wiring.mirror.path);
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
@@ -12,6 +11,7 @@ import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, median } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /*
  * What a read costs in the daemon (limiter, client, decoder, mirror, schedule: everything between a record that is due
@@ -44,9 +44,8 @@ interface Others {
 }
 
 export async function refreshLines(args: readonly string[]): Promise<Line[]> {
-  const options = { products: { type: 'string', default: '200' }, rounds: { type: 'string', default: '7' } } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [values.products]);
+  const { products, rounds: repeated } = optionsOf('refreshes', args, { products: 200, rounds: 7 });
+  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [String(products)]);
   const [url] = (await once(service, 'message')) as [string];
   const bare = fork(join(import.meta.dirname, 'programs/bare-client.ts'), [url, String(connections)]);
   const rounds: Readonly<Record<Kind, Round[]>> = {
@@ -58,7 +57,7 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   let stored = 0;
   try {
     // The first round makes the service's answers, and the compiler's code.
-    for (let round = 0; round <= Number(values.rounds); round += 1) {
+    for (let round = 0; round <= repeated; round += 1) {
       using directory = temporaryDirectory();
       await using daemon = await startJobs(testConfig(directory.path, url), testLog('warn').log, {
         clock: systemClock,

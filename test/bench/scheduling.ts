@@ -5,7 +5,7 @@ import { policyOf } from '../../src/daemon/policy.ts';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
-import { replanRest } from '../../src/sync/records/reschedule.ts';
+import { replanRest } from '../../src/sync/records/replan.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type Line, median } from './line.ts';
@@ -88,7 +88,8 @@ async function replanningStall(mirror: Mirror): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   await replanRest({ mirror, policy, clock: systemClock }, AbortSignal.timeout(replanningMs));
-  if (mirror.records.isAnyUnread()) throw new Error('a record was never read');
+  // Those that its products lacked are made on the way, and nobody has read them.
+  if (!mirror.records.isAnyUnread()) throw new Error('no record was made');
   await new Promise((resolve) => setImmediate(resolve));
   delay.disable();
   return delay.max / 1e6;

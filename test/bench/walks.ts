@@ -2,7 +2,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
@@ -14,6 +13,7 @@ import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, median } from './line.ts';
+import { optionsOf } from './options.ts';
 
 /*
  * A walk over a list in which nothing has changed, as it is made up to 96 times a day: what it writes, and what it takes of
@@ -28,9 +28,8 @@ interface Walk {
 }
 
 export async function walkLines(args: readonly string[]): Promise<Line[]> {
-  const { values } = parseArgs({ args: [...args], options: { products: { type: 'string', default: '7500' } } });
-  const products = Number(values.products);
-  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [values.products]);
+  const { products } = optionsOf('walks', args, { products: 7500 });
+  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [String(products)]);
   const [url] = (await once(service, 'message')) as [string];
   using directory = temporaryDirectory();
   await using daemon = await startJobs(testConfig(directory.path, url), testLog('warn').log, { clock: systemClock });

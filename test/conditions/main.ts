@@ -1,14 +1,18 @@
+import { anyNumber, commandLine } from '../command-line.ts';
 import { expected, healthyDays } from './healthy.ts';
 import { measure, planted } from './planted.ts';
 
-/*
- * Prints, for each planted failure, after how many seconds of virtual time status, page, metric and alert are red, and
- * after how many they are green again when it is mended; `CODE…`: only these. `--healthy DAYS`: lives for days beside a
- * service with its habits, and prints what was shown.
- */
-const [first, days] = process.argv.slice(2);
-if (first === '--healthy') {
-  const { looks, unexpected, shown } = await healthyDays(Number(days));
+const command = commandLine(
+  'npm run test:conditions --',
+  'Prints, for each planted failure, after how many seconds of virtual time status, page, metric and alert are red, and green again.',
+  { '': 'all', 'disk-full': 'one', '--healthy 30': 'a month without a failure' },
+)
+  .argument('[codes...]', 'only failures that show these conditions')
+  .option('--healthy <days>', 'live beside a service with its habits, and print what was shown', anyNumber)
+  .parse();
+const { healthy: days } = command.opts<{ healthy?: number }>();
+if (days !== undefined) {
+  const { looks, unexpected, shown } = await healthyDays(days);
   process.stdout.write(`${days} days, ${looks} looks, ${unexpected.length} conditions that no habit explains\n`);
   for (const each of unexpected) process.stdout.write(`${each}\n`);
   for (const code of shown) process.stdout.write(`expected: ${code} (${expected[code]})\n`);
@@ -16,7 +20,7 @@ if (first === '--healthy') {
 }
 
 const cell = (seconds: number | null) => (seconds === null ? 'NEVER' : String(seconds)).padStart(7);
-const only = process.argv.slice(2);
+const only = command.args;
 process.stdout.write(`${'planted'.padEnd(48)} ${'condition'.padEnd(21)} limit   status   page metric  alert   green\n`);
 let missed = 0;
 for (const each of planted.filter(({ code }) => only.length === 0 || only.includes(code))) {

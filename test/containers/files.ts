@@ -47,6 +47,7 @@ export function image() {
   return {
     env: Object.fromEntries(env) as Record<string, string>,
     user: lines('USER')[0] ?? '',
+    stopSignal: lines('STOPSIGNAL')[0] ?? '',
     entrypoint: json(lines('ENTRYPOINT')[0]),
     command: json(lines('CMD')[0]),
     healthcheck: json(/CMD (\[.*)/.exec(lines('HEALTHCHECK')[0] ?? '')?.[1]),

@@ -138,7 +138,8 @@ export async function startJobs(
     runDue: () => unlessBroken(schedule.runDue()),
     // What waits until the files can be written goes on when the clock does.
     isOutside: () => outside > 0 && wiring.storage.status().trouble === null,
-    idleFor: () => schedule.wakeAt() - clock.now(),
+    // A job that runs on is due again once it ends, which may be at any time.
+    idleFor: () => (running.size > 0 ? 0 : schedule.wakeAt() - clock.now()),
     stop,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };

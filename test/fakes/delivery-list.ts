@@ -16,6 +16,7 @@ export function deliveryList(clock: Clock, subscription_id = 'all'): DeliveryLis
       stored.push({ delivery_id, received_at: clock.now(), subscription_id, truncated: false, body, state: 'waiting' });
       return delivery_id;
     },
+    newest: () => stored.length,
     states: () => stored.map(({ state }) => state),
     after: (delivery_id, limit) =>
       stored.filter((each) => each.state === 'waiting' && each.delivery_id > delivery_id).slice(0, limit),

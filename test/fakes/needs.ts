@@ -50,6 +50,12 @@ const tools = {
   },
   // Its programs are in no PATH. As root they run as the user that the package makes.
   postgres: { tries: ['sh', '-c', 'ls /usr/lib/postgresql/*/bin/initdb'], packages: 'postgresql' },
+  // A host of its own, and a wire that can be cut: only root makes them.
+  iptables: {
+    tries: ['unshare', '--net', 'sh', '-c', 'iptables -A OUTPUT -j DROP && ip netns list'],
+    packages: 'iptables iproute2',
+    instead: 'root that may unshare',
+  },
   pgbouncer: { tries: ['pgbouncer', '--version'], packages: 'pgbouncer' },
   zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
   promtool: { tries: ['promtool', '--version'], packages: 'prometheus' },

@@ -14,15 +14,18 @@ export interface Ran {
 export interface RunningCli {
   readonly child: ChildProcess;
   readonly ended: Promise<Ran>;
+  /** What it has said until now. */
+  output(): string;
   /** Resolves when its output has this in it; rejects when it ends before. */
   said(text: string | RegExp): Promise<string>;
 }
 
 export function startCli(
   args: readonly string[],
-  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+  { cwd, env = {}, within = [] }: { cwd: string; env?: Record<string, string>; within?: readonly string[] },
 ): RunningCli {
-  const child = spawn(process.execPath, [cli, ...args], {
+  const [program = '', ...rest] = [...within, process.execPath, cli, ...args];
+  const child = spawn(program, rest, {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, [runMark]: process.env[runMark] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -43,6 +46,7 @@ export function startCli(
   return {
     child,
     ended,
+    output: () => stdout + stderr,
     said: (text) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       const look = () => {

@@ -42,6 +42,5 @@ export function putProducts(
         now: sent_at,
         stale_at: sent_at + 3_600_000,
       });
-    mirror.writeZones(sent_at);
   });
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { anyNumber, commandLine } from '../command-line.ts';
 import { isMissing } from '../fakes/needs.ts';
 import type { Fault, Outcome } from './fault.ts';
 import { harnesses } from './harnesses.ts';
@@ -10,28 +10,33 @@ import { type Row, testsOf } from './matrix/row.ts';
 import { rows } from './matrix/rows.ts';
 import { judged, resultsIn, runTests } from './matrix/suite.ts';
 
+type Flag = 'strict' | 'long' | 'all' | 'write';
+
 /*
- * `npm run test:faults [-- --strict] [--only ID] [--long] [--all] [--kills N] [--images N] [--seed N] [--write]`: the matrix of
- * faults, a line each: injected, expected, measured, control. Tests of the suite are run, or read where a run of the suite has left
- * its results (CATALOGUED_TEST_RESULTS); harnesses need strace and namespaces. `--long` also runs the npm scripts that a
- * row names, five minutes of a foreign lock, and the long forms of tests (CATALOGUED_LONG): a leader is killed 100 times, stopped
- * 30 times, PostgreSQL restarted 20 times. `--only` and `--long` run also the tests that take long. `--write` puts what was measured into docs/faults.md. Ends with 1 where
- * one fails, and under --strict where a tool is missing.
+ * The matrix of faults. Tests of the suite are run, or read where a run of the suite has left its results
+ * (CATALOGUED_TEST_RESULTS); harnesses need strace and namespaces. `--only` and `--long` run also the tests that take long;
+ * long forms of tests (CATALOGUED_LONG): a leader is killed 100 times, stopped 30 times, PostgreSQL restarted 20 times.
  */
-const { values } = parseArgs({
-  options: {
-    strict: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    long: { type: 'boolean', default: false },
-    all: { type: 'boolean', default: false },
-    kills: { type: 'string', default: '100' },
-    images: { type: 'string', default: '5000' },
-    seed: { type: 'string', default: '1' },
-    write: { type: 'boolean', default: false },
+const options = commandLine(
+  'npm run test:faults --',
+  'Prints the matrix of faults, a line each: injected, expected, measured, control. Exit 0: all as expected.',
+  {
+    '': 'all, ten minutes',
+    '--only D6': 'one fault, also by tests that take long',
+    '--long --only S2,S3,S5': 'the long forms of several',
   },
-});
-const { strict, only, long, all } = values;
-const [kills, images, seed] = [values.kills, values.images, values.seed].map(Number) as [number, number, number];
+)
+  .option('--strict', 'a missing tool is a failure')
+  .option('--only <ids>', 'only these faults')
+  .option('--long', 'also npm scripts that a row names, five minutes of a foreign lock, long forms of tests')
+  .option('--all', 'D4, D25: at every position, not at some')
+  .option('--kills <n>', 'D1: how many', anyNumber, 100)
+  .option('--images <n>', 'D3: how many crash images', anyNumber, 5000)
+  .option('--seed <n>', 'what is drawn', anyNumber, 1)
+  .option('--write', 'put what was measured into docs/faults.md')
+  .parse()
+  .opts<{ only?: string; kills: number; images: number; seed: number } & Partial<Record<Flag, true>>>();
+const { strict = false, only, long = false, all = false, kills, images, seed } = options;
 const root = join(import.meta.dirname, '../..');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -77,7 +82,7 @@ function suited(row: Row): Outcome {
   return { passed: failed.length === 0 && (skipped === 0 || !strict), numbers };
 }
 
-const chosen = rows.filter(({ id }) => only === undefined || id === only);
+const chosen = rows.filter(({ id }) => only === undefined || only.split(',').includes(id));
 const named = chosen.flatMap(testsOf);
 const results =
   resultsIn(process.env.CATALOGUED_TEST_RESULTS) ??
@@ -102,7 +107,7 @@ for (const row of chosen) {
 say(
   `${chosen.length} faults, ${failures} not as expected; ${chosen.filter(({ open }) => open).length} with a part that was thought through and not run`,
 );
-if (values.write) {
+if (options.write) {
   const path = join(root, 'docs/faults.md');
   writeFileSync(path, withTables(readFileSync(path, 'utf8'), measured));
 }

@@ -1,14 +1,8 @@
 import { request } from 'node:http';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
+import { filledDaemon } from '../fakes/filled-daemon.ts';
 import { needs } from '../fakes/needs.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { holds } from './corpus.ts';
 
 interface Asked {
@@ -19,7 +13,7 @@ interface Asked {
 }
 
 const stack = new AsyncDisposableStack();
-const doors = { admin: '', storefront: '' };
+let doors = { admin: '', storefront: '' };
 let product_id = 0;
 
 /** The status of an answer; 0: the connection was ended without one. */
@@ -105,12 +99,8 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 
 describe('a request that nobody would write', needs('time'), () => {
   beforeAll(async () => {
-    const { path } = stack.use(temporaryDirectory());
-    const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
-    Object.assign(doors, { admin: join(path, 'state', 'admin.sock'), storefront: join(path, 'storefront.sock') });
-    const config = testConfig(path, sandbox.url, { storefront: { listen: `unix:${doors.storefront}` } });
-    const daemon = stack.use(await startDaemon(config, testLog('silent').log));
-    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+    const { daemon, sockets } = await filledDaemon(stack);
+    doors = sockets;
     product_id = daemon.wiring.mirror.products.ids()[0] ?? 0;
   });
   afterAll(() => stack.disposeAsync());

@@ -4,17 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { table } from '../../src/commands/terminal/table.ts';
+import { commandLine } from '../command-line.ts';
 import { typedCopy } from '../contract/typed-copy.ts';
 import { document } from '../documents.ts';
 import { clients } from './clients.ts';
 import { judged } from './judged.ts';
 
-/*
- * `npm run test:generators`: what people's generators and ORMs make of a mirror, column by column against
- * schema/contract.json. Installs them from npm and PyPI into a directory, which can be named to be used again.
- */
-
-const [given] = process.argv.slice(2);
+const [given] = commandLine(
+  'npm run test:generators --',
+  "Prints what people's generators and ORMs make of a mirror, column by column against schema/contract.json. Exit 0: nothing is wrong.",
+  { '': 'installs them from npm and PyPI', '/tmp/generators': 'uses those there again' },
+)
+  .argument('[directory]', 'where they are, or come to stay')
+  .parse().args;
 const directory = given ?? mkdtempSync(join(tmpdir(), 'generators-'));
 mkdirSync(directory, { recursive: true });
 

@@ -150,7 +150,7 @@ const kept: readonly Kept[] = [
   {
     promise: 6,
     file: 'sync/records/settle.ts',
-    tests: ['sync/failed-reads', 'sync/fill', 'sync/absence', 'sync/off-sale-answers'],
+    tests: ['sync/settle', 'sync/failed-reads', 'sync/fill', 'sync/absence', 'sync/off-sale-answers'],
     lines: {
       'stale_at: sent_at + cadence,': 'stale_at: sent_at + 2 * cadence,',
       "if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };":
@@ -226,7 +226,7 @@ const kept: readonly Kept[] = [
   {
     promise: 9,
     file: 'sqlite/database-file.ts',
-    tests: ['contract/older-mirrors', 'mirror/views', 'backup/upgrade'],
+    tests: ['mirror/opening', 'mirror/private-names', 'contract/older-mirrors', 'mirror/views', 'backup/upgrade'],
     lines: {
       "if (db.inTransaction) db.exec('ROLLBACK');": "if (db.inTransaction) db.exec('COMMIT');",
       'dropForeignViews(db, views);': 'if (version > 1000) dropForeignViews(db, views);',
@@ -237,7 +237,7 @@ const kept: readonly Kept[] = [
   {
     promise: 10,
     file: 'sqlite/database-file.ts',
-    tests: ['doctor-reader', 'mirror/views'],
+    tests: ['mirror/opening', 'doctor-reader', 'mirror/views'],
     lines: {
       "closeSync(openSync(path, 'wx', mode));":
         "closeSync(openSync(path, 'wx', 0o640));\n    mode satisfies number;\n    return;",
@@ -247,7 +247,7 @@ const kept: readonly Kept[] = [
   {
     promise: 10,
     file: 'sqlite/directory.ts',
-    tests: ['doctor-reader', 'commands/bad-input', 'mirror/views'],
+    tests: ['mirror/opening', 'doctor-reader', 'commands/bad-input', 'mirror/views'],
     lines: {
       '!== undefined) setMode(path, mode);': '!== undefined) setMode(path, mode & 0o777);',
       'const kind = networkFileSystem(path, fileSystemType);':
@@ -257,7 +257,7 @@ const kept: readonly Kept[] = [
   {
     promise: 10,
     file: 'sqlite/lock.ts',
-    tests: ['doctor-reader', 'commands/bad-input', 'file-watch'],
+    tests: ['mirror/opening', 'doctor-reader', 'commands/bad-input', 'file-watch'],
     lines: { 'chmodSync(path, 0o600);': 'chmodSync(path, 0o666);' },
   },
   // We never start on a database that we do not understand; two daemons never run on one mirror.

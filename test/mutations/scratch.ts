@@ -6,11 +6,7 @@ import type { Mutation } from './mutation.ts';
 
 export type Fate =
   | { readonly kind: 'caught'; readonly by: string }
-  | { readonly kind: 'survived'; readonly tests: readonly string[] }
-  /** It does not compile: no hand would leave it so. */
-  | { readonly kind: 'invalid' }
-  /** The test that fails also fails without the mutation. */
-  | { readonly kind: 'unsound'; readonly by: string };
+  | { readonly kind: 'survived'; readonly tests: readonly string[] };
 
 interface Results {
   readonly testResults: readonly {
@@ -20,58 +16,104 @@ interface Results {
   }[];
 }
 
+interface Failed {
+  readonly file: string;
+  readonly title: string;
+  readonly suite: 'usual' | 'strict';
+}
+
 const root = join(import.meta.dirname, '../..');
 
 /** A copy of the working tree, in which one mutation after the other is tried. */
 export class Scratch implements Disposable {
-  readonly #path = mkdtempSync(join(tmpdir(), 'catalogued-mutations-'));
+  readonly #directory = mkdtempSync(join(tmpdir(), 'catalogued-mutations-'));
+  readonly #path = join(this.#directory, 'catalogued');
   readonly #green = new Map<string, boolean>();
 
   constructor() {
     // Tests start programs of other users.
-    chmodSync(this.#path, 0o755);
+    chmodSync(this.#directory, 0o755);
     for (const name of execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0'))
       if (name !== '' && existsSync(join(root, name))) cpSync(join(root, name), join(this.#path, name));
     for (const name of ['node_modules', 'dist'])
       if (existsSync(join(root, name))) symlinkSync(join(root, name), join(this.#path, name));
-    this.#compiles();
+    // Real data that tests look for beside the checkout.
+    if (existsSync(join(root, '../shared'))) symlinkSync(join(root, '../shared'), join(this.#directory, 'shared'));
   }
 
-  /** What becomes of a mutation: tests stop at the first that fails. One that survives is tried by the strict suite too. */
-  try({ file, text }: Mutation, tests: readonly string[]): Fate {
+  /**
+   * What becomes of a mutation. Test files run one after the other until one fails; what survives is tried again by those
+   * that ask more in the strict suite.
+   */
+  try(mutation: Mutation, tests: readonly string[]): Fate {
+    const failed = this.#failedWith(mutation, tests);
+    if (failed === null) return { kind: 'survived', tests };
+    if (this.#isGreen(failed)) return { kind: 'caught', by: `${failed.file}: ${failed.title}` };
+    // A test that fails here anyway says nothing.
+    return this.try(
+      mutation,
+      tests.filter((test) => test !== failed.file),
+    );
+  }
+
+  #failedWith({ file, text }: Mutation, tests: readonly string[]): Failed | null {
     const path = join(this.#path, file);
     const before = readFileSync(path, 'utf8');
     writeFileSync(path, text);
     try {
-      if (!this.#compiles()) return { kind: 'invalid' };
-      const failed = this.#run(tests) ?? this.#run(tests, 'strict');
-      if (failed === null) return { kind: 'survived', tests };
-      writeFileSync(path, before);
-      return { kind: this.#isGreen(failed.file) ? 'caught' : 'unsound', by: `${failed.file}: ${failed.title}` };
+      const thorough = tests.filter((test) => /someOf|thorough|'time'/.test(readFileSync(join(root, test), 'utf8')));
+      return this.#firstFailed(tests, 'usual') ?? this.#firstFailed(thorough, 'strict');
     } finally {
       writeFileSync(path, before);
     }
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.#path, { recursive: true });
+    rmSync(this.#directory, { recursive: true });
   }
 
-  #compiles(): boolean {
-    const state = join(this.#path, '.tsbuildinfo');
-    const args = ['-p', 'tsconfig.json', '--noEmit', '--incremental', '--tsBuildInfoFile', state];
-    return spawnSync(join(root, 'node_modules/.bin/tsc'), args, { cwd: this.#path }).status === 0;
+  /** Those that compile: no hand would leave the others so. The compiler sees many at once, at most one in a file. */
+  compiling(mutations: readonly Mutation[]): Mutation[] {
+    const round = [...Map.groupBy(mutations, ({ file }) => file).values()].flatMap(([first]) => first ?? []);
+    if (round.length === 0) return [];
+    const wrong = this.#compilerOn(round);
+    const rest = mutations.filter((each) => !round.includes(each));
+    const good = [...round.filter(({ file }) => !wrong.has(file)), ...this.compiling(rest)];
+    return mutations.filter((each) => good.includes(each));
+  }
+
+  /** The files of which the compiler complains with these mutations. */
+  #compilerOn(mutations: readonly Mutation[]): Set<string> {
+    const undo = mutations.map(({ file, text }) => {
+      const path = join(this.#path, file);
+      const before = readFileSync(path, 'utf8');
+      writeFileSync(path, text);
+      return () => writeFileSync(path, before);
+    });
+    const args = ['-p', 'tsconfig.json', '--noEmit', '--pretty', 'false'];
+    const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), args, { cwd: this.#path, encoding: 'utf8' });
+    for (const each of undo) each();
+    return new Set([...stdout.matchAll(/^(src\S+?)\(/gm)].flatMap(([, file]) => file ?? []));
+  }
+
+  #firstFailed(tests: readonly string[], suite: Failed['suite']): Failed | null {
+    for (const test of tests) {
+      const failed = this.#run([test], suite);
+      if (failed !== null) return failed;
+    }
+    return null;
   }
 
   /** Whether a test file passes without a mutation; asked once. */
-  #isGreen(file: string): boolean {
-    const green = this.#green.get(file) ?? (file === 'nothing' || this.#run([file], 'strict') === null);
-    this.#green.set(file, green);
+  #isGreen({ file, suite }: Failed): boolean {
+    const key = `${suite} ${file}`;
+    const green = this.#green.get(key) ?? (file === 'nothing' || this.#run([file], suite) === null);
+    this.#green.set(key, green);
     return green;
   }
 
   /** The first test that fails, or null. What hangs or cannot even be loaded has failed too. */
-  #run(tests: readonly string[], suite: 'usual' | 'strict' = 'usual'): { file: string; title: string } | null {
+  #run(tests: readonly string[], suite: Failed['suite']): Failed | null {
     const output = join(this.#path, 'results.json');
     rmSync(output, { force: true });
     const args = [
@@ -91,17 +133,18 @@ export class Scratch implements Disposable {
       timeout: 240_000,
     });
     if (run.status === 0) return null;
-    if (!existsSync(output)) return { file: 'nothing', title: run.status === null ? 'no end in 240 s' : 'no results' };
+    if (!existsSync(output))
+      return { suite, file: 'nothing', title: run.status === null ? 'no end in 240 s' : 'no results' };
     const { testResults } = JSON.parse(readFileSync(output, 'utf8')) as Results;
     const path = (name: string) => name.slice(name.indexOf('/test/') + 1);
     for (const { name, assertionResults } of testResults) {
       const failed = assertionResults.find(({ status }) => status === 'failed');
-      if (failed !== undefined) return { file: path(name), title: failed.fullName };
+      if (failed !== undefined) return { suite, file: path(name), title: failed.fullName };
     }
     // The others were broken off by the first failure.
     const broken = testResults.find(({ status }) => status === 'failed');
     return broken === undefined
-      ? { file: 'nothing', title: `ended with ${run.status}` }
-      : { file: path(broken.name), title: 'it cannot be loaded' };
+      ? { suite, file: 'nothing', title: `ended with ${run.status}` }
+      : { suite, file: path(broken.name), title: 'it cannot be loaded' };
   }
 }

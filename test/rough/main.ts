@@ -1,16 +1,25 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { commandLine } from '../command-line.ts';
 import { builtCommit } from '../fakes/built-commit.ts';
 import type { Finding, RoughCase } from './rough-case.ts';
 
-/*
- * `npm run test:rough [-- --commit REV] [--point P] [--keep FILE]`: everything that was found wrong in a rough world,
- * asked of the program as it was at a commit (default: as it stands here). One line a case: green or RED, and what was
- * seen. Ends with 1 where one is red. A case is a file in `cases/`.
- */
-const args = process.argv.slice(2);
-const option = (name: string) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
+/* Everything that was found wrong in a rough world. A case is a file in `cases/`. */
+const {
+  commit,
+  point: only,
+  keep,
+} = commandLine(
+  'npm run test:rough --',
+  'Asks the program for everything that was found wrong in a rough world. Exit 0: no case is red.',
+  { '': 'as it stands here', '--commit v0.1.0 --point 5': 'one point, of the program as it was' },
+)
+  .option('--commit <rev>', 'of the program as it was there')
+  .option('--point <p>', 'only the cases of this point')
+  .option('--keep <file>', 'write the lines there, too')
+  .parse()
+  .opts<{ commit?: string; point?: string; keep?: string }>();
 
 async function ask(each: RoughCase, root: string): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'catalogued-rough-case-'));
@@ -29,8 +38,7 @@ for (const name of readdirSync(join(import.meta.dirname, 'cases')).sort()) {
   const { cases: own } = (await import(join(import.meta.dirname, 'cases', name))) as { cases: readonly RoughCase[] };
   cases.push(...own);
 }
-const only = option('--point');
-const root = builtCommit(option('--commit'));
+const root = builtCommit(commit);
 const lines: string[] = [];
 let red = 0;
 for (const each of cases) {
@@ -43,6 +51,5 @@ for (const each of cases) {
   process.stdout.write(`${lines.at(-1)}\n`);
 }
 process.stdout.write(`${lines.length - red} green, ${red} red\n`);
-const keep = option('--keep');
 if (keep !== undefined) writeFileSync(keep, `${lines.join('\n')}\n`);
 process.exitCode = red === 0 ? 0 : 1;

@@ -71,11 +71,14 @@ async function ask({ house, told }: Scene, question: { product_id: number; date:
   const answer = await house.attempt(() =>
     checkBeforeOrder(parts.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
       verdict: `refused: ${String(error.code)}`,
+      reasons: [] as readonly string[],
     })),
   );
   if (answer === null) return;
   house.seen(`a check said ${answer.verdict}`);
-  told({ ...question, verdict: answer.verdict, asked_at, answered_at: clock.now() });
+  const reasons: readonly string[] = answer.reasons;
+  const live = !reasons.includes('withdrawn');
+  told({ ...question, verdict: answer.verdict, live, asked_at, answered_at: clock.now() });
 }
 
 const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
@@ -88,10 +91,11 @@ const edit =
 const habit =
   <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Kind['happen'] =>
   (scene) => {
-    const { sandbox } = scene.house.harness;
-    const before = sandbox.habits()[name];
-    sandbox.setHabits({ [name]: pick(values, scene.chance()) });
-    scene.until(spread(600, scene.chance()) * minute, () => sandbox.setHabits({ [name]: before }));
+    const { harness, habits } = scene.house;
+    const { setHabits } = harness.sandbox;
+    setHabits({ [name]: pick(values, scene.chance()) });
+    // Not what was before: of two that overlap, the second would bring the first one back for good.
+    scene.until(spread(600, scene.chance()) * minute, () => setHabits({ [name]: habits[name] }));
   };
 
 /** What a service's people do. */
@@ -248,16 +252,16 @@ const service = {
   'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
   'reopened behind a cache': {
     happen: (scene) => {
-      const { sandbox } = scene.house.harness;
+      const { harness, habits } = scene.house;
+      const { sandbox } = harness;
       const { id, status, sold_out } = anyProduct(scene);
       if (status !== 'available') return;
-      const before = sandbox.habits().cached_ms;
       sandbox.world.disable(id, { reason: 'temporary_closure' });
       for (let date = 0; date < 3; date += 1) sold_out.add(dateAhead(scene));
       scene.until(hour, () => {
         sandbox.setHabits({ cached_ms: longestCache });
         sandbox.world.enable(id);
-        scene.until(hour, () => sandbox.setHabits({ cached_ms: before }));
+        scene.until(hour, () => sandbox.setHabits({ cached_ms: habits.cached_ms }));
       });
     },
   },
@@ -389,8 +393,8 @@ const people = {
   },
   'checks around a change': {
     happen: async (scene) => {
-      const { sandbox, clock } = scene.house.harness;
-      const before = sandbox.habits().slow_ms;
+      const { harness, habits } = scene.house;
+      const { sandbox, clock } = harness;
       sandbox.setHabits({ slow_ms: 1500 });
       const product = anyProduct(scene);
       const question = { product_id: product.id, date: dateSold(scene, product) };
@@ -401,7 +405,7 @@ const people = {
       scene.note();
       await ask(scene, question, 5000);
       await first;
-      sandbox.setHabits({ slow_ms: before });
+      sandbox.setHabits({ slow_ms: habits.slow_ms });
     },
   },
   order: {

@@ -45,17 +45,19 @@ export interface Told {
   readonly product_id: number;
   readonly date: string;
   readonly verdict: string;
+  /** Whether the service was asked for it: that a product is withdrawn is said by the mirror, as of its last reads. */
+  readonly live: boolean;
   readonly asked_at: number;
   readonly answered_at: number;
 }
 
 /** Returns what shoppers were told that was so at no instant between question and answer; a cache may be so much older. */
 export function judgeChecks(log: ServiceLog, told: readonly Told[], cached_ms: number): string[] {
-  return told.flatMap(({ product_id, date, verdict, asked_at, answered_at }) => {
+  return told.flatMap(({ product_id, date, verdict, live, asked_at, answered_at }) => {
     const facts = [`${product_id} is visible`, `${product_id} sale_status`, `${product_id} ${date}`].map(log.of);
-    const from = asked_at - cached_ms;
+    const from = live ? asked_at - cached_ms : 0;
     const instants = [
-      from,
+      ...(live ? [from] : []),
       ...facts.flat().flatMap((said) => (said.from > from && said.from <= answered_at ? [said.from] : [])),
     ];
     const sold = instants.map((at) => {

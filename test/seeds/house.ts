@@ -1,11 +1,14 @@
 import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { report } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Wiring } from '../../src/daemon/wiring.ts';
-import { CataloguedError, exitCodes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
+import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
 import { canary } from '../fakes/canary.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -20,6 +23,8 @@ export interface House extends AsyncDisposable {
   readonly harness: VirtualHarness;
   readonly disk: { full: boolean };
   readonly machine: MachineClock;
+  /** What the service is like where no event says otherwise. */
+  readonly habits: Habits;
   /** What a start reads, and the next reload. */
   readonly config: Record<string, unknown>;
   /**
@@ -122,6 +127,7 @@ export async function openHouse(
     harness,
     disk,
     machine,
+    habits: { ...kind, ...setting.habits },
     config,
     killAt: (at) => {
       left = at;
@@ -146,8 +152,9 @@ export async function openHouse(
           await passed();
         },
         refused: async (error) => {
-          if (!(error instanceof CataloguedError && error.exitCode === exitCodes.retryLater)) throw error;
-          seen(`a start was refused: ${error.code}`);
+          const code = report(error, capturedIo(), 'run');
+          if (code !== exitCodes.retryLater && code !== exitCodes.io) throw error;
+          seen(`a start was refused: exit ${code}`);
           await harness.drive(harness.clock.sleep(minute));
           await passed();
         },

@@ -78,12 +78,18 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
   let lookedAt = 0;
   const note = () => log.note(clock.now(), factsOf(sandbox, clock.now(), horizon + setting.days + 7));
 
-  /** Lives on: in the minutes after something has happened from one piece of work to the next, later in steps. */
+  /**
+   * Lives on: in the minutes after something has happened, and in the last ones, from one piece of work to the next; between
+   * them in steps, at whose end much is late.
+   */
   async function come(to: number): Promise<void> {
     const closely = clock.now() + 20 * minute;
+    const last = to - 5 * minute;
     while (clock.now() < to) {
-      if (clock.now() < closely) await harness.liveUntil(Math.min(to, closely));
-      else await harness.liveUntil(Math.min(to, clock.now() + betweenLooks), setting.step_minutes * minute);
+      const now = clock.now();
+      if (now < closely) await harness.liveUntil(Math.min(to, closely));
+      else if (now < last) await harness.liveUntil(Math.min(last, now + betweenLooks), setting.step_minutes * minute);
+      else await harness.liveUntil(to);
       await revive();
       if (clock.now() - lookedAt >= hour) await look();
     }
@@ -160,8 +166,10 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     for (;;) {
       const [next] = endings.toSorted((one, other) => one.at - other.at);
       if (next === undefined || next.at > before) return;
-      endings = endings.filter((each) => each !== next);
       await come(next.at);
+      // What a start waited for has ended with it.
+      if (!endings.includes(next)) continue;
+      endings = endings.filter((each) => each !== next);
       await next.end();
       note();
     }
@@ -182,10 +190,12 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
 
   /** Without its file a daemon says so; started again, it fills another one under another feed. */
   async function missed(): Promise<void> {
+    for (const reader of readers) reader.another();
     await come(clock.now() + 2 * minute);
+    // Killed meanwhile, it was started again, with another file.
+    if (!house.isLost()) return;
     const found = (await harness.parts.status(0)).conditions.map(({ code }) => code);
     if (!found.includes('mirror-lost')) wrong('a lost file is noticed')(found.join(', '));
-    for (const reader of readers) reader.another();
     await startAgain(0);
     house.seen('the mirror was lost and filled anew');
   }
@@ -218,7 +228,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       endings = [];
       house.killAt(0);
       sandbox.faults.clear();
-      sandbox.setHabits({ stray_503: 0, stray_429: 0, stray_reset: 0 });
+      sandbox.setHabits({ ...house.habits, stray_503: 0, stray_429: 0, stray_reset: 0 });
       changedInSilence();
       note();
       // Two cadences, or until what has often failed is asked again: once a day.

@@ -82,8 +82,9 @@ export function mirrorReader(
       known.add(Number(row.product_id));
       // A closure that was announced is not the service's answer yet.
       const hinted = row.disabled_source === 'notification';
+      const unclaimed = [hinted && 'sale_status', row.detail_freshness === 'unknown' && 'description'];
       for (const column of texts)
-        if (!(hinted && column === 'sale_status')) note(`${row.product_id} ${column}`, String(row[column]), null);
+        if (!unclaimed.includes(column)) note(`${row.product_id} ${column}`, String(row[column]), null);
     }
     const fresh = (row: Row, at = row.checked_at) => (row.stale === 0 ? Number(at) : null);
     for (const row of all("SELECT * FROM checkout_information WHERE language = 'en'"))

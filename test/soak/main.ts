@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/clock.ts';
 import { table } from '../../src/commands/terminal/table.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
@@ -11,29 +10,28 @@ import { sequence } from '../../src/sandbox/random.ts';
 import { all, kind } from '../../src/sandbox/rough/habits.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { residentMiB } from '../bench/process.ts';
+import { anyNumber, commandLine } from '../command-line.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 
 /*
- * `npm run soak -- [--minutes 10] [--products 200] [--seed 1] [--kill-every 30] [--plant]`: the real daemon, built, on
- * real time, against the sandbox in every habit; products change at random and are announced, and the daemon is killed
- * with -9 every so often. Then calm: everything is read once more, and every column of every view is compared. Memory
- * and descriptors are read at the end of each life. `--plant` changes a stored price before the comparison, which must
- * be found. Exit 0: no difference, nothing grows.
+ * The real daemon, built, on real time, against the sandbox in every habit; products change at random and are announced,
+ * and the daemon is killed with -9 every so often. Then calm: everything is read once more, and every column of every view
+ * is compared. Memory and descriptors are read at the end of each life.
  */
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    products: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-    'kill-every': { type: 'string', default: '30' },
-    plant: { type: 'boolean', default: false },
-  },
-});
-const [minutes, products, seed, killEvery] = [values.minutes, values.products, values.seed, values['kill-every']].map(
-  Number,
-) as [number, number, number, number];
+const { minutes, products, seed, killEvery, plant } = commandLine(
+  'npm run soak --',
+  'Lets the built daemon live beside a service with every habit, kills it, and compares. Exit 0: no difference, nothing grows.',
+  { '': 'ten minutes', '--minutes 30 --kill-every 60': 'longer lives', '--minutes 2 --plant': 'the control: exits 1' },
+)
+  .option('--minutes <n>', 'how long', anyNumber, 10)
+  .option('--products <n>', 'how many products the service sells', anyNumber, 200)
+  .option('--seed <n>', 'what happens', anyNumber, 1)
+  .option('--kill-every <seconds>', 'how long each life of the daemon is', anyNumber, 30)
+  .option('--plant', 'change a stored price before the comparison, which must find it')
+  .parse()
+  .opts<{ minutes: number; products: number; seed: number; killEvery: number; plant?: true }>();
 const repository = join(import.meta.dirname, '../..');
 const cli = join(repository, 'dist/cli.js');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -177,7 +175,7 @@ say(`resync --all --wait: ${resynced.code}; ${resynced.said.trim().split('\n').a
 const calm = child.pid === undefined ? null : used(child.pid);
 child.kill('SIGTERM');
 const stopped = await ended(child);
-if (values.plant) {
+if (plant) {
   const { default: Database } = await import('better-sqlite3');
   const db = new Database(join(directory, 'mirror', 'mirror.db'));
   db.exec('UPDATE _day SET lowest_price = lowest_price + 1 WHERE product_id = (SELECT max(product_id) FROM _day)');

@@ -43,10 +43,13 @@ export const copyRows: readonly Row[] = [
   {
     id: 'S4',
     fault: 'a leader that reaches the service and not PostgreSQL',
-    injected: 'a network that lets one through',
-    expected: 'silent within three seconds, another calls',
-    tests: ['database/lease | is trusted no more while the database is away'],
-    open: 'a real partition: only a database that is away is tried',
+    injected: 'a host of its own whose packets to PostgreSQL are dropped',
+    expected: 'silent within three seconds, another calls; what it is sent is answered 503',
+    tests: [
+      'instances/partition | is silent within three seconds while the service still answers it',
+      'database/lease | is trusted no more while the database is away',
+    ],
+    controls: ['database/lease | control: an advisory lock stays with a holder that stands still'],
   },
   {
     id: 'S5',
@@ -61,17 +64,26 @@ export const copyRows: readonly Row[] = [
   {
     id: 'S6',
     fault: 'PostgreSQL fails over, also to a standby that lacks the tail',
-    injected: 'a database that knows a lower number',
-    expected: 'the old leader is refused',
-    tests: ['database/lease | is lost to a restored database that knows a lower number'],
-    open: 'two clusters and a promotion',
+    injected: 'two clusters, one is killed and the other promoted: synchronous, and without the last commits',
+    expected:
+      'nothing is lost, or it is said; the old leader is refused, all is published anew, what comes next is applied',
+    tests: [
+      'instances/failover | to a synchronous standby has all that was acknowledged',
+      'instances/failover | to a replica that lacks the last commits says so',
+      'database/deliveries | come under numbers which a failover has forgotten are copied all the same',
+      'database/lease | is lost to a restored database that knows a lower number',
+    ],
   },
   {
     id: 'S7',
     fault: 'two instances, one ceiling',
     injected: 'a takeover',
     expected: 'never above the ceiling in any second',
-    tests: ['upstream/limiter | waits as long as a call takes before the first one'],
+    tests: [
+      'instances/takeover | lose nothing when the leader is killed',
+      'upstream/limiter | count in the second in which their calls are sent',
+      'upstream/limiter | waits as long as a call takes before the first one',
+    ],
   },
   {
     id: 'S8',

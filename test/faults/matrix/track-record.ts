@@ -332,4 +332,25 @@ export const trackRecord: readonly Found[] = [
     wrong: 'bf196ff',
     test: 'admin/pass-on | tells nobody but the leader its key, whatever a path looks like',
   },
+  {
+    bug: 'a product that was said to be open again stayed closed for up to a day where its read came from a cache',
+    by: '`npm run simulate -- --seed 363`',
+    mended: '2f43801',
+    wrong: 'b986a3b',
+    test: 'seeds/seeds | the plan that failed once is lived through',
+  },
+  {
+    bug: 'what came under numbers that a failover of PostgreSQL had forgotten was acknowledged and never applied',
+    by: '`npm run test:faults -- --only S6`',
+    mended: '652e8c0',
+    wrong: '4820c14',
+    test: 'instances/failover | to a replica that lacks the last commits says so',
+  },
+  {
+    bug: 'a start that a full disk ended kept the address of the receiver',
+    by: '`npm run simulate -- --seed 54`',
+    mended: '778bac0',
+    wrong: '5cf1f08',
+    test: 'inbox/failed-start | lets go of the address of the receiver',
+  },
 ];

@@ -1,17 +1,18 @@
+import { anyNumber, commandLine } from '../../command-line.ts';
 import { besideHastyFollower, lagsOf, whileFollowing } from './followed.ts';
 import { duringMigration, duringResync } from './scenarios.ts';
 import { lagText, problemsOf, readsOf, resultsTable } from './verdict.ts';
 
-/*
- * `npm run test:readers [-- READS]`: readers in three languages while everything is read from the service again, and
- * while a mirror of the oldest schema is brought up to date. `-- --followed [READS]`: the same of the copy that
- * `catalogued follow` keeps, while the daemon is killed three times, and how late the copy is. Exit 0: none saw half an
- * update, failed twice or waited.
- */
-
-const followed = process.argv.includes('--followed');
-const [wanted] = process.argv.slice(2).filter((each) => each !== '--followed');
-const reads = Number(wanted ?? 1_000_000);
+const command = commandLine(
+  'npm run test:readers --',
+  'Reads in three languages while everything is read from the service again, and while a mirror of the oldest schema is brought up to date. Exit 0: no reader saw half an update, failed twice or waited.',
+  { '': 'a million reads', '10000': 'fewer', '--followed': 'of a copy' },
+)
+  .argument('[reads]', 'how many', anyNumber, 1_000_000)
+  .option('--followed', 'of the copy that `catalogued follow` keeps, the daemon killed three times, and how late it is')
+  .parse();
+const { followed } = command.opts<{ followed?: true }>();
+const [reads] = command.processedArgs as [number];
 const problems = followed ? await ofCopy() : await ofMirror();
 process.stdout.write(`${problems.length === 0 ? 'No problem.' : problems.join('\n')}\n`);
 process.exitCode = problems.length === 0 ? 0 : 1;
