@@ -127,6 +127,20 @@ describe('a notification that a product is closed', () => {
     expect(test.product(id)).toMatchObject({ sellable: 1, sale_status: 'enabled', disabled_reason: null });
   });
 
+  it('is relisted ten minutes after that notification where its read comes from a cache', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(id, disabled(words)), hour);
+    // Of one product the sandbox's caches answer as it was half as long ago.
+    test.harness.sandbox.setHabits({ cached_ms: 20 * minute });
+    test.sandboxed(id).status = 'available';
+    await test.post(notificationOf(id, enabled), 9 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled' });
+    await test.live(2 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1, sale_status: 'enabled' });
+  });
+
   it('is known to be closed after a restart, and its reads go on', async () => {
     await using test = await filled();
     const [id = 0] = test.ids;
