@@ -49,3 +49,12 @@ it('a subscription that began to cover a product while the clock was wrong can m
   const change = { product_id, change_type: 'checkout_disabled', since_at: now, found_at: now } as const;
   expect(mirror.trust.announcers(change)).toMatchObject([{ covered_since: now }]);
 });
+
+it('a change that a cache hid from the read after its announcement was announced', () => {
+  using test = testMirror();
+  const { mirror } = test;
+  mirror.transaction(() =>
+    expectNotices({ mirror }, { product_id: 1, sent_at: now }, { ...closed, before_at: now - 600_000 }),
+  );
+  expect(mirror.trust.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
+});

@@ -91,7 +91,7 @@ export function announceable(was: SaleStatus | null, is: SaleStatus, fields: rea
 
 /** A found change, and the notification expected about it. Instants in epoch milliseconds. */
 export interface Expectation {
-  /** The last read that did not show it. */
+  /** What the last read that did not show it answered was at least as new as this. */
   readonly since_at: number;
   readonly found_at: number;
 }

@@ -126,7 +126,7 @@ export function reopeningLook(expected_reopening: string | null, read_at: number
 }
 
 /** How old an answer out of a service's own caches may be. */
-const cachedMs = 10 * 60_000;
+export const cachedMs = 10 * 60_000;
 
 /**
  * Returns the look at a product that is still off sale in the read after a notification: that may have said that it is open

@@ -1,4 +1,5 @@
 import { afterChange, announceable, isTrusted, judgedAt, neededShare } from '../../domain/push/trust.ts';
+import { cachedMs } from '../../domain/schedule/cadence.ts';
 import { coveredResources } from '../../domain/schedule/resources.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { ExpectedNotice } from '../../mirror/push/notices.ts';
@@ -17,8 +18,10 @@ export function expectNotices(
 ): void {
   // A read in the future was dated by a wrong clock.
   if (before_at === null || before_at > sent_at) return;
+  // A cache may have answered that read, after what it did not show had been announced.
+  const since_at = before_at - cachedMs;
   for (const change_type of announceable(was, is, fields))
-    mirror.trust.expect({ product_id, change_type, since_at: before_at, found_at: sent_at });
+    mirror.trust.expect({ product_id, change_type, since_at, found_at: sent_at });
 }
 
 /** Judges which subscriptions announced the changes that reads have found (design 4.7); run once a minute. */
