@@ -44,7 +44,7 @@ export function withTables(text: string, measured: ReadonlyMap<string, string> =
   const stood = measuredIn(text);
   const lines = rows.map((row) => line(row, measured.get(row.id) ?? stood.get(row.id) ?? 'not run yet'));
   const found = trackRecord.map(
-    ({ bug, by, mended, wrong, test }) => `| ${bug} | ${by} | ${mended} | ${wrong} | ${link(test)} |`,
+    ({ bug, by, mended, wrong, test }) => `| ${bug} | ${by} | ${mended ?? '–'} | ${wrong} | ${link(test)} |`,
   );
   return text
     .replace(/\| # \| Fault,[\s\S]*?(?=\n\n)/, () => [heading, ...lines].join('\n'))
