@@ -1,10 +1,13 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { imageLimitMs, mayShow } from '../../src/domain/catalogue/image.ts';
+import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const day = 86_400_000;
+const hour = 3_600_000;
 
 /** A product with one image and one file of it. */
 function withOneImage() {
@@ -68,4 +71,32 @@ it('a mirror that an older version has written keeps its images, and has a ledge
     { image_key: 'a', credit: 'Photo: Ann', file: null },
   ]);
   expect(test.all('SELECT * FROM _image_takedown')).toEqual([]);
+});
+
+describe('a list whose answer comes after that of the product’s own read, sent later', () => {
+  const image = (image_key: string) => ({ image_key, position: 0, credit: null, document: '{}' });
+  const told = (own: ProductEntry['images']) => {
+    const test = testMirror();
+    const at = Date.now() - hour;
+    const put = (images: ProductEntry['images'], sent_at: number, source: 'list' | 'detail') =>
+      putProducts(test.mirror, [productOf(7, { images })], { sent_at, source });
+    put([image('a')], at, 'list');
+    put(own, at + 20, 'detail');
+    put([image('b')], at + 10, 'list');
+    return {
+      at,
+      shown: test.all('SELECT image_key, verified_at FROM images'),
+      [Symbol.dispose]: () => test[Symbol.dispose](),
+    };
+  };
+
+  it('shows and confirms the images that the own read leaves out', () => {
+    using test = told(null);
+    expect(test.shown).toEqual([{ image_key: 'b', verified_at: test.at + 10 }]);
+  });
+
+  it('says nothing of those that it names', () => {
+    using test = told([image('c')]);
+    expect(test.shown).toEqual([{ image_key: 'c', verified_at: test.at + 20 }]);
+  });
 });

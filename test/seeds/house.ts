@@ -155,7 +155,7 @@ export async function openHouse(
           const code = report(error, capturedIo(), 'run');
           if (code !== exitCodes.retryLater && code !== exitCodes.io) throw error;
           seen(`a start was refused: exit ${code}`);
-          await harness.drive(harness.clock.sleep(minute));
+          await harness.drive(harness.clock.sleep(betweenStartsMs));
           await passed();
         },
       });
@@ -239,6 +239,9 @@ function skipped(delivery: Delivery): Delivery {
   const body = Buffer.from(JSON.stringify({ subscription_id, products: [] }));
   return delivery_id % 2 === 0 ? { ...delivery, body } : delivery;
 }
+
+/** A start waits five seconds of real time for a file that another program holds. */
+const betweenStartsMs = 10 * minute;
 
 const kept = '.killed';
 

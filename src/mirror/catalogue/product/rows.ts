@@ -66,11 +66,25 @@ export function productRows(db: Writes, { changes, closures, search, images: led
   const tags = productTags(db);
   const alternatives = recommending(db, changes);
 
+  /** Returns whether a read shows other images; one that leaves them out says nothing of them. */
+  function replaceImages(row: Product | undefined, entry: ProductEntry, read: ProductRead): boolean {
+    const known = {
+      before_at: row?.images_verified_at ?? null,
+      product: row === undefined ? 'added' : 'known',
+    } as const;
+    return entry.images !== null && images.replace(entry.product_id, entry.images, { ...read, ...known });
+  }
+
   function store(entry: ProductEntry, read: ProductRead): ReturnType<ProductRows['store']> {
     const { sent_at, now } = read;
     const row = one.get({ product_id: entry.product_id });
     // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
+      // What came in between may have left out the images.
+      if (entry.images !== null && row.withdrawn_at === null && mayReplace(row.images_verified_at, sent_at, now)) {
+        put(row, { ...row, images_verified_at: sent_at });
+        replaceImages(row, entry, read);
+      }
       return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither', differing: [] };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
@@ -89,12 +103,7 @@ export function productRows(db: Writes, { changes, closures, search, images: led
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
     const otherTags = tags.store(product_id, entry.tag_ids);
-    const verified = {
-      before_at: row?.images_verified_at ?? null,
-      product: row === undefined ? 'added' : 'known',
-    } as const;
-    const imagesChanged =
-      entry.images !== null && images.replace(product_id, entry.images, { ...read, ...verified, now });
+    const imagesChanged = replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     const told = tellSale(changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
@@ -110,18 +119,30 @@ export function productRows(db: Writes, { changes, closures, search, images: led
   return {
     find: (product_id) => one.get({ product_id }) ?? null,
     store,
-    close: (product_id, by) => {
-      const row = one.get({ product_id });
-      closures.apply(product_id);
-      const next = one.get({ product_id });
-      if (row === undefined || next === undefined) return;
-      const { disabled_reason: reason, expected_reopening } = next;
-      const fields = differing(row, next, offSaleColumns);
-      if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
-      else if (fields.length > 0 && changes.tellsFirstReads())
-        changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
-      if (leads(row) !== leads(next)) alternatives.tell(product_id, by);
-    },
+    close: closing(one, { changes, closures, alternatives }),
+  };
+}
+
+/** Returns what takes a product off sale by a closure in force, and tells what differs since. */
+function closing(
+  one: { get(of: Pick<Product, 'product_id'>): Product | undefined },
+  {
+    changes,
+    closures,
+    alternatives,
+  }: Pick<Ports, 'changes' | 'closures'> & { alternatives: ReturnType<typeof recommending> },
+): ProductRows['close'] {
+  return (product_id, by) => {
+    const row = one.get({ product_id });
+    closures.apply(product_id);
+    const next = one.get({ product_id });
+    if (row === undefined || next === undefined) return;
+    const { disabled_reason: reason, expected_reopening } = next;
+    const fields = differing(row, next, offSaleColumns);
+    if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+    else if (fields.length > 0 && changes.tellsFirstReads())
+      changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
+    if (leads(row) !== leads(next)) alternatives.tell(product_id, by);
   };
 }
 
