@@ -106,7 +106,6 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const keep = options.elsewhere ?? ((delivery: Received) => commits.add(delivery));
   const accepted = acceptedDeliveries();
   const callers: Crowd = crowd(limits);
-  let draining = false;
 
   function handle(request: IncomingMessage, response: ServerResponse, target: string): void {
     const admission = admit(
@@ -134,7 +133,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     const end = (outcome: keyof typeof counts, status: 200 | 503) => {
       counts[outcome] += 1;
       log.debug({ route: 'callback', subscription_id, epoch, outcome }, 'delivery');
-      answer(response, status, status === 200 && outcome === 'stored' && !draining ? 'keep' : 'close');
+      answer(response, status, status === 200 && outcome === 'stored' ? 'keep' : 'close');
     };
     if (request.headers.expect?.toLowerCase() === '100-continue' && request.httpVersion === '1.1')
       response.writeContinue();
@@ -166,7 +165,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     counts: () => ({ ...counts, stored: counts.stored + counts.truncated, refused: { ...refused } }),
     broken: broken.promise,
     async [Symbol.asyncDispose]() {
-      draining = true;
+      // From here on Node answers that it closes the connection.
       const closed = listener.close();
       using patience = clock.deadline(limits.drain);
       patience.signal.addEventListener('abort', () => accepted.giveUp());
