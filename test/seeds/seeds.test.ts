@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
 import { live } from './live.ts';
 import { planOf } from './plan.ts';
+import { lostLines } from './plants/story.ts';
 import { shrink } from './shrink.ts';
 import { readPlan } from './story.ts';
 
@@ -49,6 +50,12 @@ it.skipIf(plans.length === 0).each(plans)(
     expect((await live(readPlan(path))).failures).toEqual([]);
   },
 );
+
+it('the lines that old faults are put back in place of are all there', () => {
+  expect(lostLines()).toEqual([]);
+  const lost = { file: 'src/clock.ts', is: 'no line says this', was: '' };
+  expect(lostLines({ 0: { what: 'a control', edits: [lost] } })).toEqual(['src/clock.ts: no line says this']);
+});
 
 it('a plan is shrunk to what fails', async () => {
   const plan = planOf(2, 7);
