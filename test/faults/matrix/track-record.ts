@@ -360,4 +360,11 @@ export const trackRecord: readonly Found[] = [
     wrong: '5cf1f08',
     test: 'sync/trust | a change that a cache hid from the read after its announcement was announced',
   },
+  {
+    bug: 'images that only the list shows were not confirmed where its answer came after that of the product’s own read',
+    by: '`npm run simulate -- --seed 380`',
+    mended: null,
+    wrong: '5cf1f08',
+    test: 'mirror/images | shows and confirms the images that the own read leaves out',
+  },
 ];
