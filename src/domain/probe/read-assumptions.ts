@@ -262,9 +262,7 @@ function choice(
   const wanted = asked?.query[parameter] ?? '';
   const rows = distinct(rowsOf(answerTo(evidence, other)?.products).map(said));
   const invented = exchange(evidence, made_up);
-  const refused =
-    invented === null ? 'not asked' : invented.failure === null ? 'is answered' : `is refused with ${invented.status}`;
-  const seen = `${primary}: ${first.join(', ') || 'nothing'}; ${wanted}: ${rows.join(', ') || ends(asked)}; a made-up one ${refused}`;
+  const seen = `${primary}: ${first.join(', ') || 'nothing'}; ${wanted}: ${rows.join(', ') || ends(asked)}; a made-up one ${fateOf(invented)}`;
   if (first.length === 0) return cannotTell(seen);
   if (first.join() !== primary)
     return otherwise(
@@ -276,6 +274,13 @@ function choice(
   if (rows.length === 0) return cannotTell(seen);
   const key = other === 'currency' ? 'currencies' : 'languages';
   return asBelieved(seen, invented?.failure === null ? `a mistake in service.${key} is not refused` : '');
+}
+
+function fateOf(invented: Exchange | null): string {
+  if (invented?.failure === null) return 'is answered';
+  return invented !== null && (invented.status ?? 0) >= 400
+    ? `is refused with ${invented.status}`
+    : `has no answer: ${ends(invented)}`;
 }
 
 function ends(asked: Exchange | null): string {

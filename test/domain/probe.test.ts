@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import type { Evidence, Exchange } from '../../src/domain/probe/assumption.ts';
+import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
+
+const exchange = (name: string, given: Partial<Exchange>): Exchange => ({
+  name, path: '/products', query: { currency: 'USD' }, status: 200, headers: {}, json: undefined, failure: null, sent_at: 0, took_ms: 1,
+  ...given,
+}); // biome-ignore format: one call
+
+function seen(invented: Partial<Exchange>): string {
+  const listed = (currency: string) => ({ products: [{ currency }] });
+  const exchanges = [
+    exchange('list', { json: listed('EUR') }),
+    exchange('currency', { json: listed('USD') }),
+    exchange('made-up currency', invented),
+  ];
+  const parameters = {
+    page: 'page',
+    page_size: 'page_size',
+    language: 'language',
+    currency: 'currency',
+    from: 'from',
+    to: 'to',
+  };
+  const evidence: Evidence = {
+    exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
+    parameters, calls_a_second: 1,
+  }; // biome-ignore format: what a probe has seen
+  return readAssumptions.find(({ name }) => name === 'currency')?.judge(evidence).seen ?? '';
+}
+
+it.each([
+  ['is answered', {}],
+  ['is refused with 400', { status: 400, failure: { code: 'bad_request', message: '' } }],
+  ['has no answer: 200 not-json', { failure: { code: 'not-json', message: '' } }],
+  ['has no answer: connection reset', { status: null, failure: { code: 'reset', message: 'connection reset' } }],
+])('a made-up currency %s', (says, invented) => {
+  expect(seen(invented)).toBe(`EUR: EUR; USD: USD; a made-up one ${says}`);
+});
