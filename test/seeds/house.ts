@@ -184,15 +184,18 @@ interface Spoiling {
   readonly seed: number;
 }
 
+type Tail<Parts extends readonly unknown[]> = Parts extends readonly [unknown, ...infer Rest] ? Rest : never;
+
 /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
 function spoilt(wiring: Wiring, { disk, step, isDead, plant }: Spoiling): Wiring {
-  const { mirror, inbox } = wiring;
+  const { mirror, inbox, limiter } = wiring;
   const refuse = () => {
     if (disk.full) throw new DiskFull('database or disk is full');
   };
   const { transaction, touch } = mirror;
   const { store, after } = inbox.deliveries;
   const { touch: touchInbox } = inbox;
+  const { run } = limiter;
   Object.assign(mirror, {
     transaction: <Result>(work: () => Result): Result => {
       step('beginning a transaction');
@@ -209,6 +212,17 @@ function spoilt(wiring: Wiring, { disk, step, isDead, plant }: Spoiling): Wiring
       refuse();
       touch();
     },
+  });
+  Object.assign(limiter, {
+    run: (call: Parameters<typeof run>[0], ...rest: Tail<Parameters<typeof run>>) =>
+      run(
+        async (signal) => {
+          // What is dead sends nothing: the service would know what the next life does not.
+          if (isDead()) throw new DiskFull('killed');
+          return call(signal);
+        },
+        ...rest,
+      ),
   });
   Object.assign(inbox, {
     touch: () => {
