@@ -213,7 +213,7 @@ function reachability(outcome: Outcome): Check {
 function endpoints(missing: readonly OptionalPath[]): Check[] {
   if (missing.length === 0) return [];
   const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);
-  return [ok('endpoints', `${said.join(', ')}: asked again once a week`)];
+  return [ok('endpoints', `${said.join(', ')}: asked again by itself`)];
 }
 
 function clock(offset: number | null): Check {

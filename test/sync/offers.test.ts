@@ -82,6 +82,24 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['experiences']);
   });
 
+  it('is asked again after six hours where it has answered before, and what returns is read as before', async () => {
+    await using harness = await virtualHarness(lean, { cadence: { products: '1h' } });
+    await filled(harness);
+    harness.sandbox.faults.add(noProduct);
+    await harness.drive(harness.clock.sleep(2 * hour));
+    sql(harness, "UPDATE _record SET due_at = 0 WHERE resource = 'product_detail'", {});
+    await harness.liveUntil(harness.clock.now() + hour / 60);
+    expect(missing(harness)).toEqual(['product']);
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 5 * hour);
+    expect(missing(harness)).toEqual(['product']);
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    expect(missing(harness)).toEqual([]);
+    const [id = 0] = harness.wiring.mirror.products.ids();
+    const detail = harness.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    expect(detail?.fetched_at).toBeGreaterThan(harness.clock.now() - 2 * hour);
+  });
+
   it('withdraws by its lists alone: what a 404 said before counts for nothing', async () => {
     await using harness = await virtualHarness(lean, { cadence: { products: '1h' } });
     await filled(harness);

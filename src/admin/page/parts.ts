@@ -58,7 +58,7 @@ export function remarksPart(
     ),
     ...not_offered.map(
       ({ path, since, set }) =>
-        `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}. It is asked again once a week; set ${set} to stop asking.`,
+        `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}. It is asked again by itself; set ${set} to stop asking.`,
     ),
     ...(told_of.has('job-failing') ? [] : jobs).flatMap((job) =>
       when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`),

@@ -96,7 +96,7 @@ function facts(status: ShownStatus, now: number): string[] {
     ...notifications(status, now),
     ...status.not_offered.map(
       ({ path, since, set }) =>
-        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week unless you set ${set}`,
+        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again by itself unless you set ${set}`,
     ),
   ];
 }

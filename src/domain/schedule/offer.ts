@@ -44,8 +44,8 @@ export interface OfferFacts {
   readonly asked_at: number | null;
 }
 
-/** How often to ask again for a missing path. */
-const askAgainMs = 7 * 86_400_000;
+/** How often to ask again for a missing path: one that has answered before may be away like the service itself. */
+const askAgainMs = { never: 7 * 86_400_000, before: 6 * 3_600_000 };
 /** A path that answered within this exists: a 404 speaks of the product. */
 const believedMs = 3_600_000;
 
@@ -66,8 +66,11 @@ export function isBelieved({ answered_at }: Pick<OfferFacts, 'answered_at'>, now
 }
 
 /** Tells whether a path that is not offered may be asked again. */
-export function mayAskAgain({ asked_at }: Pick<OfferFacts, 'asked_at'>, now: number): boolean {
-  return !isWithin(asked_at, askAgainMs, now);
+export function mayAskAgain(
+  { asked_at, answered_at }: Omit<OfferFacts, 'refused_at' | 'not_offered_at'>,
+  now: number,
+): boolean {
+  return !isWithin(asked_at, askAgainMs[answered_at === null ? 'never' : 'before'], now);
 }
 
 /** How many products must answer 404 or 405, and none with its data, before their path counts as missing. */

@@ -18,7 +18,7 @@ export interface OfferReads {
   isOffered(path: OptionalPath): boolean;
   offers(resource: Resource): boolean;
   /** Returns those that are not offered, by name. */
-  missing(): NotOffered[];
+  missing(): (NotOffered & Pick<OfferFacts, 'answered_at'>)[];
 }
 
 export interface OfferTable extends OfferReads {
@@ -46,7 +46,7 @@ export function offerReads(db: Reads): OfferReads {
   const missing = db.rows(() =>
     query
       .selectFrom('_offer')
-      .select(['path', 'not_offered_at as since', 'asked_at'])
+      .select(['path', 'not_offered_at as since', 'asked_at', 'answered_at'])
       .where('not_offered_at', 'is not', null)
       .orderBy('path')
       .$narrowType<{ since: number; asked_at: number }>(),

@@ -76,7 +76,7 @@ export interface MirrorStatus {
   readonly truth: Truth;
   /** What the product list shows of the changes of dates. */
   readonly list_signal: ListSignal;
-  /** Paths that the service does not have: asked again once a week, and nothing waits for them. */
+  /** Paths that the service does not have: asked again seldom, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Conditions that a person should know of. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
@@ -120,7 +120,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     list_signal: listSignalOf(reads),
     not_offered: offerReads(reads)
       .missing()
-      .map((each) => ({ ...each, set: keyOf[each.path] })),
+      .map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
     alarms: alarms.all(),
   };
 }

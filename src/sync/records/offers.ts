@@ -94,8 +94,7 @@ export function noteNotOffered(
     mirror.jobs.finish(clock.now());
     return true;
   });
-  if (isNew)
-    log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again once a week`);
+  if (isNew) log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again by itself`);
 }
 
 /** Lets the list decide about sale status, closures and absence from now on. */
@@ -108,12 +107,15 @@ function leaveToList(ports: OfferPorts): void {
   walkAgain(ports, clock.now(), 'closure-unconfirmed');
 }
 
-/** Asks once a week whether a missing path exists; if it answers, it is read again from then on. Run every minute. */
+/**
+ * Asks once a week whether a missing path exists, or every six hours if it has answered before; if it answers, it is read
+ * again from then on. Run every minute.
+ */
 export async function askNotOffered(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
   const reads = { ...ports, upstream: ports.upstream.in('weekly') };
-  for (const { path, asked_at } of mirror.offers.missing()) {
-    if (!mayAskAgain({ asked_at }, clock.now())) continue;
+  for (const { path, ...facts } of mirror.offers.missing()) {
+    if (!mayAskAgain(facts, clock.now())) continue;
     const answer = await asks[path](reads, signal);
     if (answer === 'there') {
       mirror.transaction(() => mirror.offers.answered(path, clock.now()));

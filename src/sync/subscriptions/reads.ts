@@ -57,7 +57,7 @@ export async function readSubscription(
 /** The result of a read if subscriptions cannot be read: the answer to the last PUT is believed. */
 const notRead: Unread = { kind: 'not-read' };
 
-/** Tells whether to ask the service: if it has no such read, once a week. */
+/** Tells whether to ask the service: if it has no such read, seldom. */
 function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
   if (!settings.reads) return false;
   return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
