@@ -25,6 +25,18 @@ export function venueToday(timezone: string | null, now: number): VenueToday {
     : { earliest: date, latest: date };
 }
 
+/**
+ * Returns when the venue's today began and when it ends; with no zone known, when that of UTC does, with which the dates at
+ * both ends of the margin change.
+ */
+export function venueDay(
+  timezone: string | null,
+  now: number,
+): { readonly began_at: number; readonly ends_at: number } {
+  const date = dateIn(timezone ?? 'UTC', now);
+  return { began_at: startOfDate(date, timezone), ends_at: startOfDate(addDays(date, 1), timezone) };
+}
+
 /** Dates as they were last found, by zone: asked for at every read, and the same until midnight or a change of the clocks. */
 const dates = new Map<string, { readonly date: string; readonly from: number; readonly until: number }>();
 

@@ -170,7 +170,7 @@ function settleWindow(
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, cadence: window.every, worth: product, sooner });
-  planMovedDate(ports, record, window, product.timezone);
+  planMovedDate(ports, record, window);
   release(ports, record, { sent_at: read.sent_at, off_before });
 }
 

@@ -1,7 +1,7 @@
 import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { addDays } from '../../domain/time/dates.ts';
-import { startOfDate, venueToday } from '../../domain/time/venue.ts';
+import { venueDay, venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed } from '../records/beliefs.ts';
 import type { ProductPolicy, SyncPorts } from '../records/context.ts';
@@ -36,11 +36,9 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
 export function planMovedDate(
   { mirror }: Pick<SyncPorts, 'mirror'>,
   record: RecordFacts,
-  { today, every }: { readonly today: string; readonly every: number },
-  timezone: string | null,
+  { moved_at: midnight, every }: { readonly moved_at: number; readonly every: number },
 ): void {
   const { part } = record;
-  const midnight = startOfDate(today, timezone);
   // Never read, the date is in the mirror not at all.
   const fetched_at = record.fetched_at ?? 0;
   if (part === 0 || fetched_at >= midnight) return;
@@ -69,11 +67,14 @@ export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: 
   if (window === undefined) return null;
   const { earliest, latest } = venueToday(product.timezone, now);
   const end = part === extent.windows.length - 1 ? latest : earliest;
+  const { began_at, ends_at } = venueDay(product.timezone, now);
   return {
     from: addDays(earliest, window.first_day),
     to: addDays(end, window.last_day),
     today: earliest,
-    midnight: startOfDate(addDays(earliest, 1), product.timezone),
+    /** When midnight moved it here, and when the next one moves it on. */
+    moved_at: began_at,
+    midnight: ends_at,
     every: window.every,
   };
 }

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import type { KnownProduct } from '../../src/mirror/catalogue/product/reads.ts';
+import { datesOf } from '../../src/sync/reads/window.ts';
+import type { ProductPolicy } from '../../src/sync/records/context.ts';
+
+const hour = 3_600_000;
+const start = Date.parse('2026-11-21T00:30:00Z');
+const policy = { extent: { windows: [{ part: 0, first_day: 0, last_day: 30, every: hour }] } } as ProductPolicy;
+
+it.each([null, 'Europe/Amsterdam', 'Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
+  'a window in the zone %s has moved before now, and moves on at the midnight that comes, at any hour',
+  (timezone) => {
+    const dates = (now: number) => {
+      const found = datesOf(policy, { timezone } as KnownProduct, 0, now);
+      if (found === null) throw new Error('no window');
+      return found;
+    };
+    for (let now = start; now < start + 72 * hour; now += hour) {
+      const { from, moved_at, midnight } = dates(now);
+      expect(moved_at).toBeLessThanOrEqual(now);
+      expect(midnight).toBeGreaterThan(now);
+      expect([dates(moved_at).from, dates(midnight - 1).from]).toEqual([from, from]);
+      expect([dates(moved_at - 1).from, dates(midnight).from]).not.toContain(from);
+    }
+  },
+);
