@@ -5,7 +5,9 @@ import type { ProductPolicy } from '../../src/sync/records/context.ts';
 
 const hour = 3_600_000;
 const start = Date.parse('2026-11-21T00:30:00Z');
-const policy = { extent: { windows: [{ part: 0, first_day: 0, last_day: 30, every: hour }] } } as ProductPolicy;
+const policy = {
+  extent: { windows: [{ part: 0, first_day: 0, last_day: 30, every: hour }] },
+} as unknown as ProductPolicy;
 
 it.each([null, 'Europe/Amsterdam', 'Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
   'a window in the zone %s has moved before now, and moves on at the midnight that comes, at any hour',

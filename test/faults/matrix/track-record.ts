@@ -367,4 +367,18 @@ export const trackRecord: readonly Found[] = [
     wrong: '5cf1f08',
     test: 'mirror/images | shows and confirms the images that the own read leaves out',
   },
+  {
+    bug: 'where all products of a small catalogue were withdrawn and came back, their own reads were missing for a week',
+    by: '`npm run simulate -- --seed 883`',
+    mended: null,
+    wrong: '5cf1f08',
+    test: 'sync/offers | is asked again after six hours where it has answered before',
+  },
+  {
+    bug: 'dates of a product without a zone were read over and over while those behind them could not be read',
+    by: '`npm run simulate -- --seed 972`',
+    mended: null,
+    wrong: '5cf1f08',
+    test: 'sync/window | has moved before now, and moves on at the midnight that comes, at any hour',
+  },
 ];

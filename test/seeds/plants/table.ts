@@ -1,5 +1,5 @@
 /** A line of the sources as it was before something was mended. */
-interface Edit {
+export interface Edit {
   readonly file: string;
   readonly is: string;
   readonly was: string;
