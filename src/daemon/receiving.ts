@@ -38,8 +38,12 @@ export interface Caller {
 
 /** The number of refused callers that are remembered. */
 const refusedKept = 10;
-/** How long what comes after an application waits for others: each application waits for the disk three times. */
+/**
+ * How long what comes after an application waits for others: each application waits for the disk three times. Not where it
+ * takes more than this share of what the inbox may hold: what is not applied leaves no room.
+ */
 const applyApartMs = 100;
+const applyAtOnce = 1 / 16;
 
 export interface ReceivingOptions {
   readonly clock: Clock;
@@ -75,6 +79,7 @@ export async function startReceiving(
   let again = false;
   let soon: Promise<void> | null = null;
   let applied_at = Number.NEGATIVE_INFINITY;
+  let waiting_bytes = 0;
   await using stack = new AsyncDisposableStack();
   stack.defer(async () => {
     stopping.abort();
@@ -85,6 +90,7 @@ export async function startReceiving(
   async function work(): Promise<void> {
     do {
       again = false;
+      waiting_bytes = 0;
       const counts = await applyDeliveries(ports, inbox.deliveries, signal);
       if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
       mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
@@ -108,7 +114,12 @@ export async function startReceiving(
   }
 
   /** Applies what has just come: at once, or together with all that comes within a short time of the last application. */
-  function applySoon(): void {
+  function applySoon(bytes = 0): void {
+    waiting_bytes += bytes;
+    if (waiting_bytes > config.retention.deliveries_bytes * applyAtOnce) {
+      void apply();
+      return;
+    }
     if (soon !== null) return;
     const now = clock.monotonic();
     const wait = (running === null ? applied_at : now) + applyApartMs - now;

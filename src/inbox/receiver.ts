@@ -51,7 +51,7 @@ export interface ReceiverOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Something is stored and waits to be applied. */
-  received(): void;
+  received(bytes: number): void;
   /** Told of each commit that failed, also where it is tried again. */
   unwritable?(error: unknown): void;
   /** Somebody was refused. `dropped` is an alarm: an address that was taken back is still in use. */
@@ -191,7 +191,10 @@ function durably(
       if (failing) log.info('deliveries are stored again');
       failing = false;
       // After the answers, which nothing that it throws may change.
-      setImmediate(received);
+      setImmediate(
+        received,
+        group.reduce((bytes, { body }) => bytes + body.length, 0),
+      );
     },
     tryAgain: (error, waited_ms) => {
       unwritable?.(error);

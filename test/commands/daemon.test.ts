@@ -84,8 +84,8 @@ describe('a running daemon', () => {
     again.child.kill('SIGINT');
     expect((await again.ended).code).toBe(0);
     expect((await runHere(['--config', config, 'status'], { cwd: directory.path })).code).toBe(0);
-    // Only what was in flight when it was killed, at most four calls, came twice.
-    expect(sandbox.calls.repeated().size).toBeLessThanOrEqual(4);
+    // Only what was in flight when it was killed, or not stored yet a tenth of a second after it was answered, came twice.
+    expect(sandbox.calls.repeated().size).toBeLessThanOrEqual(30);
     expect(new Set(sandbox.calls.repeated().values()).size).toBeLessThanOrEqual(1);
   });
 
