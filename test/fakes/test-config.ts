@@ -38,8 +38,15 @@ export function testConfigText(directory: string, url: string, more: Record<stri
     backup: { directory: join(directory, 'backup'), at: null },
   };
   const given = more.service as object | undefined;
+  const images = more.images === undefined ? {} : { images: { directory: join(directory, 'images'), ...more.images } };
   // A virtual day costs five times as much with the extra reads of the default: who asks about them gives a share. Nor does any test
   // meet random reads that does not ask for them.
   const budget = { share: 0, audit: 0, ...(more.budget ?? { requests_per_second: 100_000, concurrency: 4 }) };
-  return stringify({ ...base, ...more, budget, service: given === undefined ? service : { base_url: url, ...given } });
+  return stringify({
+    ...base,
+    ...more,
+    ...images,
+    budget,
+    service: given === undefined ? service : { base_url: url, ...given },
+  });
 }

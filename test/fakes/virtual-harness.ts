@@ -200,7 +200,8 @@ export async function virtualHarness(
       );
       try {
         const ids = sandbox.world.visible().map(({ id }) => id);
-        const question = { language: 'en', currency: 'EUR', now };
+        const { files } = life.wiring.config.images;
+        const question = { language: 'en', currency: 'EUR', now, files };
         const state = async (id: number) => {
           const shown = sandbox.state(id, { ...question, horizon: 92 });
           if (shown === null) throw new Error(`no product ${id}`);

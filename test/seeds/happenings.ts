@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
@@ -65,6 +66,12 @@ function dateSold(scene: Scene, product: SandboxProduct): string {
   return sold.length === 0 ? dateAhead(scene) : pick(sold, scene.chance()).date;
 }
 
+/** Whether an answer from today on, of the length that a service chooses itself, names any date. */
+function isAnySoldSoon({ harness: { sandbox, clock } }: House): boolean {
+  const [from = '', to = ''] = [0, 30].map((days) => new Date(clock.now() + days * day).toISOString().slice(0, 10));
+  return sandbox.world.visible().some((product) => sandbox.world.days(product, from, to, 'EUR').length > 0);
+}
+
 async function ask({ house, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
   const { parts, clock } = house.harness;
   const asked_at = clock.now();
@@ -79,6 +86,11 @@ async function ask({ house, told }: Scene, question: { product_id: number; date:
   const reasons: readonly string[] = answer.reasons;
   const live = !reasons.includes('withdrawn');
   told({ ...question, verdict: answer.verdict, live, asked_at, answered_at: clock.now() });
+}
+
+function addImage(scene: Scene, product: SandboxProduct): void {
+  const name = `${Math.floor(scene.chance() * 1e9)}`.padStart(32, '0');
+  product.images = [...product.images, { name, credit: word(scene), alt_text: null }];
 }
 
 const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
@@ -162,13 +174,7 @@ const catalogue = {
       });
     },
   },
-  'image added': {
-    happen: (scene) => {
-      const product = anyProduct(scene);
-      const name = `${Math.floor(scene.chance() * 1e9)}`.padStart(32, '0');
-      product.images = [...product.images, { name, credit: word(scene), alt_text: null }];
-    },
-  },
+  'image added': { happen: (scene) => addImage(scene, anyProduct(scene)) },
   'image withdrawn': {
     happen: (scene) => {
       const product = anyProduct(scene);
@@ -248,7 +254,13 @@ const service = {
       });
     },
   },
-  'dates ignored': { rare: true, happen: habit('dates', 'ignored', 'shifted', 'weeks') },
+  'dates ignored': {
+    rare: true,
+    happen: (scene) => {
+      // Where nothing is sold soon, whoever ignores the dates answers what an honest service would that has sold out.
+      if (isAnySoldSoon(scene.house)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
+    },
+  },
   'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
   'reopened behind a cache': {
     happen: (scene) => {
@@ -439,8 +451,40 @@ const people = {
   },
 } as const satisfies Record<string, Kind>;
 
-export const happenings = { ...catalogue, ...service, ...machine, ...people } as const;
+/** What the host of the image files does, which is not the service. */
+const imageHost = {
+  'image file replaced': {
+    happen: (scene) => {
+      const [image] = anyProduct(scene).images;
+      if (image !== undefined) scene.house.images.replace(image.name);
+    },
+  },
+  'killed among new images': {
+    happen: (scene) => {
+      const { harness, killAt } = scene.house;
+      for (const product of harness.sandbox.products()) addImage(scene, product);
+      requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+      killAt(spread(300, scene.chance()));
+    },
+  },
+  'image host fails': {
+    happen: ({ house: { harness, images }, chance, until }) => {
+      const names = harness.sandbox.products().flatMap((product) => product.images.map(({ name }) => name));
+      const trouble = pick<ImageTrouble>(
+        [{ kind: 'status', status: 404 }, { kind: 'status', status: 503 }, { kind: 'html' }, { kind: 'half' }],
+        chance(),
+      );
+      for (const name of names) images.trouble(name, trouble);
+      until(spread(1440, chance()) * minute, () => {
+        for (const name of names) images.trouble(name, null);
+      });
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+export const happenings = { ...catalogue, ...service, ...machine, ...people, ...imageHost } as const;
 export type Happening = keyof typeof happenings;
 
 /** Kinds by who does them: some seeds do without one of these altogether. */
 export const subjects = [catalogue, service, machine, people].map((kinds) => Object.keys(kinds) as Happening[]);
+export const ofImageFiles = Object.keys(imageHost) as Happening[];

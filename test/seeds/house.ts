@@ -1,18 +1,20 @@
 import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { report } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Wiring } from '../../src/daemon/wiring.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
+import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
-import { ownHost, portOf } from './own-address.ts';
+import { imageHosts, imagePortOf, ownHost, portOf } from './own-address.ts';
 import type { Setting } from './plan.ts';
 
 /** What a planted bug breaks: each must be found. */
@@ -21,6 +23,7 @@ export type Plant = 'none' | 'skips a delivery';
 /** A daemon with its receiver and the service in one process on one clock, whose disk, clock and life can be spoilt. */
 export interface House extends AsyncDisposable {
   readonly harness: VirtualHarness;
+  readonly images: SandboxImageHost;
   readonly disk: { full: boolean };
   readonly machine: MachineClock;
   /** What the service is like where no event says otherwise. */
@@ -32,7 +35,7 @@ export interface House extends AsyncDisposable {
    * end of a transaction. Its files stay as they are in that moment.
    */
   killAt(step: number): void;
-  /** Whether it was killed since its last start, and between what; null: it lives. */
+  /** Whether it was killed since its last start, and between what, or stopped for `squandering`; null: it lives. */
   killed(): string | null;
   /** Notes that the mirror's file is gone. */
   lost(): void;
@@ -51,6 +54,11 @@ export interface House extends AsyncDisposable {
 
 /** Days ahead: what the comparison of a virtual harness expects. */
 export const horizon = 92;
+
+/** Busy minutes have some sixty calls; a loop that nothing bounds but the budget has up to 3,000. */
+const mostCallsInAMinute = 500;
+/** Why a house stands still that called more often (`killed`): it is beyond living on. */
+export const squandering = `calling more than ${mostCallsInAMinute} times in a minute`;
 
 const minute = 60_000;
 
@@ -80,6 +88,17 @@ export async function openHouse(
     killed = where;
     cut.resolve(null);
   };
+  const calls = { minute: 0, sent: 0 };
+  const call = () => {
+    const now = Math.floor(harness.clock.now() / minute);
+    calls.sent = calls.minute === now ? calls.sent + 1 : 1;
+    calls.minute = now;
+    if (calls.sent > mostCallsInAMinute) killed = squandering;
+  };
+  const clock: Clock = { ...systemClock, now: () => harness.clock.now() };
+  const imagesAt = (host: string) => startImageHost({ clock, seed, host, port: imagePortOf(seed) });
+  const [usual, own] = imageHosts;
+  const images = stack.use(await imagesAt(usual).catch(() => imagesAt(own)));
   const harness: VirtualHarness = stack.use(
     await virtualHarness(
       {
@@ -91,10 +110,12 @@ export async function openHouse(
         gone: setting.gone,
         habits: setting.habits,
         counts: 'none',
+        image_origin: images.url,
       },
       config,
       {
         level: 'info',
+        imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY },
         inodeOf: () => '1',
         secrets: { receiver_secret: createSecret(canary.master) },
         killed: () => killed !== null,
@@ -115,7 +136,7 @@ export async function openHouse(
           });
           return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
         },
-        rewired: (wiring) => spoilt(wiring, { disk, step, isDead: () => killed !== null, plant, seed }),
+        rewired: (wiring) => spoilt(wiring, { disk, step, call, isDead: () => killed !== null, plant, seed }),
       },
     ),
   );
@@ -125,6 +146,7 @@ export async function openHouse(
   const closing = stack.move();
   return {
     harness,
+    images,
     disk,
     machine,
     habits: { ...kind, ...setting.habits },
@@ -179,6 +201,7 @@ class DiskFull extends Error {
 interface Spoiling {
   readonly disk: { readonly full: boolean };
   readonly step: (where: string) => void;
+  readonly call: () => void;
   readonly isDead: () => boolean;
   readonly plant: Plant;
   readonly seed: number;
@@ -187,7 +210,7 @@ interface Spoiling {
 type Tail<Parts extends readonly unknown[]> = Parts extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
-function spoilt(wiring: Wiring, { disk, step, isDead, plant }: Spoiling): Wiring {
+function spoilt(wiring: Wiring, { disk, step, call: counted, isDead, plant }: Spoiling): Wiring {
   const { mirror, inbox, limiter } = wiring;
   const refuse = () => {
     if (disk.full) throw new DiskFull('database or disk is full');
@@ -219,6 +242,7 @@ function spoilt(wiring: Wiring, { disk, step, isDead, plant }: Spoiling): Wiring
         async (signal) => {
           // What is dead sends nothing: the service would know what the next life does not.
           if (isDead()) throw new DiskFull('killed');
+          counted();
           return call(signal);
         },
         ...rest,
@@ -289,6 +313,7 @@ function configOf(setting: Setting, listen: string, public_url: string): Record<
     receiver: { listen, public_url, rotate_every: `${setting.rotate_days}d`, grace: '12h' },
     subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
     rows: { publish: true },
+    ...(setting.files ? { images: { files: true, sizes: ['small'] } } : {}),
     cadence: {
       ...each,
       product_detail: every,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { follow } from '../../src/follow/follower.ts';
 import type { RowSource } from '../../src/follow/source.ts';
@@ -8,11 +9,13 @@ import { sequence } from '../../src/sandbox/random.ts';
 import { writeTroubleOf } from '../../src/sqlite/fault.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { inspectFiles } from '../fakes/image-harness.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { happenings, longestCache, type Scene } from './happenings.ts';
 import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
-import { type House, horizon, openHouse, type Plant } from './house.ts';
+import { type House, horizon, openHouse, type Plant, squandering } from './house.ts';
 import { ownHost } from './own-address.ts';
 import type { Plan, PlannedEvent } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
@@ -98,6 +101,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
   async function revive(): Promise<void> {
     const how = house.killed();
     if (how === null) return;
+    if (how === squandering) throw new Error(`stopped while ${how}`);
     house.seen(`killed ${how}`);
     if (harness.wiring.mirror.filledAt() === null) house.seen('killed in the first fill');
     ofMirror.reopen();
@@ -126,8 +130,21 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
 
   const read = () => {
     ofMirror.look(clock.now());
+    if (setting.files) filesShown();
     ofCopy.look(clock.now());
   };
+
+  /** What a storefront would send to a browser now. */
+  function filesShown(): void {
+    if (!existsSync(mirrorPath())) return;
+    const { directory } = harness.wiring.config.images;
+    const db = openMirrorAt(mirrorPath(), clock.now());
+    const files = db.prepare<[], string>('SELECT DISTINCT file FROM images WHERE file IS NOT NULL').pluck().all();
+    db.close();
+    for (const file of files)
+      if (!isWhole(join(directory, file))) wrong('an image that is shown has its whole file')(file);
+    if (files.length > 0) house.seen('image files were shown');
+  }
 
   async function followOnce(): Promise<void> {
     const ending = new AbortController();
@@ -244,6 +261,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
       await followOnce();
       await look();
       await compared();
+      if (setting.files) filesKept();
       const { conditions } = await harness.parts.status(0);
       for (const { code, says } of conditions)
         if (code !== 'often-wrong') wrong('after any trouble no condition is left')(`${code}: ${says}`);
@@ -256,6 +274,15 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     },
     [Symbol.dispose]: () => stack.dispose(),
   };
+
+  function filesKept(): void {
+    const db = openMirrorAt(mirrorPath(), clock.now());
+    const { partial, orphans, lost } = inspectFiles(harness.wiring.config.images.directory, db);
+    const missing = db.prepare<[], number>('SELECT count(*) FROM images WHERE file IS NULL').pluck().get() ?? 0;
+    db.close();
+    if (partial + orphans + lost + missing > 0)
+      wrong('after any trouble each image has its file')(JSON.stringify({ partial, orphans, lost, missing }));
+  }
 
   async function compared(): Promise<void> {
     const { differences, first } = await harness.compare();
@@ -307,6 +334,11 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     sandbox.world.enable(other.id);
     note();
   }
+}
+
+/** Whether a file is there, and is what its name says. */
+function isWhole(path: string): boolean {
+  return existsSync(path) && basename(path).startsWith(hash('sha256', readFileSync(path)));
 }
 
 /** A daemon's rows without a network between. */

@@ -1,6 +1,6 @@
 import { pick, roll, sequence } from '../../src/sandbox/random.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
-import { type Happening, happenings, type Kind, subjects } from './happenings.ts';
+import { type Happening, happenings, type Kind, ofImageFiles, subjects } from './happenings.ts';
 
 /** One thing that happens. What it does exactly follows from `draw` alone, so that a plan can lose others. */
 export interface PlannedEvent {
@@ -27,6 +27,8 @@ export interface Setting {
   readonly share: number;
   readonly audit: number;
   readonly rotate_days: number;
+  /** Whether the files of images are fetched too. */
+  readonly files: boolean;
   /** What the service is like from the beginning to the end. */
   readonly habits: Partial<Habits>;
 }
@@ -52,6 +54,7 @@ export const plain: Setting = {
   share: 0,
   audit: 0,
   rotate_days: 30,
+  files: false,
   habits: {},
 };
 
@@ -95,11 +98,13 @@ export function planOf(seed: number, days = 7): Plan {
     share: among(0, 0, 0.25),
     audit: among(0, 0.01),
     rotate_days: among(1, 30),
+    files: roll(seed, 'files', 'setting') < 0.25,
     habits,
   };
-  const kinds = subjects.flatMap((kinds, subject) =>
+  const drawn = subjects.flatMap((kinds, subject) =>
     roll(seed, subject, 'subject') < 0.25 ? [] : kinds.filter((kind) => roll(seed, kind, 'kind') < 0.6),
   );
+  const kinds = setting.files ? [...drawn, ...ofImageFiles] : drawn;
   const count = kinds.length === 0 ? 0 : Math.round(setting.days * among(4, 10, 20));
   const seconds = setting.days * 86_400;
   const events = Array.from({ length: count }, (_, index) => {

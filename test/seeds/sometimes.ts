@@ -18,6 +18,7 @@ const wanted: readonly string[] = [
   'everything was asked for anew',
   'products were asked for anew',
   'a follower caught up',
+  'image files were shown',
   'a check said holds',
   'a check said gone',
   'a check said unknown',

@@ -20,7 +20,9 @@ export interface Workers extends Disposable {
 }
 
 /** A plan takes seconds; one that takes so long never ends. */
-const patienceMs = 900_000;
+const patienceMs = 300_000;
+/** How the failure of a plan begins that ended its process, or never ended. */
+export const processEnded = 'the daemon goes on: its process ended';
 const here = join(import.meta.dirname, '..', '..');
 
 /** Starts processes of the sources below `root`: these, or a copy in which something is broken. */
@@ -63,7 +65,7 @@ export function startWorkers(count: number, root = here): Workers {
       }
       all.delete(worker);
       begin();
-      const failures = [`the daemon goes on: its process ended, ${worker.exitCode ?? worker.signalCode}`];
+      const failures = [`${processEnded}, ${worker.exitCode ?? worker.signalCode}`];
       return { failures, digest: 'none', sometimes: new Map(), cpu_ms: 0 };
     },
     [Symbol.dispose]: () => {

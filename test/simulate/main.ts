@@ -51,7 +51,7 @@ const command = commandLine(
     '--seed 7': 'a week of the whole daemon in the world of a seed',
     '--seeds 1..1000 --minutes 60': 'as many seeds as an hour takes',
     '--replay FILE': 'a world that was kept',
-    '--plants all --seeds 1..1000': 'six planted faults, until each is found',
+    '--plants all --seeds 1..1000': 'planted faults, until each is found',
     '--worlds --quick --seeds 5': 'a story',
   },
 )

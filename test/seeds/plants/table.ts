@@ -5,7 +5,7 @@ export interface Edit {
   readonly was: string;
 }
 
-/** What was found wrong once, by the number of its point, put back: seeds must find each. */
+/** What was found wrong once, by the number of its point, put back, and what never was wrong: seeds must find each. */
 export const plants: Readonly<Record<string, { readonly what: string; readonly edits: readonly Edit[] }>> = {
   1: {
     what: 'an answer "not on sale" settles the dates of a product on sale for its longest cadence',
@@ -75,6 +75,26 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
         file: 'src/sync/checks/pending-calls.ts',
         is: 'if (joinable.get(id) === call) joinable.delete(id);\n      sent.set(id, call);',
         was: 'sent.set(id, call);',
+      },
+    ],
+  },
+  midnight: {
+    what: 'the next midnight is the one that has passed, where no zone is known',
+    edits: [
+      {
+        file: 'src/sync/reads/window.ts',
+        is: '    midnight: ends_at,',
+        was: '    midnight: product.timezone === null ? began_at : ends_at,',
+      },
+    ],
+  },
+  sweep: {
+    what: 'what a kill leaves of image files is never swept away',
+    edits: [
+      {
+        file: 'src/daemon/images.ts',
+        is: 'if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));',
+        was: '',
       },
     ],
   },
