@@ -98,7 +98,7 @@ export function planOf(seed: number, days = 7): Plan {
     share: among(0, 0, 0.25),
     audit: among(0, 0.01),
     rotate_days: among(1, 30),
-    files: roll(seed, 'files', 'setting') < 0.25,
+    files: roll(seed, 'files', 'setting') < 0.12,
     habits,
   };
   const drawn = subjects.flatMap((kinds, subject) =>
