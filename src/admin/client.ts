@@ -72,7 +72,15 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
         ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
       };
       const call = request(
-        { ...target, method, path: filled(template, { ...(path as object) }), headers, timeout: patience_ms },
+        // A kept connection may be one to a daemon that has ended since, where another one listens now.
+        {
+          ...target,
+          method,
+          path: filled(template, { ...(path as object) }),
+          headers,
+          timeout: patience_ms,
+          agent: false,
+        },
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));

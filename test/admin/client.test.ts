@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,6 +20,24 @@ describe('a daemon that is asked', () => {
     try {
       const answer = adminClient(`unix:${path}`, null).call({ operation: 'GET /v1/status' });
       await expect(answer).rejects.toMatchObject({ code: 'daemon-gone', exitCode: 75 });
+    } finally {
+      daemon.close();
+    }
+  });
+
+  it('is asked on a connection of its own: a kept one may lead to a daemon that another one has followed', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'admin.sock');
+    const connections = new Set<Socket>();
+    const daemon = createHttpServer(({ socket }, response) => {
+      connections.add(socket);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+    await once(daemon.listen(path), 'listening');
+    try {
+      const client = adminClient(`unix:${path}`, null);
+      for (let question = 0; question < 3; question += 1) await client.call({ operation: 'GET /v1/status' });
+      expect(connections.size).toBe(3);
     } finally {
       daemon.close();
     }
