@@ -154,9 +154,11 @@ const select = z
   .object(
     {
       include_product_ids: ownFilters.include_product_ids.describe(
-        'Products mirrored even if the filters leave them out.',
+        'Products mirrored even if the filters leave them out, as long as their own reads find them.',
       ),
-      exclude_product_ids: ownFilters.exclude_product_ids.describe('Not mirrored.'),
+      exclude_product_ids: ownFilters.exclude_product_ids.describe(
+        'Not mirrored; one that was is withdrawn at the next start or reload.',
+      ),
     },
     { error: 'expected keys and values' },
   )

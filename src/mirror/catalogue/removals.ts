@@ -40,7 +40,10 @@ export interface RemovalReads {
 
 /** Products that the list lacks, and removals that are held. */
 export interface RemovalTable extends RemovalReads {
-  /** What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. */
+  /**
+   * What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. That it
+   * lacks one of those included, which its filter may leave out, counts only if the product's own read says that it is gone.
+   */
   note(walk: { edition: string; started_at: number; now: number; included: readonly number[] }): void;
   answered(product_id: number, answer: DirectAnswer, at: number): void;
   /** What products answered with a 404 says nothing about them: their path does not exist. */
@@ -104,7 +107,10 @@ function noting(db: Writes): Pick<RemovalTable, 'note'> {
     query
       .deleteFrom('_absence')
       .where((of) =>
-        of.or([of('product_id', 'in', metBy('products', edition)), of('product_id', 'in', listed<number>(included))]),
+        of.or([
+          of('product_id', 'in', metBy('products', edition)),
+          of.and([of('product_id', 'in', listed<number>(included)), of('product_id', 'not in', goneByOwnRead())]),
+        ]),
       ),
   );
   const missed = db.change((bound: Bound<{ edition: string; included: string; started_at: number; now: number }>) => {
@@ -116,7 +122,9 @@ function noting(db: Writes): Pick<RemovalTable, 'note'> {
       .where('withdrawn_at', 'is', null)
       .where((of) => of.or([of('first_seen_at', '<', started_at), isAhead(of.ref('first_seen_at'), now)]))
       .where('product_id', 'not in', metBy('products', edition))
-      .where('product_id', 'not in', listed<number>(included));
+      .where((of) =>
+        of.or([of('product_id', 'not in', listed<number>(included)), of('product_id', 'in', goneByOwnRead())]),
+      );
     return query
       .insertInto('_absence')
       .columns(['product_id', 'missing_walks', 'first_missing_at', 'last_missing_at'])
@@ -142,6 +150,11 @@ function noting(db: Writes): Pick<RemovalTable, 'note'> {
       missed.run(bound);
     },
   };
+}
+
+/** The products whose own read says that they are gone. */
+function goneByOwnRead() {
+  return query.selectFrom('_absence').select('product_id').where('answer', 'in', ['gone', 'permanently-gone']);
 }
 
 function isAhead(at: Expression<number>, now: RawBuilder<number>): RawBuilder<boolean> {

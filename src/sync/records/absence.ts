@@ -14,7 +14,7 @@ import {
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
 import type { Ports } from './context.ts';
-import { absenceReads, walkAgain, walkedAt } from './deciding-reads.ts';
+import { absenceReads, decidesAbsence, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
 type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
@@ -36,6 +36,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const again = walkAgainAfter(absent, hold === null ? 'free' : 'held');
   if (again !== null) walkAgain(ports, walk.started_at + again, 'suspicion');
   askMissing(ports);
+  askIncluded(ports);
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
 }
 
@@ -43,6 +44,18 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
 export function askMissing(ports: AbsencePorts): void {
   const { removals } = ports.mirror;
   ask(ports, idsOf(mustBeAsked(removals.absent(), removals.openHold())));
+}
+
+/** Makes the own reads due of the products that the list's filter may leave out, as often as a list would speak of them. */
+function askIncluded(ports: AbsencePorts): void {
+  const { mirror, clock, policy } = ports;
+  const isOld = (product_id: number) =>
+    mirror.records.ofProduct(product_id).some((record) => {
+      // Half of it: lists come a little early and a little late.
+      const since = clock.now() - policy.cadence.products / 2;
+      return decidesAbsence(policy, record) && (record.fetched_at ?? 0) < since;
+    });
+  ask(ports, policy.included.filter(isOld));
 }
 
 /** Opens, continues or ends the hold over products missing from a complete list. */
@@ -83,17 +96,15 @@ function beginHold(
 
 /** Notes the answer of the read that decides about a product's absence. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock } = ports;
   const absent = mirror.removals.one(product_id);
   if (answer === 'there' && absent === null) return;
   const now = clock.now();
   mirror.removals.answered(product_id, answer, now);
   if (answer === 'there') return;
-  // A product that a person keeps, or that the list's filter leaves out, says nothing about the list.
+  // A product that a person keeps says nothing about the list.
   const listed = absent === null || (absent.missing_walks === 0 && absent.rejected === 0);
-  if (listed && !policy.included.includes(product_id)) {
-    walkAgain(ports, suspicionDueAt(walkedAt(ports), now), 'suspicion');
-  }
+  if (listed) walkAgain(ports, suspicionDueAt(walkedAt(ports), now), 'suspicion');
   withdrawIfGone(ports, product_id);
 }
 
@@ -142,12 +153,14 @@ function notHeld(message: string): CataloguedError {
   });
 }
 
-function withdrawIfGone({ mirror, clock, log }: AbsencePorts, product_id: number): void {
+function withdrawIfGone({ mirror, clock, policy, log }: AbsencePorts, product_id: number): void {
   const absent = mirror.removals.one(product_id);
   const reason = absent === null ? null : withdrawal(absent, mirror.removals.openHold() === null ? 'free' : 'held');
   if (reason === null) return;
   const now = clock.now();
   mirror.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
+  // No list would show that it has come back.
+  if (policy.included.includes(product_id)) mirror.records.create(ownReads(policy), [product_id]);
   log.info({ product_id, reason }, 'product withdrawn');
 }
 

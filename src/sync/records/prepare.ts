@@ -23,6 +23,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
     const other = noteKinds(ports, [primary, ...further]);
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
+    for (const product_id of policy.excluded) excludeProduct(ports, product_id);
     if (mirror.promises.write(policy, policy.daysPerRequest) || other) replanAll(ports);
     else replanSome(ports, moved);
     mirror.writeZones(clock.now());
@@ -56,8 +57,16 @@ function nameOf({ resource, edition, part }: RecordKind): string {
   return [resource, edition, part].join();
 }
 
+/** Takes a product off that is mirrored and was excluded since: its own read would say that it is there. */
+function excludeProduct({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>, product_id: number): void {
+  if (!mirror.products.isVisible(product_id)) return;
+  const now = clock.now();
+  mirror.removals.withdraw(product_id, 'excluded by the configuration', now, { sent_at: now, reason: 'requested' });
+  log.info({ product_id }, 'product withdrawn: service.select excludes it');
+}
+
 /** Adds a product that the list's filter leaves out: its own read finds it, if the profile has one. */
 function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
   // Its other records come with the first read that finds it.
-  if (mirror.products.find(product_id) === null) mirror.records.create(ownReads(policy), [product_id]);
+  if (!mirror.products.isVisible(product_id)) mirror.records.create(ownReads(policy), [product_id]);
 }
