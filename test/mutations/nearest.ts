@@ -5,7 +5,7 @@ import { allImports } from '../architecture/import-graph.ts';
  * Returns, for a file of `src/`, the test files that import it in the fewest steps, at most `many`: of those as far away
  * first the ones that import least, which are about little else.
  */
-export function nearestTests(root: string, many = 6): (file: string) => string[] {
+export function nearestTests(root: string, many = 18): (file: string) => string[] {
   const imports = ['src', 'test'].flatMap((folder) =>
     allImports(join(root, folder)).map(({ file, of }) => ({
       file: join(folder, file),

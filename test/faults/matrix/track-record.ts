@@ -381,4 +381,25 @@ export const trackRecord: readonly Found[] = [
     wrong: '9b6f72b',
     test: 'sync/window | has moved before now, and moves on at the midnight that comes, at any hour',
   },
+  {
+    bug: 'a product of `include_product_ids` stayed on sale for ever after the service had withdrawn it, and never came back by itself',
+    by: 'a drawn mutation that no test noticed',
+    mended: null,
+    wrong: '14c2b64',
+    test: 'sync/selection | a filter of the list decides what is mirrored',
+  },
+  {
+    bug: 'a product that was mirrored stayed so when `exclude_product_ids` named it',
+    by: 'the first test of that key, written for the bug above',
+    mended: null,
+    wrong: '14c2b64',
+    test: 'sync/selection | a product that is excluded later is withdrawn at once',
+  },
+  {
+    bug: 'a command that waits said “the daemon ended” of one that was restarted while it waited: it asked on a kept connection',
+    by: '`npm test` beside a load',
+    mended: null,
+    wrong: '14c2b64',
+    test: 'admin/client | is asked on a connection of its own',
+  },
 ];
