@@ -42,7 +42,8 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   const { harness, select, ids } = await selective();
   await using _ = harness;
   const [kept = 0, excluded = 0, included = 0] = ids;
-  Object.assign(select, { city_id: [2], include_product_ids: [included], exclude_product_ids: [excluded] });
+  const unknown = 999;
+  Object.assign(select, { city_id: [2], include_product_ids: [included, unknown], exclude_product_ids: [excluded] });
   await harness.restart();
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   expect(mirrored(harness)).toEqual([kept, included].sort());
@@ -56,8 +57,13 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   product.withdrawn = true;
   await harness.liveUntil(harness.clock.now() + 8 * day);
   expect(mirrored(harness)).toEqual([kept]);
+  // What the service does not have is asked for, and is no broken promise.
+  expect((await harness.parts.status(0)).conditions).toEqual([]);
+  expect(harness.log.lines()).toContainEqual(
+    expect.objectContaining({ product_id: unknown, msg: expect.stringContaining('the service does not have') }),
+  );
   product.withdrawn = false;
-  await harness.liveUntil(harness.clock.now() + 2 * day);
+  await harness.liveUntil(harness.clock.now() + 8 * day);
   expect(mirrored(harness)).toEqual([kept, included].sort());
   expect(soldDates(harness, included)).toBeGreaterThan(0);
 });

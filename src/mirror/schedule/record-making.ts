@@ -17,6 +17,8 @@ export interface RecordMaking {
   dropOthers(templates: readonly RecordKind[]): void;
   /** Drops every record of a resource, out of its jobs too: the service does not have it. */
   dropResource(resource: Resource): void;
+  /** Drops the records of a product that nothing is shown of. */
+  dropProduct(product_id: number): void;
   /** Drops a product's windows that lie beyond `last_part`. */
   dropBeyond(product_id: number, last_part: number): void;
 }
@@ -82,7 +84,7 @@ function creating(db: Writes) {
   };
 }
 
-function recordDropping(db: Writes): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropBeyond'> {
+function recordDropping(db: Writes): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropProduct' | 'dropBeyond'> {
   const others = db.change(({ templates }: Bound<{ templates: string }>) =>
     query
       .deleteFrom('_record')
@@ -116,6 +118,9 @@ function recordDropping(db: Writes): Pick<RecordMaking, 'dropOthers' | 'dropReso
   const ofResource = db.change(({ resource }: Bound<{ resource: Resource }>) =>
     query.deleteFrom('_record').where('resource', '=', resource),
   );
+  const ofProduct = db.change(({ product_id }: Bound<{ product_id: number }>) =>
+    query.deleteFrom('_record').where('product_id', '=', product_id),
+  );
   const beyond = db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
     query
       .deleteFrom('_record')
@@ -130,6 +135,9 @@ function recordDropping(db: Writes): Pick<RecordMaking, 'dropOthers' | 'dropReso
     dropResource: (resource) => {
       outOfJobs.run({ resource });
       ofResource.run({ resource });
+    },
+    dropProduct: (product_id) => {
+      ofProduct.run({ product_id });
     },
     dropBeyond: (product_id, last_part) => {
       beyond.run({ product_id, last_part });

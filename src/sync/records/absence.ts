@@ -46,9 +46,14 @@ export function askMissing(ports: AbsencePorts): void {
   ask(ports, idsOf(mustBeAsked(removals.absent(), removals.openHold())));
 }
 
-/** Makes the own reads due of the products that the list's filter may leave out, as often as a list would speak of them. */
+/**
+ * Makes the own reads due of the products that the list's filter may leave out, as often as a list would speak of them; of those
+ * that are not mirrored, since no list would show that the service has them.
+ */
 function askIncluded(ports: AbsencePorts): void {
   const { mirror, clock, policy } = ports;
+  const hidden = policy.included.filter((product_id) => !mirror.products.isVisible(product_id));
+  if (hidden.length > 0) mirror.records.create(ownReads(policy), hidden);
   const isOld = (product_id: number) =>
     mirror.records.ofProduct(product_id).some((record) => {
       // Half of it: lists come a little early and a little late.
@@ -96,7 +101,13 @@ function beginHold(
 
 /** Notes the answer of the read that decides about a product's absence. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
-  const { mirror, clock } = ports;
+  const { mirror, clock, log } = ports;
+  if (answer !== 'there' && !mirror.products.isVisible(product_id)) {
+    // The next list asks again.
+    mirror.records.dropProduct(product_id);
+    log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
+    return;
+  }
   const absent = mirror.removals.one(product_id);
   if (answer === 'there' && absent === null) return;
   const now = clock.now();
@@ -153,14 +164,12 @@ function notHeld(message: string): CataloguedError {
   });
 }
 
-function withdrawIfGone({ mirror, clock, policy, log }: AbsencePorts, product_id: number): void {
+function withdrawIfGone({ mirror, clock, log }: AbsencePorts, product_id: number): void {
   const absent = mirror.removals.one(product_id);
   const reason = absent === null ? null : withdrawal(absent, mirror.removals.openHold() === null ? 'free' : 'held');
   if (reason === null) return;
   const now = clock.now();
   mirror.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
-  // No list would show that it has come back.
-  if (policy.included.includes(product_id)) mirror.records.create(ownReads(policy), [product_id]);
   log.info({ product_id, reason }, 'product withdrawn');
 }
 
