@@ -12,6 +12,7 @@ type Category = Config['categories'][number];
  */
 export function policyOf(config: Config, offers: (resource: Resource) => boolean): Policy {
   const { service, cadence, budget } = config;
+  const excluded = new Set(service.select.exclude_product_ids);
   const general: ProductPolicy = { extent: extentOf(config, cadence, offers), cadence, weight: 1 };
   const byCategory = new Map(
     config.categories.map((category) => {
@@ -34,8 +35,9 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     removals: config.removals,
     ceiling: budget.requests_per_second,
     notifications: service.profile.notifications,
-    excluded: new Set(service.select.exclude_product_ids),
-    included: service.select.include_product_ids,
+    excluded,
+    // What is named in both is not mirrored.
+    included: service.select.include_product_ids.filter((id) => !excluded.has(id)),
   };
 }
 

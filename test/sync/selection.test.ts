@@ -43,7 +43,11 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   await using _ = harness;
   const [kept = 0, excluded = 0, included = 0] = ids;
   const unknown = 999;
-  Object.assign(select, { city_id: [2], include_product_ids: [included, unknown], exclude_product_ids: [excluded] });
+  Object.assign(select, {
+    city_id: [2],
+    include_product_ids: [included, unknown, excluded],
+    exclude_product_ids: [excluded],
+  });
   await harness.restart();
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   expect(mirrored(harness)).toEqual([kept, included].sort());

@@ -101,11 +101,12 @@ function beginHold(
 
 /** Notes the answer of the read that decides about a product's absence. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
-  const { mirror, clock, log } = ports;
+  const { mirror, clock, policy, log } = ports;
   if (answer !== 'there' && !mirror.products.isVisible(product_id)) {
     // The next list asks again.
     mirror.records.dropProduct(product_id);
-    log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
+    if (policy.included.includes(product_id))
+      log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
     return;
   }
   const absent = mirror.removals.one(product_id);
