@@ -48,3 +48,18 @@ it('what is no list is not said, and a list has what is of its type', () => {
     group_ids: '[7]',
   });
 });
+
+it('a read of the variants is believed of those that availability brought while it was under way', () => {
+  using test = testMirror();
+  putProducts(test.mirror, [productOf(1)]);
+  const { variants, transaction } = test.mirror;
+  const read = { product_id: 1, language: 'en', stale_at: at + 1000, now: at, reason: 'cadence-elapsed' } as const;
+  const called = (label: string) => [{ variant_id: 7, document: JSON.stringify({ id: 7, label }) }];
+  const only = new Set([7]);
+  transaction(() => variants.store({ ...read, source: 'availability', sent_at: at + 2 }, called('sold'), only));
+  transaction(() => variants.store({ ...read, source: 'variants', sent_at: at + 1 }, called('listed'), only));
+  expect(test.all('SELECT label, source FROM variants')).toEqual([{ label: 'listed', source: 'variants' }]);
+  // One that was sent before the last of them is not.
+  transaction(() => variants.store({ ...read, source: 'variants', sent_at: at }, called('older'), only));
+  expect(test.all('SELECT label, source FROM variants')).toEqual([{ label: 'listed', source: 'variants' }]);
+});

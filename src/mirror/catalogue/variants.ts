@@ -82,7 +82,9 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
     let retyped = false;
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
-      if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
+      // Of what only availability has said so far there is no newer read of the variants.
+      const isRead = row.variants_document !== null;
+      if (isRead && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
       const before = row[column];
       const document = documents.get(variant_id) ?? (listed.has(variant_id) ? before : null);
       if (document === before && !(read.source === 'variants' && document !== null)) continue;
