@@ -96,8 +96,9 @@ export function mirrorReader(
     const by = (rows: readonly Row[]) => Map.groupBy(rows, ({ product_id }) => Number(product_id));
     const images = by(all('SELECT * FROM images ORDER BY product_id, position'));
     for (const [id, rows] of images) note(`${id} images`, imagesValue(rows), null);
+    // Until they were read, only what availability says of them is there, and its source says so.
     for (const [id, rows] of by(all("SELECT * FROM variants WHERE language = 'en'")))
-      note(`${id} variants`, labels(rows), null);
+      if (rows.some(({ source }) => source === 'variants')) note(`${id} variants`, labels(rows), null);
     const words = products.flatMap(({ title }) => /word\d+/.exec(String(title)) ?? []);
     for (const word of new Set(words)) {
       const found = all(

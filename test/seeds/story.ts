@@ -43,7 +43,7 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   using workers = startWorkers(replay === undefined ? Number(count) : 1);
   const sums = { seeds: 0, days: 0, cpu_ms: 0 };
   const sometimes = new Map<string, number>();
-  const failed: number[] = [];
+  const failed: { readonly plan: Plan; readonly found: Lived }[] = [];
   const oneAfterAnother = async () => {
     for (const plan of all) {
       if (performance.now() > until) return;
@@ -56,9 +56,7 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
       const took = `${(found.cpu_ms / 1000).toFixed(1)} s, digest ${found.digest}${isWrong ? ', FAILED' : ''}`;
       const lines = [`seed ${plan.seed}: ${plan.setting.days} days, ${plan.events.length} events, ${took}`];
       say([...lines, ...found.failures.map((failure) => `  ${failure}`)].join('\n'));
-      if (!isWrong) continue;
-      failed.push(plan.seed);
-      if (replay === undefined) await keep(plan, found, { workers, plant: plant as Plant, say });
+      if (isWrong) failed.push({ plan, found });
     }
   };
   await Promise.all(Array.from({ length: Number(count) }, oneAfterAnother));
@@ -66,10 +64,13 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   const cells = rows.map(([what, times]) => [what, number(times)]);
   say(`\n${table(['what happened', 'times'], cells)}\n`);
   say(`${rows.length} kinds of happenings were seen; never: ${neverSeen(sometimes).join(', ') || 'none'}`);
-  const named = failed.length === 0 ? '' : `: ${failed.join(', ')}`;
+  const named = failed.length === 0 ? '' : `: ${failed.map(({ plan }) => plan.seed).join(', ')}`;
   say(`${number(sums.seeds)} seeds, ${number(sums.days)} virtual days with faults, ${failed.length} failed${named}`);
   const each = sums.cpu_ms / Math.max(sums.seeds, 1);
   say(`${(each / 1000).toFixed(1)} s of processor each: ${number(Math.round(3_600_000 / each))} an hour on one core`);
+  // Last: it may take longer than all that was lived through.
+  if (replay === undefined)
+    for (const { plan, found } of failed) await keep(plan, found, { workers, plant: plant as Plant, say });
   return failed.length === 0 ? 0 : 1;
 }
 
