@@ -242,6 +242,25 @@ describe('the alternative of a closed product', () => {
     await test.post(notificationOf(a, enabled), minute);
     expect(alternatives()).toEqual([{ product_id: b, alternative_product_id: a }]);
   });
+
+  it('is kept where a further notification names none, unless the product was open in between', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0, third = 0] = test.ids;
+    const closes = (alternative?: number) => disabled({ ...words, recommended_alternative_product_id: alternative });
+    const alternative = () => test.product(id)?.alternative_product_id;
+    test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(id, closes(other)), minute);
+    await test.post(notificationOf(id, closes()), minute);
+    expect(alternative()).toBe(other);
+    // Opened and closed again before a read could see it: in one delivery, and in two.
+    await test.post(notificationOf(id, enabled, closes()), minute);
+    expect(test.product(id)).toMatchObject({ sellable: 0, alternative_product_id: null });
+    await test.post(notificationOf(id, closes(third)), minute);
+    expect(alternative()).toBe(third);
+    test.inbox.post(notificationOf(id, enabled));
+    await test.post(notificationOf(id, closes()), minute);
+    expect(test.product(id)).toMatchObject({ sellable: 0, alternative_product_id: null });
+  });
 });
 
 describe('a mass of closures', () => {

@@ -33,8 +33,11 @@ export interface ClosureReads {
 
 /** Closures that notifications told of. */
 export interface ClosureTable extends ClosureReads {
-  /** Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now. `applied_at` null: it waits for its read. */
-  put(closure: PutClosure): void;
+  /**
+   * Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now, unless
+   * it was `reopened` meanwhile. `applied_at` null: it waits for its read.
+   */
+  put(closure: PutClosure, meanwhile?: 'reopened'): void;
   /** A read said available; said disabled; or it is over. */
   available(closure_id: number, at: number): void;
   confirmed(closure_id: number, at: number): void;
@@ -154,7 +157,7 @@ export function closureTable(db: Writes): ClosureTable {
 }
 
 function putting(db: Writes): ClosureTable['put'] {
-  const statement = db.change((closure: Bound<PutClosure>) =>
+  const statement = db.change((closure: Bound<PutClosure & { reopened: 0 | 1 }>) =>
     query
       .insertInto('_closure')
       .values(pick(closure, put))
@@ -162,7 +165,7 @@ function putting(db: Writes): ClosureTable['put'] {
         inForce
           .column('product_id')
           .where('ended_at', 'is', null)
-          .doUpdateSet(({ fn }) => ({
+          .doUpdateSet(({ eb, fn, val }) => ({
             delivery_id: closure.delivery_id,
             notified_at: closure.notified_at,
             applied_at: fn.coalesce('_closure.applied_at', closure.applied_at),
@@ -170,12 +173,15 @@ function putting(db: Writes): ClosureTable['put'] {
             confirmed_at: null,
             reason: closure.reason,
             expected_reopening: closure.expected_reopening,
-            alternative_product_id: fn.coalesce(closure.alternative_product_id, '_closure.alternative_product_id'),
+            alternative_product_id: fn.coalesce(
+              closure.alternative_product_id,
+              eb.case().when(closure.reopened, '=', val(0)).then(eb.ref('_closure.alternative_product_id')).end(),
+            ),
           })),
       ),
   );
-  return (closure) => {
-    statement.run(closure);
+  return (closure, meanwhile) => {
+    statement.run({ ...closure, reopened: meanwhile === 'reopened' ? 1 : 0 });
   };
 }
 

@@ -3,6 +3,7 @@ import { isAwaited } from '../../domain/push/awaited.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
+import type { StoredClosure } from '../../mirror/push/closures.ts';
 import type { Ports } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkAgainSpaced, walkListSoon } from '../records/deciding-reads.ts';
 
@@ -180,7 +181,8 @@ function close(
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
   const applies = already || mayApply(mirror.closures.unconfirmed(now), visible, policy.removals);
-  mirror.closures.put({
+  const reopened = enabled || (inForce !== null && wasReopened(mirror, inForce));
+  const announced = {
     product_id,
     delivery_id,
     notified_at: received_at,
@@ -188,7 +190,8 @@ function close(
     // Announced as both closed and open: the order is unknown, so the first read decides.
     available_at: enabled ? received_at - confirmApartMs : null,
     ...closure,
-  });
+  };
+  mirror.closures.put(announced, reopened ? 'reopened' : undefined);
   if (applies) {
     mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
     return;
@@ -199,6 +202,13 @@ function close(
       { held: mirror.closures.counts().held },
       'too many closures announced at once: the rest take effect only after their reads',
     );
+}
+
+/** Tells whether a notification said so since, whatever reads have seen. */
+function wasReopened({ trust }: ApplyPorts['mirror'], { product_id, notified_at }: StoredClosure): boolean {
+  return trust
+    .noticesOf(product_id)
+    .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);
 }
 
 /** Makes the read due first that decides about a closure: the product's own, or the list if products have none. */
