@@ -14,7 +14,7 @@ import { type Fate, Scratch } from './scratch.ts';
  * tried in a scratch copy against the tests that should notice: one line a mutation, the share at the end. A test that is
  * expected to fail also passes without the mutation, which is tried.
  */
-const { promises, sample, seed, only } = commandLine(
+const { promises, sample, seed, only, workers } = commandLine(
   'npm run test:mutations --',
   'Changes one line after the other, and runs the tests that should notice. Exit 0: at least 85 % are caught.',
   {
@@ -27,8 +27,9 @@ const { promises, sample, seed, only } = commandLine(
   .option('--sample <n>', 'how many drawn changes are judged: what does not compile does not count', anyNumber, 60)
   .option('--seed <n>', 'which are drawn', anyNumber, 1)
   .option('--only <file[:line],…>', 'only the changes there')
+  .option('--workers <n>', 'how many are tried side by side', anyNumber, 1)
   .parse()
-  .opts<{ promises?: true; sample: number; seed: number; only?: string }>();
+  .opts<{ promises?: true; sample: number; seed: number; only?: string; workers: number }>();
 const root = join(import.meta.dirname, '../..');
 const wanted = 0.85;
 
@@ -54,6 +55,18 @@ function told(fate: Fate): string {
   return fate.kind === 'survived' ? `by ${fate.tests.join(', ') || 'no test: none imports it'}` : `by ${fate.by}`;
 }
 
+/** Judges what is left, one after the other. */
+async function judgeAll(scratch: Scratch): Promise<void> {
+  for (const mutation of left) {
+    const fate = await scratch.try(mutation, mutation.tests ?? nearest(mutation.file));
+    counts[fate.kind] += 1;
+    const { file, line, kind, from, to } = mutation;
+    process.stdout.write(
+      `${fate.kind.padEnd(8)}  ${file}:${line}  ${kind}: ${short(from)} → ${short(to)}  ${told(fate)}\n`,
+    );
+  }
+}
+
 const nearest = nearestTests(root);
 const candidates = promises ? promised() : all();
 const isMeant = ({ file, line }: Mutation) =>
@@ -61,18 +74,12 @@ const isMeant = ({ file, line }: Mutation) =>
 const chosen = only !== undefined ? candidates.filter(isMeant) : promises ? candidates : shuffled(candidates);
 const judged = only === undefined && !promises ? sample : Number.POSITIVE_INFINITY;
 const counts = { caught: 0, survived: 0 };
-using scratch = new Scratch();
+using copies = new DisposableStack();
+const scratches = Array.from({ length: workers }, () => copies.use(new Scratch()));
 // What was chosen by hand compiles; of what was drawn about a third does not.
-const sound = promises ? chosen : scratch.compiling(chosen.slice(0, 2 * judged));
-for (const mutation of sound) {
-  if (counts.caught + counts.survived >= judged) break;
-  const fate = scratch.try(mutation, mutation.tests ?? nearest(mutation.file));
-  counts[fate.kind] += 1;
-  const { file, line, kind, from, to } = mutation;
-  process.stdout.write(
-    `${fate.kind.padEnd(8)}  ${file}:${line}  ${kind}: ${short(from)} → ${short(to)}  ${told(fate)}\n`,
-  );
-}
+const sound = promises ? chosen : (scratches[0]?.compiling(chosen.slice(0, 2 * judged)) ?? []);
+const left = sound.slice(0, judged).values();
+await Promise.all(scratches.map(judgeAll));
 const valid = counts.caught + counts.survived;
 process.stdout.write(
   `${counts.caught} caught, ${counts.survived} survived: ${((100 * counts.caught) / valid).toFixed(1)} % caught\n`,

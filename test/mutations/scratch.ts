@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +11,6 @@ export type Fate =
 
 interface Results {
   readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
 }
@@ -45,24 +44,24 @@ export class Scratch implements Disposable {
    * What becomes of a mutation. Test files run one after the other until one fails; what survives is tried again by those
    * that ask more in the strict suite.
    */
-  try(mutation: Mutation, tests: readonly string[]): Fate {
-    const failed = this.#failedWith(mutation, tests);
+  async try(mutation: Mutation, tests: readonly string[]): Promise<Fate> {
+    const failed = await this.#failedWith(mutation, tests);
     if (failed === null) return { kind: 'survived', tests };
-    if (this.#isGreen(failed)) return { kind: 'caught', by: `${failed.file}: ${failed.title}` };
+    if (await this.#isGreen(failed)) return { kind: 'caught', by: `${failed.file}: ${failed.title}` };
     // A test that fails here anyway says nothing.
-    return this.try(
+    return await this.try(
       mutation,
       tests.filter((test) => test !== failed.file),
     );
   }
 
-  #failedWith({ file, text }: Mutation, tests: readonly string[]): Failed | null {
+  async #failedWith({ file, text }: Mutation, tests: readonly string[]): Promise<Failed | null> {
     const path = join(this.#path, file);
     const before = readFileSync(path, 'utf8');
     writeFileSync(path, text);
     try {
       const thorough = tests.filter((test) => /someOf|thorough|'time'/.test(readFileSync(join(root, test), 'utf8')));
-      return this.#firstFailed(tests, 'usual') ?? this.#firstFailed(thorough, 'strict');
+      return (await this.#firstFailed(tests, 'usual')) ?? (await this.#firstFailed(thorough, 'strict'));
     } finally {
       writeFileSync(path, before);
     }
@@ -96,24 +95,24 @@ export class Scratch implements Disposable {
     return new Set([...stdout.matchAll(/^(src\S+?)\(/gm)].flatMap(([, file]) => file ?? []));
   }
 
-  #firstFailed(tests: readonly string[], suite: Failed['suite']): Failed | null {
+  async #firstFailed(tests: readonly string[], suite: Failed['suite']): Promise<Failed | null> {
     for (const test of tests) {
-      const failed = this.#run([test], suite);
+      const failed = await this.#run(test, suite);
       if (failed !== null) return failed;
     }
     return null;
   }
 
   /** Whether a test file passes without a mutation; asked once. */
-  #isGreen({ file, suite }: Failed): boolean {
+  async #isGreen({ file, suite }: Failed): Promise<boolean> {
     const key = `${suite} ${file}`;
-    const green = this.#green.get(key) ?? (file === 'nothing' || this.#run([file], suite) === null);
+    const green = this.#green.get(key) ?? (await this.#run(file, suite)) === null;
     this.#green.set(key, green);
     return green;
   }
 
-  /** The first test that fails, or null. What hangs or cannot even be loaded has failed too. */
-  #run(tests: readonly string[], suite: Failed['suite']): Failed | null {
+  /** The first test of the file that fails, or null. What hangs or cannot even be loaded has failed too. */
+  async #run(file: string, suite: Failed['suite']): Promise<Failed | null> {
     const output = join(this.#path, 'results.json');
     rmSync(output, { force: true });
     const args = [
@@ -127,24 +126,19 @@ export class Scratch implements Disposable {
       '--outputFile',
       output,
     ];
-    const run = spawnSync(join(root, 'node_modules/.bin/vitest'), [...args, ...tests], {
+    const run = spawn(join(root, 'node_modules/.bin/vitest'), [...args, file], {
       cwd: this.#path,
       env: { ...process.env, CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '', CATALOGUED_TEST_RESULTS: '' },
+      stdio: 'ignore',
       timeout: 240_000,
     });
-    if (run.status === 0) return null;
-    if (!existsSync(output))
-      return { suite, file: 'nothing', title: run.status === null ? 'no end in 240 s' : 'no results' };
+    await once(run, 'exit');
+    if (run.exitCode === 0) return null;
+    if (run.exitCode === null) return { suite, file, title: 'no end in 240 s' };
+    if (!existsSync(output)) return { suite, file, title: `ended with ${run.exitCode}` };
     const { testResults } = JSON.parse(readFileSync(output, 'utf8')) as Results;
-    const path = (name: string) => name.slice(name.indexOf('/test/') + 1);
-    for (const { name, assertionResults } of testResults) {
-      const failed = assertionResults.find(({ status }) => status === 'failed');
-      if (failed !== undefined) return { suite, file: path(name), title: failed.fullName };
-    }
-    // The others were broken off by the first failure.
-    const broken = testResults.find(({ status }) => status === 'failed');
-    return broken === undefined
-      ? { suite, file: 'nothing', title: `ended with ${run.status}` }
-      : { suite, file: path(broken.name), title: 'it cannot be loaded' };
+    const results = testResults.flatMap(({ assertionResults }) => assertionResults);
+    const first = results.find(({ status }) => status === 'failed');
+    return { suite, file, title: first?.fullName ?? 'it cannot be loaded' };
   }
 }
