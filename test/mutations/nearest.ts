@@ -2,8 +2,9 @@ import { join, relative } from 'node:path';
 import { allImports } from '../architecture/import-graph.ts';
 
 /**
- * Returns, for a file of `src/`, the test files that import it in the fewest steps, at most `many`: of those as far away
- * first the ones that import least, which are about little else.
+ * Returns, for a file of `src/`, test files that import it, at most `many`: half of them those that are named most like it,
+ * however many steps away, the others those that are fewest steps away. Of those as far away first the ones that import
+ * least, which are about little else.
  */
 export function nearestTests(root: string, many = 18): (file: string) => string[] {
   const imports = ['src', 'test'].flatMap((folder) =>
@@ -14,17 +15,42 @@ export function nearestTests(root: string, many = 18): (file: string) => string[
   );
   const importers = Map.groupBy(imports, ({ of }) => of);
   const breadth = Map.groupBy(imports, ({ file }) => file);
+  const all = [...breadth.keys()].filter((each) => each.endsWith('.test.ts'));
+  const common = Map.groupBy(
+    all.flatMap((test) => [...wordsOf(test).keys()]),
+    (word) => word,
+  );
+  /** What many files have in their names says little, and a folder less than what is in it. */
+  const likeness = (file: string, test: string) => {
+    const words = wordsOf(file);
+    const weights = [...wordsOf(test).keys()].map(
+      (word) => (words.get(word) ?? 0) / Math.log2(1 + (common.get(word)?.length ?? 1)),
+    );
+    return weights.reduce((sum, weight) => sum + weight, 0);
+  };
   return (file) => {
     const seen = new Set([file]);
     const found: string[] = [];
     let step = [file];
-    while (step.length > 0 && found.length < many) {
+    while (step.length > 0) {
       step = step.flatMap((each) => (importers.get(each) ?? []).map((arrow) => arrow.file));
       step = [...new Set(step)].filter((each) => !seen.has(each));
       for (const each of step) seen.add(each);
       const tests = step.filter((each) => each.endsWith('.test.ts'));
       found.push(...tests.sort((a, b) => (breadth.get(a)?.length ?? 0) - (breadth.get(b)?.length ?? 0)));
     }
-    return found.slice(0, many);
+    const alike = found.filter((test) => likeness(file, test) > 0);
+    alike.sort((a, b) => likeness(file, b) - likeness(file, a));
+    return [...new Set([...alike.slice(0, many / 2), ...found])].slice(0, many);
   };
+}
+
+/** The beginnings of the words of a path and their weights: of `src/mirror/image-file/outcomes.ts` outc 3, imag and file 2, mirr 1. */
+function wordsOf(path: string): Map<string, number> {
+  const parts = path.split('/').slice(1).reverse();
+  const words = parts.flatMap((part, index) => {
+    const [name = ''] = part.split('.');
+    return name.split('-').map((word) => [word.slice(0, 4), Math.max(3 - index, 1)] as const);
+  });
+  return new Map(words.reverse());
 }
