@@ -38,6 +38,12 @@ describe('a repair', () => {
     ['creates one that is gone again', 'missing', facts, { action: 'recreate', self_test: false }],
     ['waits for its time', 'degraded', { ...facts, not_before: now + hour }, { action: 'wait', until: now + hour }],
     [
+      'comes when its time has come',
+      'degraded',
+      { ...facts, not_before: now },
+      { action: 'reactivate', self_test: true },
+    ],
+    [
       'does not wait for an instant that no backoff makes',
       'degraded',
       { ...facts, not_before: now + 12 * 365 * day },

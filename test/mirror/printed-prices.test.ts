@@ -120,6 +120,14 @@ describe('what is printed of stored dates', () => {
     expect(shown()).toEqual(all(900, 900, 'adult'));
     putTypes(test, 'variants', 7, 'senior');
     expect(shown()).toEqual(all(900, 2000, 'senior'));
+    // The price is what it was.
+    putTypes(test, 'variants', 7, 'student');
+    expect(shown()).toEqual(all(900, 2000, 'student'));
+    const told = () => rows(test, `SELECT * FROM changes WHERE kind = 'slots_changed'`).length;
+    const before = told();
+    putTypes(test, 'variants', 'child', 'student');
+    expect(shown()).toEqual(all(900, 2000, 'student'));
+    expect(told()).toBe(before);
   });
 
   it('is of each currency its own', () => {
