@@ -297,7 +297,14 @@ const service = {
 /** What a machine does, and whoever runs it. */
 const machine = {
   killed: {
-    happen: ({ house, chance }) => house.killAt(spread(3000, chance())),
+    happen: (scene) => {
+      const { house, chance } = scene;
+      const step = spread(3000, chance());
+      if (chance() < 2 / 3) return house.killAt(step);
+      // What is stored in moments is seldom met among thousands of steps.
+      edit('tagline', word)(scene);
+      house.killAt(1 + (step % 2), 'deliveries');
+    },
   },
   restarted: {
     happen: async ({ house, chance, startAgain }) => {

@@ -32,9 +32,9 @@ export interface House extends AsyncDisposable {
   readonly config: Record<string, unknown>;
   /**
    * Has the process killed at the `step`-th of its steps from now: a look at its clock, or the beginning, the last moment or the
-   * end of a transaction. Its files stay as they are in that moment.
+   * end of a transaction. Its files stay as they are in that moment. Of `deliveries`, only steps count at which one is stored.
    */
-  killAt(step: number): void;
+  killAt(step: number, among?: 'all' | 'deliveries'): void;
   /** Whether it was killed since its last start, and between what, or stopped for `squandering`; null: it lives. */
   killed(): string | null;
   /** Notes that the mirror's file is gone. */
@@ -76,12 +76,14 @@ export async function openHouse(
   const disk = { full: false };
   let asking = 0;
   let left = 0;
+  let counted: 'all' | 'deliveries' = 'all';
   let lost = false;
   let killed: string | null = null;
   let cut = Promise.withResolvers<null>();
   let machine: MachineClock | null = null;
   const step = (where: string) => {
     if (left === 0 || killed !== null) return;
+    if (counted === 'deliveries' && !where.endsWith('a delivery is stored')) return;
     left -= 1;
     if (left > 0) return;
     keepFiles(directory());
@@ -151,8 +153,9 @@ export async function openHouse(
     machine,
     habits: { ...kind, ...setting.habits },
     config,
-    killAt: (at) => {
+    killAt: (at, among = 'all') => {
       left = at;
+      counted = among;
     },
     killed: () => killed,
     lost: () => {
