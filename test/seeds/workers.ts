@@ -21,6 +21,8 @@ export interface Workers extends Disposable {
 
 /** A plan takes seconds; one that takes so long never ends. */
 const patienceMs = 300_000;
+/** A process keeps some of what each plan left in its memory, and slows down: after so many the next one begins. */
+const plansOfProcess = 100;
 /** How the failure of a plan begins that ended its process, or never ended. */
 export const processEnded = 'the daemon goes on: its process ended';
 const here = join(import.meta.dirname, '..', '..');
@@ -29,12 +31,12 @@ const here = join(import.meta.dirname, '..', '..');
 export function startWorkers(count: number, root = here): Workers {
   const script = join(root, 'test', 'seeds', 'worker.ts');
   const idle: ChildProcess[] = [];
-  const all = new Set<ChildProcess>();
+  const lived = new Map<ChildProcess, number>();
   const waiting: ((worker: ChildProcess) => void)[] = [];
 
   function begin(): void {
     const worker = fork(script, { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    all.add(worker);
+    lived.set(worker, 0);
     give(worker);
   }
 
@@ -59,17 +61,21 @@ export function startWorkers(count: number, root = here): Workers {
       const answer = await promise;
       clearTimeout(timer);
       worker.off('message', answered).off('exit', ended);
-      if (answer !== null) {
+      const plans = (lived.get(worker) ?? 0) + 1;
+      lived.set(worker, plans);
+      if (answer !== null && plans < plansOfProcess) {
         give(worker);
         return answer;
       }
-      all.delete(worker);
+      lived.delete(worker);
+      worker.kill();
       begin();
+      if (answer !== null) return answer;
       const failures = [`${processEnded}, ${worker.exitCode ?? worker.signalCode}`];
       return { failures, digest: 'none', sometimes: new Map(), cpu_ms: 0 };
     },
     [Symbol.dispose]: () => {
-      for (const worker of all) worker.kill();
+      for (const worker of lived.keys()) worker.kill();
     },
   };
 }
