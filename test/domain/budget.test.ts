@@ -76,6 +76,12 @@ describe('the rate', () => {
     expect(answered(cut, 120, from).rate).toBeGreaterThan(2 * 10);
   });
 
+  test('stays around a low limit for five minutes and no longer, however few calls they were', () => {
+    const slow: Budget = { ...startBudget(100, now), rate: 0.5, cut_to: 0.5, limit: 0.5, limit_is: 'met' };
+    expect(answered(slow, 300, now).rate).toBeLessThan(1.2 * 0.5);
+    expect(answered(slow, 400, now).rate).toBeGreaterThan(2 * 0.5);
+  });
+
   test('does not probe above the last limit while nobody waits for a call', () => {
     let budget: Budget = { ...startBudget(100, now), rate: 8, cut_to: 8, limit: 10, limit_is: 'met' };
     for (let s = 0; s < 3_600; s++) budget = afterAnswer(budget, 'none', now + s * second);

@@ -74,6 +74,9 @@ describe('what a daemon has watched', () => {
     const read = (each: number) => ({ records: { ...healthy.records, last_read_at: now - each } });
     expect(shownAfter(...repeated((each) => ({ ...calling(each), ...read(each) }), 60))).toEqual([]);
     expect(shownAfter(...repeated(() => calling(7), 600), calling(30))).toEqual([]);
+    // Fewer than twenty calls prove nothing.
+    expect(shownAfter(calling(0), ...repeated(() => calling(19), 31))).toEqual([]);
+    expect(shownAfter(calling(0), ...repeated(() => calling(20), 31))).toEqual(['no-progress']);
   });
 
   it('deliveries that wait are stuck when none was applied for ten minutes', () => {

@@ -7,13 +7,7 @@ const exchange = (name: string, given: Partial<Exchange>): Exchange => ({
   ...given,
 }); // biome-ignore format: one call
 
-function seen(invented: Partial<Exchange>): string {
-  const listed = (currency: string) => ({ products: [{ currency }] });
-  const exchanges = [
-    exchange('list', { json: listed('EUR') }),
-    exchange('currency', { json: listed('USD') }),
-    exchange('made-up currency', invented),
-  ];
+function seen(assumption: string, exchanges: readonly Exchange[]): string {
   const parameters = {
     page: 'page',
     page_size: 'page_size',
@@ -26,7 +20,7 @@ function seen(invented: Partial<Exchange>): string {
     exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
     parameters, calls_a_second: 1,
   }; // biome-ignore format: what a probe has seen
-  return readAssumptions.find(({ name }) => name === 'currency')?.judge(evidence).seen ?? '';
+  return readAssumptions.find(({ name }) => name === assumption)?.judge(evidence).seen ?? '';
 }
 
 it.each([
@@ -35,5 +29,19 @@ it.each([
   ['has no answer: 200 not-json', { failure: { code: 'not-json', message: '' } }],
   ['has no answer: connection reset', { status: null, failure: { code: 'reset', message: 'connection reset' } }],
 ])('a made-up currency %s', (says, invented) => {
-  expect(seen(invented)).toBe(`EUR: EUR; USD: USD; a made-up one ${says}`);
+  const listed = (currency: string) => ({ products: [{ currency }] });
+  const exchanges = [
+    exchange('list', { json: listed('EUR') }),
+    exchange('currency', { json: listed('USD') }),
+    exchange('made-up currency', invented),
+  ];
+  expect(seen('currency', exchanges)).toBe(`EUR: EUR; USD: USD; a made-up one ${says}`);
+});
+
+it.each([
+  ['200, an answer', {}],
+  ['404 not_found', { status: 404, failure: { code: 'not_found', message: '' } }],
+  ['400 bad_request', { status: 400, failure: { code: 'bad_request', message: '' } }],
+])('a product that nobody has: %s', (says, asked) => {
+  expect(seen('unknown product', [exchange('unknown product', asked)])).toBe(says);
 });

@@ -25,6 +25,7 @@ describe('a URL', () => {
     ['http://IMAGES.example.com/a.jpg', null],
     ['https://images.example.com:443/a.jpg', null],
     ['https://8.8.8.8/a.jpg', null],
+    ['https://[2606:4700::1111]/a.jpg', null],
     ['https://images.example.com:8443/a.jpg', 'port'],
     ['https://8.8.8.8:22/', 'port'],
     ['https://134744072/', 'spelling'],
@@ -53,6 +54,8 @@ describe('a URL', () => {
     expect(check('http://127.0.0.2:8080/', reach)).toBe('port');
     expect(check('http://127.0.0.2/', reach)).toBe('private-address');
     expect(check('http://2130706433:8080/', reach)).toBe('spelling');
+    expect(check('http://[::1]:8080/', { hosts: [], addresses: ['::1'] })).toBeNull();
+    expect(check('http://[::1]/', reach)).toBe('private-address');
   });
 });
 

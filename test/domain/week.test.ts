@@ -134,6 +134,9 @@ describe('prices', () => {
       change(4, null, 0, 1),
     ]);
     expect(moves.products.biggest.map(({ product_id }) => product_id)).toEqual([4, 3]);
+    // As far up as down, whichever came first.
+    const alike = [change(6, null, 4, 2), change(5, null, 2, 4), change(7, null, 3, 6)];
+    expect(priceMovesOf(alike).products.biggest.map(({ product_id }) => product_id)).toEqual([5, 6, 7]);
   });
 
   it('are counted once each, whatever happened between', () => {

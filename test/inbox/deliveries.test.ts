@@ -151,6 +151,16 @@ describe('deliveries', () => {
     db.close();
   });
 
+  it('wait again for a mirror that lacks the newest alone, and nothing of them is gone', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    deliveries.store([received('{}'), received('{}'), received('{}')]);
+    for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, 5);
+    expect(deliveries.waitAgain(3)).toEqual({ deliveries: 0, gone_since: null });
+    expect(deliveries.waitAgain(2)).toEqual({ deliveries: 1, gone_since: null });
+    expect(deliveries.after(0, 9).map(({ delivery_id }) => delivery_id)).toEqual([3]);
+  });
+
   it('wait once more as copies, in order and under new numbers', () => {
     using test = testInbox();
     const { deliveries } = test.inbox;

@@ -44,6 +44,14 @@ async function killed(directory: string, count: number): Promise<number> {
   return last;
 }
 
+it('a mirror is refused beside another inbox than its own, and keeps its pair', () => {
+  using directory = temporaryDirectory();
+  const options = testMirrorOptions(directory.path);
+  openMirror(options)[Symbol.dispose]();
+  expect(() => openMirror({ ...options, pair_id: 'another' })).toThrow(expect.objectContaining({ exitCode: 78 }));
+  openMirror(options)[Symbol.dispose]();
+});
+
 describe('whether a feed goes on', () => {
   const known = { identified: true, paired: true, same_file: true, newest: 500, witnessed: 400, ceiling: 10_400 };
   it.each<[string, Partial<typeof known>, ReturnType<typeof judgeFeed>]>([

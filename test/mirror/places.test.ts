@@ -6,14 +6,18 @@ import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const at = Date.parse('2026-12-05T10:00:00Z');
 
-function putExperiences({ mirror }: TestMirror, ...experiences: readonly ReturnType<typeof experienceOf>[]): void {
+function putExperiences(
+  { mirror }: TestMirror,
+  experiences: readonly ReturnType<typeof experienceOf>[],
+  sent_at = at,
+): void {
   mirror.transaction(() => {
     for (const experience of experiences)
       mirror.experiences.store([experience], {
         currency: 'EUR',
-        sent_at: at,
-        now: at,
-        stale_at: at + 1000,
+        sent_at,
+        now: sent_at,
+        stale_at: sent_at + 1000,
         reason: 'cadence-elapsed',
       });
   });
@@ -28,7 +32,7 @@ it('what is on sale is counted by city, by country and by experience, a product 
     productOf(4, { venue_id: null, city_id: 3, city_name: null, country_id: 2, country_name: 'Belgium' }),
     productOf(5, { venue_id: null, city_id: null, country_id: null }),
   ]);
-  putExperiences(test, experienceOf(5, { product_ids: [1, 2, 99] }), experienceOf(6), experienceOf(7));
+  putExperiences(test, [experienceOf(5, { product_ids: [1, 2, 99] }), experienceOf(6), experienceOf(7)]);
   using reader = openReader(test.mirror.path);
   const counts = (rows: readonly { products: number; sellable_products: number }[]) =>
     rows.map(({ products, sellable_products }) => [products, sellable_products]);
@@ -74,7 +78,7 @@ it('what the list leaves out of an experience is said by the first product whose
   using test = testMirror();
   const document = JSON.stringify({ venue: { name: 'Tower', address: 'Quay 1' } });
   putProducts(test.mirror, [productOf(1, { document })]);
-  putExperiences(test, experienceOf(5, { title: null }), experienceOf(6, { title: null }));
+  putExperiences(test, [experienceOf(5, { title: null }), experienceOf(6, { title: null })]);
   const shown = 'title, address, city_id, city_name, latitude';
   expect(test.all(`SELECT ${shown} FROM experiences ORDER BY experience_id`)).toEqual([
     { title: 'Tower', address: 'Quay 1', city_id: 1, city_name: 'Amsterdam', latitude: 52.37 },
@@ -84,7 +88,7 @@ it('what the list leaves out of an experience is said by the first product whose
 
 it('a price of an experience is that of the primary currency, and none where the list was read in another one', () => {
   using test = testMirror();
-  putExperiences(test, experienceOf(5, { from_price: 900 }));
+  putExperiences(test, [experienceOf(5, { from_price: 900 })]);
   test.mirror.transaction(() => {
     const read = { currency: 'USD', sent_at: at, now: at, stale_at: at + 1000, reason: 'cadence-elapsed' } as const;
     test.mirror.experiences.store([experienceOf(6, { from_price: 900 })], read);
@@ -134,4 +138,19 @@ it('what the list says of an experience with another type is not said', () => {
     rating_count: 9,
     from_price: 950,
   });
+});
+
+it('an experience that is read as it was tells the change feed nothing, and one that differs tells it once', () => {
+  using test = testMirror();
+  putProducts(test.mirror, [productOf(1)]);
+  putExperiences(test, [experienceOf(5, { product_ids: [1] })]);
+  test.mirror.transaction(() => test.mirror.markFilled(at));
+  const kinds = (after: number) => test.all('SELECT kind FROM changes WHERE seq > ? ORDER BY seq', after);
+  const first = test.mirror.changes.newest();
+  putExperiences(test, [experienceOf(5, { product_ids: [1] })], at + 2000);
+  expect(kinds(first)).toEqual([]);
+  expect(test.all('SELECT checked_at FROM experiences')).toEqual([{ checked_at: at + 2000 }]);
+  const other = { product_ids: [1], rating: 4.5, document: '{"rating":4.5}' };
+  putExperiences(test, [experienceOf(5, other)], at + 3000);
+  expect(kinds(first)).toEqual([{ kind: 'experience_changed' }]);
 });

@@ -5,7 +5,9 @@ import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
 import { pass } from '../../src/sync/engine.ts';
+import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -174,6 +176,27 @@ describe('a check', () => {
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
     await test.harness.drive(pass(test.harness.wiring.ports, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
+  });
+
+  it('of a closed product offers the one that the service recommends, where it has as many tickets', async () => {
+    await using test = await filled();
+    const { harness, product } = test;
+    const other = harness.sandbox.world
+      .visible()
+      .find((each) => each.id !== product.id && soldOn(harness, each, date).length > 0);
+    if (other === undefined) throw new Error('no other product with tickets on that date');
+    product.status = 'unavailable';
+    const inbox = deliveryList(harness.clock);
+    inbox.post(notificationOf(product.id, disabled({ recommended_alternative_product_id: other.id })));
+    await applyDeliveries(harness.wiring.ports, inbox, never);
+    await harness.liveUntil(harness.clock.now() + 1_800_000);
+    const most = Math.max(
+      ...soldOn(harness, other, date).flatMap(({ offers }) => offers.map(({ max_tickets }) => max_tickets)),
+    );
+    const variant_id = product.variants[0]?.id ?? 0;
+    const offered = async (count: number) => (await test.check({ variants: [{ variant_id, count }] })).alternatives;
+    expect(await offered(most)).toMatchObject([{ kind: 'product', product_id: other.id, date, time: null }]);
+    expect(await offered(most + 1)).toEqual([]);
   });
 
   it('of a date beyond the horizon, or past, costs no call: unknown, and gone', async () => {

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import type { Explanation } from '../../src/sync/reports/explain.ts';
+import { explainedFacts } from '../../src/sync/reports/explain-text.ts';
+import { now, view } from '../admin/known-status.ts';
+
+const hour = 3_600_000;
+
+/** What is said under a heading of the known product, of which something is different. */
+function said(heading: string, given: Partial<Explanation>): string[] {
+  return explainedFacts({ ...view.explanation, ...given }, now).flatMap(([each, says]) =>
+    each === heading ? [says] : [],
+  );
+}
+
+const { images, records, weighed, list_signal } = view.explanation;
+const offSale = records.map((record) => ({ ...record, off_sale_at: now - hour, due_at: now + 2 * hour }));
+
+it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([
+  ['Shown', {}, ['yes, on sale']],
+  ['Shown', { withdrawn_at: now - 3 * hour }, ['no: withdrawn 3 h ago']],
+  ['Shown', { sellable: false, sale_status: 'disabled' }, ['yes, not on sale (disabled)']],
+  [
+    'Shown',
+    { sellable: false, sale_status: 'disabled', disabled_reason: 'strike', expected_reopening: 'within_week' },
+    ['yes, not on sale (disabled: strike, expected back within_week)'],
+  ],
+  ['Dates', {}, []],
+  ['Dates', { dates_off_at: now - 5 * hour, sellable: false }, []],
+  [
+    'Dates',
+    { dates_off_at: now - 5 * hour, records: offSale },
+    [
+      "availability says not on sale for 5 h, but the product's own read says enabled: read again in 2 h, at 2026-11-21T13:20:03Z",
+    ],
+  ],
+  ['Images', {}, ['1, confirmed 2 d ago, hidden in 12 d unless confirmed again']],
+  ['Images', { images: { ...images, hidden_from: now } }, ['1, confirmed 2 d ago, hidden: not confirmed for 14 days']],
+  ['Images', { images: { shown: 0, verified_at: null, hidden_from: null } }, ['none: never confirmed']],
+  ['Venue', { timezone: null }, ['time zone unknown, so a day of margin at both ends, today is 2026-11-21']],
+  [
+    'Weight',
+    { weighed: { ...weighed, list_place: null, limited: true } },
+    [
+      'a stale copy does 1.5 times the usual harm: category 1.0 × interest 1.5 (9 views lately), which is the most that counts of one product',
+    ],
+  ],
+  ['Covered', { covered: false }, ['no: changes are found only by reading']],
+  [
+    'Announced',
+    { announced_by: [{ subscription_id: 'all', trust: null, trusted: false }] },
+    ['by all: nothing to announce was found yet; not trusted'],
+  ],
+  ['Notified', {}, ['3 h ago: price (all)']],
+  ['Costs', { calls_per_day: 0.25 }, ['0.3 calls a day']],
+])('%s: %o', (heading, given, says) => {
+  expect(said(heading, given)).toEqual(says);
+});
+
+it('what the list says of changes is told with when its own entry changed, if it did', () => {
+  const [at = '', never = ''] = [list_signal.entry_changed_at, null].flatMap((entry_changed_at) =>
+    said('Signals', { list_signal: { ...list_signal, entry_changed_at } }),
+  );
+  expect(at).toContain('its own entry changed 3 h ago');
+  expect(never).toContain('its price and sale status there have not changed');
+});
