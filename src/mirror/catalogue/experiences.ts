@@ -97,9 +97,13 @@ function telling(db: Writes, changes: ChangeTable) {
   };
 }
 
-const experienceColumns = [
+/** What an experience says; beside it are the document that says it, and the instants of its reads. */
+const saidColumns = [
   'title', 'tagline', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
-  'currency', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at',
+  'currency',
+] as const; // biome-ignore format: a list of columns
+const experienceColumns = [
+  ...saidColumns, 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at',
 ] as const; // biome-ignore format: a list of columns
 
 function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'store'> {
@@ -124,8 +128,7 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
     const next = { ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at };
     put.run(next);
     // An older version has not stored all of the same document.
-    if (!changed && differing(row, next, experienceColumns.slice(0, 12)).length > 0)
-      differs(experience_id, [], 'other');
+    if (!changed && differing(row, next, saidColumns).length > 0) differs(experience_id, [], 'other');
     if (!changed) return false;
     const named = row?.title !== title;
     if (named) search.venueChanged(experience_id);
