@@ -97,8 +97,8 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
   const asked = resyncResources.filter((name) => name !== 'products' && wants(name));
   const named = asked.flatMap((name) => perProduct.filter(({ resource }) => resources[resource].resync === name));
   kinds.push(...withinDates(ports, request, named));
-  const walksOnly = single && details.length === 0 && (wants('products') || wants('images'));
-  const product_ids = single ? [...request.product_ids, ...(walksOnly ? [0] : [])].sort((a, b) => a - b) : null;
+  // A walk is of product 0; nothing else is.
+  const product_ids = single ? [0, ...request.product_ids].sort((a, b) => a - b) : null;
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };
 }
 
