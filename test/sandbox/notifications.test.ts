@@ -372,6 +372,16 @@ describe('troubles', () => {
     await s.pass(3 * minute);
     expect(values(s).at(-1)).toBe(99);
   });
+
+  it('refuse some before the receiver sees them: what is refused to the end degrades the subscription', async () => {
+    await using some = await fifty({ troubles: { refused: 0.3 }, hold_ms: minute });
+    const [{ attempts = 0, failed = 0, status = '' } = {}] = some.sandbox.subscriptions();
+    expect({ failed, status, received: values(some).length }).toEqual({ failed: 0, status: 'active', received: 50 });
+    expect(attempts).toBeGreaterThan(55);
+    await using all = await fifty({ troubles: { refused: 1 }, hold_ms: minute });
+    expect(values(all)).toEqual([]);
+    expect(all.sandbox.subscriptions()).toMatchObject([{ delivered: 0, failed: 50, status: 'degraded' }]);
+  });
 });
 
 describe('the older system', () => {

@@ -347,6 +347,18 @@ const machine = {
       house.seen('took another configuration');
     },
   },
+  'the proxy refuses': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setTroubles({ refused: 1 });
+      // It may refuse the service alone.
+      house.proxy.refuses = chance() < 0.5;
+      until(spread(2880, chance()) * minute, () => {
+        sandbox.setTroubles({ refused: 0 });
+        house.proxy.refuses = false;
+      });
+    },
+  },
   'clock wrong': {
     rare: true,
     happen: ({ house, chance, until }) => {

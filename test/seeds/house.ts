@@ -25,6 +25,8 @@ export interface House extends AsyncDisposable {
   readonly harness: VirtualHarness;
   readonly images: SandboxImageHost;
   readonly disk: { full: boolean };
+  /** What stands before the receiver: whether it refuses who tests the public address from here. */
+  readonly proxy: { refuses: boolean };
   readonly machine: MachineClock;
   /** What the service is like where no event says otherwise. */
   readonly habits: Habits;
@@ -74,6 +76,7 @@ export async function openHouse(
   const sometimes = new Map<string, number>();
   const seen = (what: string) => void sometimes.set(what, (sometimes.get(what) ?? 0) + 1);
   const disk = { full: false };
+  const proxy = { refuses: false };
   let asking = 0;
   let left = 0;
   let counted: 'all' | 'deliveries' = 'all';
@@ -132,6 +135,7 @@ export async function openHouse(
           return { ...own, now };
         },
         selfTest: async () => {
+          if (proxy.refuses) return { result: 'failed', message: '502', answered: true };
           asking += 1;
           const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
             asking -= 1;
@@ -150,6 +154,7 @@ export async function openHouse(
     harness,
     images,
     disk,
+    proxy,
     machine,
     habits: { ...kind, ...setting.habits },
     config,

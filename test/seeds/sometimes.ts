@@ -49,6 +49,7 @@ const wanted: readonly string[] = [
   'condition: clock-doubted',
   'condition: other-dates',
   'condition: subscription-broken',
+  'condition: receiver-unreachable',
   'condition: changes-not-shown',
   'condition: often-wrong',
   'condition: records-failing',

@@ -36,6 +36,8 @@ export interface Troubles {
   readonly duplicated: number;
   /** Sent up to three hold times later, so that others overtake them, also those of the same product. */
   readonly reordered: number;
+  /** Attempts that whatever stands before the receiver refuses. */
+  readonly refused: number;
 }
 
 /** The sending side of change notifications: holds, merges, sends, tries again, gives up. */
@@ -53,7 +55,7 @@ export interface Notifier extends AsyncDisposable {
 }
 
 const minute = 60_000;
-const peaceful: Troubles = { lost: 0, duplicated: 0, reordered: 0 };
+const peaceful: Troubles = { lost: 0, duplicated: 0, reordered: 0, refused: 0 };
 
 export function notifier(
   { clock, chance, subscriptions }: { clock: Clock; chance: () => number; subscriptions: SandboxSubscriptions },
@@ -129,7 +131,7 @@ export function notifier(
       target: () => {
         if (!isSending(subscription)) return null;
         counts.attempts += 1;
-        return subscription.request.callback_url;
+        return happens(troubles.refused) ? null : subscription.request.callback_url;
       },
     });
     if (outcome === 'ended') return;
