@@ -10,6 +10,8 @@ import type { Wiring } from './wiring.ts';
 export interface ImageHostOverrides {
   readonly addresses: readonly string[];
   readonly requests_per_second: number;
+  /** Four unless it is given. */
+  readonly concurrency?: number;
 }
 
 /** The work on copies of image files. The schedule calls each function repeatedly, never concurrently with itself. */
@@ -37,7 +39,7 @@ export function keepImageFiles(
     max_bytes,
     deadline_ms: deadlineMs,
     requests_per_second: overrides.requests_per_second,
-    concurrency: 4,
+    concurrency: overrides.concurrency ?? 4,
     clock: ports.clock,
   });
   const filePorts: ImageFilePorts = {

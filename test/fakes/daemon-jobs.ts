@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import type { ImageHostOverrides } from '../../src/daemon/images.ts';
 import { jobsOf } from '../../src/daemon/jobs.ts';
@@ -71,6 +72,7 @@ export async function startJobs(
   const wired = stack.use(await wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
   const wiring = rewired(wired, stack);
   const { clock } = wiring.ports;
+  const outside = outsideOf(wiring);
   const stopping = new AbortController();
   const { signal } = stopping;
   const own = partsOf(wiring, { log, signal, imageHost });
@@ -95,18 +97,8 @@ export async function startJobs(
   };
   const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
   const parts = { ...own, receiving, status };
-  let outside = 0;
-  const noted = (job: Job): Job => ({
-    ...job,
-    run: async (until) => {
-      outside += 1;
-      await job.run(until).finally(() => {
-        outside -= 1;
-      });
-    },
-  });
   const jobs = mutated(jobsOf(parts).filter(({ name }) => conditions || name !== 'conditions')).map((job) =>
-    outsideJobs.has(job.name) ? noted(job) : job,
+    outsideJobs.has(job.name) ? outside.noted(job) : job,
   );
   const monotonic = () => {
     between?.();
@@ -136,11 +128,36 @@ export async function startJobs(
     schedule,
     run: (name) => unlessBroken(schedule.run(name)),
     runDue: () => unlessBroken(schedule.runDue()),
-    // What waits until the files can be written goes on when the clock does.
-    isOutside: () => outside > 0 && wiring.storage.status().trouble === null,
+    isOutside: outside.isAny,
     // A job that runs on is due again once it ends, which may be at any time.
     idleFor: () => (running.size > 0 ? 0 : schedule.wakeAt() - clock.now()),
     stop,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/**
+ * Counts the jobs that wait for something outside. What waits until the files can be written does not: it goes on when the
+ * clock does.
+ */
+function outsideOf({ storage }: Wiring): { noted(job: Job): Job; isAny(): boolean } {
+  const { keepTrying } = storage;
+  const ofOutsideJob = new AsyncLocalStorage<true>();
+  let outside = 0;
+  const counted = async <Result>(by: 1 | -1, work: () => Promise<Result>): Promise<Result> => {
+    outside += by;
+    return work().finally(() => {
+      outside -= by;
+    });
+  };
+  Object.assign(storage, {
+    keepTrying: <Result>(work: () => Promise<Result>, signal: AbortSignal) =>
+      ofOutsideJob.getStore() === undefined
+        ? keepTrying(work, signal)
+        : counted(-1, () => keepTrying(() => counted(1, work), signal)),
+  });
+  return {
+    noted: (job) => ({ ...job, run: (until) => ofOutsideJob.run(true, () => counted(1, () => job.run(until))) }),
+    isAny: () => outside > 0,
   };
 }

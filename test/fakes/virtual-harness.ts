@@ -71,8 +71,16 @@ export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
   readonly moved?: (from: number, to: number) => void;
   /** Whether somebody else is busy, so that time stands still. */
   readonly busy?: () => boolean;
+  /** Answers that are there and wait until nothing else is under way, in an order that no network decides. */
+  readonly answers?: HeldAnswers;
   /** Whether whatever runs is left as it is: the process was killed, and only `restart` is of use. */
   readonly killed?: () => boolean;
+}
+
+export interface HeldAnswers {
+  count(): number;
+  /** Lets go of one of them; whether there was any. */
+  release(): boolean;
 }
 
 export async function virtualHarness(
@@ -83,6 +91,7 @@ export async function virtualHarness(
     secrets = {},
     level = 'warn',
     busy: others = () => false,
+    answers = { count: () => 0, release: () => false },
     killed = () => false,
     moved = () => {},
     machine = (clock) => clock,
@@ -125,11 +134,15 @@ export async function virtualHarness(
       const busy =
         others() ||
         life.isOutside() ||
-        life.wiring.limiter.state().in_flight > sandbox.sleeping() ||
+        life.wiring.limiter.state().in_flight - answers.count() > sandbox.sleeping() ||
         sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet <= 3) continue;
+      if (answers.release()) {
+        quiet = 0;
+        continue;
+      }
       const from = clock.now();
       if (!clock.next(until - clock.monotonic())) continue;
       quiet = 0;

@@ -8,6 +8,7 @@ import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
+import { pick, roll } from '../../src/sandbox/random.ts';
 import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
@@ -93,6 +94,7 @@ export async function openHouse(
     killed = where;
     cut.resolve(null);
   };
+  const answers = heldAnswers(seed);
   const calls = { minute: 0, sent: 0 };
   const call = () => {
     const now = Math.floor(harness.clock.now() / minute);
@@ -120,11 +122,12 @@ export async function openHouse(
       config,
       {
         level: 'info',
-        imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY },
+        imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, concurrency: 1 },
         inodeOf: () => '1',
         secrets: { receiver_secret: createSecret(canary.master) },
         killed: () => killed !== null,
         busy: () => asking > 0,
+        answers,
         machine: (clock) => {
           const own = machine ?? machineClock(clock);
           machine = own;
@@ -142,7 +145,7 @@ export async function openHouse(
           });
           return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
         },
-        rewired: (wiring) => spoilt(wiring, { disk, step, call, isDead: () => killed !== null, plant, seed }),
+        rewired: (wiring) => spoilt(wiring, { disk, step, call, answers, isDead: () => killed !== null, plant, seed }),
       },
     ),
   );
@@ -202,6 +205,40 @@ export async function openHouse(
   };
 }
 
+/** Which of several answers comes first is up to the seed, not to the network: each waits until all of them are there. */
+function heldAnswers(seed: number) {
+  const held = new Map<number, () => void>();
+  let asked = 0;
+  let released = 0;
+  return {
+    hold: async <Result>(answer: Promise<Result>, signal: AbortSignal): Promise<Result> => {
+      asked += 1;
+      const number = asked;
+      await Promise.allSettled([answer]);
+      if (signal.aborted) return answer;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(number, resolve);
+      // Nobody drives the clock of a process that ends.
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      await promise;
+      held.delete(number);
+      return answer;
+    },
+    count: () => held.size,
+    release: () => {
+      if (held.size === 0) return false;
+      released += 1;
+      held.get(
+        pick(
+          [...held.keys()].sort((one, other) => one - other),
+          roll(seed, released, 'answer'),
+        ),
+      )?.();
+      return true;
+    },
+  };
+}
+
 class DiskFull extends Error {
   readonly code = 'SQLITE_FULL';
 }
@@ -210,6 +247,7 @@ interface Spoiling {
   readonly disk: { readonly full: boolean };
   readonly step: (where: string) => void;
   readonly call: () => void;
+  readonly answers: ReturnType<typeof heldAnswers>;
   readonly isDead: () => boolean;
   readonly plant: Plant;
   readonly seed: number;
@@ -218,7 +256,7 @@ interface Spoiling {
 type Tail<Parts extends readonly unknown[]> = Parts extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
-function spoilt(wiring: Wiring, { disk, step, call: counted, isDead, plant }: Spoiling): Wiring {
+function spoilt(wiring: Wiring, { disk, step, call: counted, answers, isDead, plant }: Spoiling): Wiring {
   const { mirror, inbox, limiter } = wiring;
   const refuse = () => {
     if (disk.full) throw new DiskFull('database or disk is full');
@@ -251,7 +289,7 @@ function spoilt(wiring: Wiring, { disk, step, call: counted, isDead, plant }: Sp
           // What is dead sends nothing: the service would know what the next life does not.
           if (isDead()) throw new DiskFull('killed');
           counted();
-          return call(signal);
+          return answers.hold(call(signal), signal);
         },
         ...rest,
       ),
