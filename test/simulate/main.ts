@@ -59,6 +59,7 @@ const command = commandLine(
   .option('--seeds <n|a..b>', 'these worlds; of a story how many', seedsOf)
   .option('--minutes <n>', 'seeds: begin none after these', anyNumber)
   .option('--workers <n>', 'seeds: how many processes (one for each core)', anyNumber)
+  .option('--twice', 'seeds: each twice: both runs have to leave the same bytes')
   .option('--replay <file>', 'seeds: a plan that was kept')
   .option('--plant <name>', 'seeds: with one planted fault')
   .option('--plants <all|1,2>', 'seeds: in broken worlds, until each of these faults is found')
@@ -78,7 +79,7 @@ const asked: Asked = {
   number: (name, usual) => Number(values[name] ?? usual),
 };
 /** Of a month seeds are a number of worlds, or which world: whatever else is said of it says that it is meant. */
-const ofSeeds = ['seed', 'seeds', 'minutes', 'replay', 'plant', 'plants', 'workers'];
+const ofSeeds = ['seed', 'seeds', 'minutes', 'replay', 'plant', 'plants', 'workers', 'twice'];
 const isLong = values.plants === undefined && !String(values.seeds ?? '').includes('..');
 const isOfSeeds = Object.keys(values).every((name) => ofSeeds.includes(name) || (name === 'days' && !isLong));
 const [, { tell } = { tell: monthStory }] = Object.entries(stories).find(([name]) => asked.is(name)) ?? [];
