@@ -6,6 +6,11 @@ import { exitCodes } from '../src/errors.ts';
  * with 0; what it does not take is one line, and 64.
  */
 export function commandLine(called: string, does: string, examples: Readonly<Record<string, string>>): Command {
+  // Whoever reads along has seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(exitCodes.done);
+  });
   const typed = (args: string) => `${called} ${args}`.replace(/(?: --)? $/, '');
   const width = Math.max(...Object.keys(examples).map((args) => typed(args).length));
   const lines = Object.entries(examples).map(([args, what]) => `  ${typed(args).padEnd(width)}  # ${what}`);
@@ -13,7 +18,8 @@ export function commandLine(called: string, does: string, examples: Readonly<Rec
     .description(does)
     .showSuggestionAfterError(false)
     .configureOutput({
-      outputError: (text, write) => write(`${text.trim().replace('error:', 'Error:')}. Try: ${called} --help\n`),
+      outputError: (text, write) =>
+        write(`${text.trim().replace('error:', 'Error:').replace(/\.$/, '')}. Try: ${called} --help\n`),
     })
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? exitCodes.done : exitCodes.usage))
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
@@ -22,5 +28,17 @@ export function commandLine(called: string, does: string, examples: Readonly<Rec
 /** Parses a number that is not negative, such as that of minutes. */
 export function anyNumber(value: string): number {
   if (!/^\d+(\.\d+)?$/.test(value)) throw new InvalidArgumentError('Expected a number');
+  return Number(value);
+}
+
+/** Parses a whole number that is not negative, such as a seed. */
+export function wholeNumber(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('Expected a whole number');
+  return Number(value);
+}
+
+/** Parses how many of something there are to be: at least one. */
+export function someNumber(value: string): number {
+  if (wholeNumber(value) === 0) throw new InvalidArgumentError('Expected a whole number of at least 1');
   return Number(value);
 }

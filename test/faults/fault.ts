@@ -2,6 +2,8 @@ import type { Need } from '../fakes/needs.ts';
 
 export interface Outcome {
   readonly passed: boolean;
+  /** Whether anything was tried at all; else it says nothing. */
+  readonly ran?: false;
   readonly numbers: string;
 }
 

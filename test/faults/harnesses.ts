@@ -150,7 +150,7 @@ export function harnesses({ kills, images, seed, all, long }: HarnessOptions): r
     ...upgradeFaults(all),
     {
       id: 'D24',
-      what: 'flood: 400 kB bodies, 36 MB/s for a minute, within 64 MiB of disk and 256 MiB of memory',
+      what: 'flood: 400 kB bodies, 36 MB/s for a minute, of which 64 MiB may be stored',
       needs: [],
       run: async () => {
         using directory = temporaryDirectory();

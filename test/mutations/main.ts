@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sequence } from '../../src/sandbox/random.ts';
 import { sourceFiles } from '../architecture/import-graph.ts';
-import { anyNumber, commandLine } from '../command-line.ts';
+import { commandLine, someNumber, wholeNumber } from '../command-line.ts';
 import type { Mutation } from './mutation.ts';
 import { nearestTests } from './nearest.ts';
 import { mutationsOf } from './operators.ts';
@@ -14,7 +14,7 @@ import { type Fate, Scratch } from './scratch.ts';
  * tried in a scratch copy against the tests that should notice: one line a mutation, the share at the end. A test that is
  * expected to fail also passes without the mutation, which is tried.
  */
-const { promises, sample, seed, only, workers } = commandLine(
+const command = commandLine(
   'npm run test:mutations --',
   'Changes one line after the other, and runs the tests that should notice. Exit 0: at least 85 % are caught.',
   {
@@ -24,12 +24,18 @@ const { promises, sample, seed, only, workers } = commandLine(
   },
 )
   .option('--promises', 'the lines that keep the promises, instead of drawn ones')
-  .option('--sample <n>', 'how many drawn changes are judged: what does not compile does not count', anyNumber, 60)
-  .option('--seed <n>', 'which are drawn', anyNumber, 1)
+  .option('--sample <n>', 'how many drawn changes are judged: what does not compile does not count', someNumber, 60)
+  .option('--seed <n>', 'which are drawn', wholeNumber, 1)
   .option('--only <file[:line],…>', 'only the changes there')
-  .option('--workers <n>', 'how many are tried side by side', anyNumber, 1)
-  .parse()
-  .opts<{ promises?: true; sample: number; seed: number; only?: string; workers: number }>();
+  .option('--workers <n>', 'how many are tried side by side', someNumber, 1)
+  .parse();
+const { promises, sample, seed, only, workers } = command.opts<{
+  promises?: true;
+  sample: number;
+  seed: number;
+  only?: string;
+  workers: number;
+}>();
 const root = join(import.meta.dirname, '../..');
 const wanted = 0.85;
 
@@ -72,6 +78,7 @@ const candidates = promises ? promised() : all();
 const isMeant = ({ file, line }: Mutation) =>
   only?.split(',').some((each) => `${file}:${line}` === each || file === each);
 const chosen = only !== undefined ? candidates.filter(isMeant) : promises ? candidates : shuffled(candidates);
+if (chosen.length === 0) command.error(`error: no line to change is at ${only ?? 'all'}`);
 const judged = only === undefined && !promises ? sample : Number.POSITIVE_INFINITY;
 const counts = { caught: 0, survived: 0 };
 using copies = new DisposableStack();
@@ -81,7 +88,6 @@ const sound = promises ? chosen : (scratches[0]?.compiling(chosen.slice(0, 2 * j
 const left = sound.slice(0, judged).values();
 await Promise.all(scratches.map(judgeAll));
 const valid = counts.caught + counts.survived;
-process.stdout.write(
-  `${counts.caught} caught, ${counts.survived} survived: ${((100 * counts.caught) / valid).toFixed(1)} % caught\n`,
-);
-process.exitCode = counts.caught >= wanted * valid ? 0 : 1;
+const share = valid === 0 ? 'nothing was judged' : `${((100 * counts.caught) / valid).toFixed(1)} % caught`;
+process.stdout.write(`${counts.caught} caught, ${counts.survived} survived: ${share}\n`);
+process.exitCode = valid > 0 && counts.caught >= wanted * valid ? 0 : 1;

@@ -315,7 +315,8 @@ const kept: readonly Kept[] = [
     file: 'domain/time/venue.ts',
     tests: ['domain/venue', 'domain/passed-times'],
     lines: {
-      "const date = dateIn(timezone ?? 'UTC', now);": "const date = dateIn('UTC', now);",
+      "const date = dateIn(timezone ?? 'UTC', now);\n  return timezone === null":
+        "const date = dateIn('UTC', now);\n  return timezone === null",
       '? { earliest: addDays(date, -1), latest: addDays(date, 1) }': '? { earliest: date, latest: date }',
       'dates.set(zone, { date, from: now, until: Math.min(midnight, change) });':
         'dates.set(zone, { date, from: now, until: Math.max(midnight, change) });',

@@ -26,7 +26,7 @@ export interface SeedsAsked {
   readonly minutes?: unknown;
   readonly days?: unknown;
   readonly workers?: unknown;
-  readonly replay?: unknown;
+  readonly replay?: Plan;
   readonly plant?: unknown;
   readonly plants?: unknown;
   readonly twice?: unknown;
@@ -39,7 +39,7 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   const { seed = '1', minutes = Number.POSITIVE_INFINITY, replay, plant = 'none', days = 7, plants } = asked;
   const until = performance.now() + Number(minutes) * 60_000;
   const { workers: count = availableParallelism(), seeds = plants === undefined ? seed : '1..1000' } = asked;
-  const all = replay === undefined ? plansOf(String(seeds), Number(days)) : [readPlan(String(replay))].values();
+  const all = replay === undefined ? plansOf(String(seeds), Number(days)) : [replay].values();
   if (plants !== undefined) return plantsStory({ plants: String(plants), plans: [...all], count: Number(count) }, say);
   using workers = startWorkers(replay === undefined ? Number(count) : 1);
   const sums = { seeds: 0, days: 0, cpu_ms: 0 };
@@ -65,10 +65,13 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   const rows = [...sometimes].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const cells = rows.map(([what, times]) => [what, number(times)]);
   say(`\n${table(['what happened', 'times'], cells)}\n`);
-  say(`${rows.length} kinds of happenings were seen; never: ${neverSeen(sometimes).join(', ') || 'none'}`);
+  // Few seeds leave out much.
+  const never = sums.seeds < 100 ? '' : `; never: ${neverSeen(sometimes).join(', ') || 'none'}`;
+  say(`${rows.length} kinds of happenings were seen${never}`);
   const named = failed.length === 0 ? '' : `: ${failed.map(({ plan }) => plan.seed).join(', ')}`;
   say(`${number(sums.seeds)} seeds, ${number(sums.days)} virtual days with faults, ${failed.length} failed${named}`);
-  const each = sums.cpu_ms / Math.max(sums.seeds, 1);
+  if (sums.seeds === 0) return 1;
+  const each = sums.cpu_ms / sums.seeds;
   say(`${(each / 1000).toFixed(1)} s of processor each: ${number(Math.round(3_600_000 / each))} an hour on one core`);
   // Last: it may take longer than all that was lived through.
   if (replay === undefined)
@@ -94,6 +97,8 @@ function* plansOf(seeds: string, days: number): Generator<Plan> {
 /** A plan that was kept. */
 export function readPlan(path: string): Plan {
   const plan = JSON.parse(readFileSync(path, 'utf8')) as Plan;
+  if (!Number.isSafeInteger(plan.seed) || !Array.isArray(plan.events))
+    throw new Error('it names no seed, or no events');
   // What a plan of an older version does not say is plain.
   return { ...plan, setting: { ...plain, ...plan.setting } };
 }

@@ -57,7 +57,9 @@ export function startWorkers(count: number, root = here): Workers {
       const ended = () => resolve(null);
       const timer = setTimeout(() => worker.kill('SIGKILL'), patienceMs);
       worker.once('message', answered).once('exit', ended);
-      worker.send({ plan, plant } satisfies Question);
+      // It may have ended while nobody asked it anything.
+      if (worker.connected) worker.send({ plan, plant } satisfies Question);
+      else ended();
       const answer = await promise;
       clearTimeout(timer);
       worker.off('message', answered).off('exit', ended);

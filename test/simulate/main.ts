@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { InvalidArgumentError } from 'commander';
-import { anyNumber, commandLine } from '../command-line.ts';
-import { seedsStory } from '../seeds/story.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import { anyNumber, commandLine, someNumber, wholeNumber } from '../command-line.ts';
+import type { Plan } from '../seeds/plan.ts';
+import { plants } from '../seeds/plants/table.ts';
+import { readPlan, seedsStory } from '../seeds/story.ts';
 import { notificationsStory } from './notifications.ts';
 import { comparisonStory } from './stories/comparison.ts';
 import { demandStory } from './stories/demand.ts';
@@ -37,9 +39,27 @@ const stories: Readonly<Record<string, { tell: Story; what: string }>> = {
   },
 };
 
+const plantNames = Object.keys(plants);
+
 function seedsOf(value: string): string {
-  if (!/^\d+(\.\.\d+)?$/.test(value)) throw new InvalidArgumentError('Expected a number, or a range such as 1..1000');
+  const [, from = '', to = from] = /^([1-9]\d{0,8})(?:\.\.([1-9]\d{0,8}))?$/.exec(value) ?? [];
+  if (from === '' || Number(to) < Number(from))
+    throw new InvalidArgumentError('Expected a number from 1, or a range such as 1..1000');
   return value;
+}
+
+function plantsOf(value: string): string {
+  const unknown = value === 'all' ? [] : value.split(',').filter((each) => !plantNames.includes(each));
+  if (unknown.length > 0) throw new InvalidArgumentError(`Expected all, or some of ${plantNames.join(',')}`);
+  return value;
+}
+
+function planIn(path: string): Plan {
+  try {
+    return readPlan(path);
+  } catch (error) {
+    throw new InvalidArgumentError(`It is no plan that was kept: ${(error as Error).message}`);
+  }
 }
 
 const command = commandLine(
@@ -55,16 +75,20 @@ const command = commandLine(
     '--worlds --quick --seeds 5': 'a story',
   },
 )
-  .option('--seed <n>', 'alone: this world; with others: where their chance begins', anyNumber)
+  .option('--seed <n>', 'alone: this world; with others: where their chance begins', wholeNumber)
   .option('--seeds <n|a..b>', 'these worlds; of a story how many', seedsOf)
   .option('--minutes <n>', 'seeds: begin none after these', anyNumber)
-  .option('--workers <n>', 'seeds: how many processes (one for each core)', anyNumber)
+  .option('--workers <n>', 'seeds: how many processes (one for each core)', someNumber)
   .option('--twice', 'seeds: each twice: both runs have to leave the same bytes')
-  .option('--replay <file>', 'seeds: a plan that was kept')
-  .option('--plant <name>', 'seeds: with one planted fault')
-  .option('--plants <all|1,2>', 'seeds: in broken worlds, until each of these faults is found')
+  .addOption(
+    new Option('--replay <file>', 'seeds: a plan that was kept')
+      .argParser(planIn)
+      .conflicts(['seed', 'seeds', 'plants']),
+  )
+  .addOption(new Option('--plant <name>', 'seeds: with one planted fault').choices(['skips a delivery']))
+  .option('--plants <names>', `seeds: in broken worlds, until each is found: all, or some of ${plantNames}`, plantsOf)
   .option('--days <n>', 'how many virtual days', anyNumber)
-  .option('--products <n>', 'how many products are sold', anyNumber)
+  .option('--products <n>', 'how many products are sold', someNumber)
   .option('--times <n>', 'how many times the calls that the cadences need', anyNumber)
   .option('--faults', 'a month with outages and errors')
   .option('--fixed', 'a month with fixed cadences')
@@ -80,7 +104,14 @@ const asked: Asked = {
 };
 /** Of a month seeds are a number of worlds, or which world: whatever else is said of it says that it is meant. */
 const ofSeeds = ['seed', 'seeds', 'minutes', 'replay', 'plant', 'plants', 'workers', 'twice'];
+const onlyOfSeeds = ['minutes', 'workers', 'twice', 'replay', 'plant', 'plants'];
 const isLong = values.plants === undefined && !String(values.seeds ?? '').includes('..');
 const isOfSeeds = Object.keys(values).every((name) => ofSeeds.includes(name) || (name === 'days' && !isLong));
 const [, { tell } = { tell: monthStory }] = Object.entries(stories).find(([name]) => asked.is(name)) ?? [];
+const [misplaced] = isOfSeeds ? [] : onlyOfSeeds.filter((name) => values[name] !== undefined);
+if (misplaced !== undefined) command.error(`error: --${misplaced} is of seeds, and does not go with the other options`);
+if (!isOfSeeds && String(values.seeds ?? '').includes('..'))
+  command.error('error: of a story --seeds is how many, such as 5');
+if (asked.is('faults') && asked.number('days', 30) < 24)
+  command.error('error: a month with faults has at least 24 days: outages on three of them, and a week to recover');
 process.exitCode = isOfSeeds && Object.keys(values).length > 0 ? await seedsStory(values, saying) : await tell(asked);

@@ -139,9 +139,9 @@ let kill_at = Date.now() + killEvery * 1000;
 let last: Life | null = null;
 while (Date.now() < until) {
   await systemClock.sleep(250);
-  if (child.exitCode !== null) {
+  if (child.exitCode !== null || child.signalCode !== null) {
     own += 1;
-    say(`it ended by itself with ${child.exitCode}:\n${output.slice(-2000)}`);
+    say(`it ended by itself with ${child.exitCode ?? child.signalCode}:\n${output.slice(-2000)}`);
     child = start();
   }
   mutations += 1;
@@ -209,6 +209,7 @@ const grows =
   (mean(lives.slice(half), ({ descriptors }) => descriptors) >
     mean(lives.slice(0, half), ({ descriptors }) => descriptors) + 5 ||
     mean(lives.slice(half), ({ rss }) => rss) > 1.25 * mean(lives.slice(0, half), ({ rss }) => rss));
+if (!judged) say('growth is not judged: fewer than ten lives');
 say(
   `${Object.values(rows).reduce((sum, each) => sum + each, 0)} rows compared: ${differences} differences; stopped with ${stopped}`,
 );

@@ -171,8 +171,10 @@ async function stopped(machine: Machine): Promise<void> {
 }
 
 const booted = await bootMachine(root);
-if (typeof booted === 'string') say(`SKIPPED: no systemd can be booted here (${booted})`);
-else {
+if (typeof booted === 'string') {
+  say(`SKIPPED: no systemd can be booted here (${booted})`);
+  if (process.env.CATALOGUED_TEST_STRICT === '1') process.exitCode = 1;
+} else {
   await using machine = booted;
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 20, lean: true, key });
   await installed(machine, sandbox.url);
@@ -181,6 +183,6 @@ else {
   await severalBrands(machine, sandbox.url);
   await watched(machine);
   await stopped(machine);
+  say(failures === 0 ? 'systemd: every claim holds' : `systemd: ${failures} claims do not hold`);
+  process.exitCode = failures === 0 ? 0 : 1;
 }
-say(failures === 0 ? 'systemd: every claim holds' : `systemd: ${failures} claims do not hold`);
-process.exitCode = failures === 0 ? 0 : 1;

@@ -53,7 +53,7 @@ export const diskRows: readonly Row[] = [
   {
     id: 'D7',
     fault: 'a full disk under the inbox',
-    injected: 'a tmpfs of 4 MB, grown later; `max_page_count`',
+    injected: 'a tmpfs of 1 MB, grown later; `max_page_count`',
     expected: '503 and reads go on; it recovers without a restart',
     harness: null,
     tests: [

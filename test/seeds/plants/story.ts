@@ -4,7 +4,7 @@ import { table } from '../../../src/commands/terminal/table.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import type { Plan } from '../plan.ts';
 import { shrink } from '../shrink.ts';
-import { startWorkers, type Workers } from '../workers.ts';
+import { processEnded, startWorkers, type Workers } from '../workers.ts';
 import { plants } from './table.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -93,6 +93,8 @@ async function search(
     for (const [index, plan] of rest) {
       if (found.length > 0) return;
       const [failure] = (await broken.live(plan)).failures;
+      // A copy that does not even start shows nothing.
+      if (failure?.startsWith(processEnded)) throw new Error(`seed ${plan.seed}: ${failure}`);
       if (failure === undefined || (await honest.live(plan)).failures.length > 0) continue;
       found.push({ plan, failure, tried: index + 1 });
     }
