@@ -40,7 +40,8 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   const until = performance.now() + Number(minutes) * 60_000;
   const { workers: count = availableParallelism(), seeds = plants === undefined ? seed : '1..1000' } = asked;
   const all = replay === undefined ? plansOf(String(seeds), Number(days)) : [replay].values();
-  if (plants !== undefined) return plantsStory({ plants: String(plants), plans: [...all], count: Number(count) }, say);
+  if (plants !== undefined)
+    return plantsStory({ plants: String(plants), plans: [...all], count: Number(count), until }, say);
   using workers = startWorkers(replay === undefined ? Number(count) : 1);
   const sums = { seeds: 0, days: 0, cpu_ms: 0 };
   const sometimes = new Map<string, number>();

@@ -15,13 +15,15 @@ interface PlantsAsked {
   readonly plans: readonly Plan[];
   /** How many processes. */
   readonly count: number;
+  /** On the clock of `performance`: no world is begun after it. */
+  readonly until: number;
 }
 
 /**
  * Puts each old fault back on a copy of the sources, lives through plans until one fails that does not without it, and
  * shrinks that one. Returns the exit status: 1 if one was not found.
  */
-export async function plantsStory({ plants: wanted, plans, count }: PlantsAsked, say: (line: string) => void) {
+export async function plantsStory({ plants: wanted, plans, count, until }: PlantsAsked, say: (line: string) => void) {
   const numbers = wanted === 'all' ? Object.keys(plants) : wanted.split(',');
   const rows: string[][] = [];
   for (const point of numbers) {
@@ -29,9 +31,9 @@ export async function plantsStory({ plants: wanted, plans, count }: PlantsAsked,
     const what = plantedAt(scratch.path, point);
     using honest = startWorkers(1);
     using broken = startWorkers(count, scratch.path);
-    const found = await search(plans, { honest, broken, count });
+    const { found, all } = await search(plans, { honest, broken, count, until });
     if (found === null) {
-      rows.push([point, what, 'not found', `${plans.length}`, '', '']);
+      rows.push([point, what, 'not found', `${all}`, '', '']);
       continue;
     }
     const { plan, failure, tried } = found;
@@ -85,13 +87,15 @@ function plantedAt(path: string, point: string): string {
 /** Several processes live at once: of those that fail, the lowest seed counts. */
 async function search(
   plans: readonly Plan[],
-  { honest, broken, count }: { honest: Workers; broken: Workers; count: number },
+  { honest, broken, count, until }: { honest: Workers; broken: Workers; count: number; until: number },
 ) {
   const found: { plan: Plan; failure: string; tried: number }[] = [];
   const rest = plans.entries();
+  let all = 0;
   const oneAfterAnother = async () => {
     for (const [index, plan] of rest) {
-      if (found.length > 0) return;
+      if (found.length > 0 || performance.now() > until) return;
+      all += 1;
       const [failure] = (await broken.live(plan)).failures;
       // A copy that does not even start shows nothing.
       if (failure?.startsWith(processEnded)) throw new Error(`seed ${plan.seed}: ${failure}`);
@@ -100,5 +104,5 @@ async function search(
     }
   };
   await Promise.all(Array.from({ length: count }, oneAfterAnother));
-  return found.toSorted((one, other) => one.tried - other.tried)[0] ?? null;
+  return { found: found.toSorted((one, other) => one.tried - other.tried)[0] ?? null, all };
 }
