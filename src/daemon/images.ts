@@ -10,8 +10,8 @@ import type { Wiring } from './wiring.ts';
 export interface ImageHostOverrides {
   readonly addresses: readonly string[];
   readonly requests_per_second: number;
-  /** Four unless it is given. */
-  readonly concurrency?: number;
+  /** How many files are worked on at a time; eight unless it is given. */
+  readonly at_once?: number;
 }
 
 /** The work on copies of image files. The schedule calls each function repeatedly, never concurrently with itself. */
@@ -39,13 +39,15 @@ export function keepImageFiles(
     max_bytes,
     deadline_ms: deadlineMs,
     requests_per_second: overrides.requests_per_second,
-    concurrency: overrides.concurrency ?? 4,
+    concurrency: 4,
     clock: ports.clock,
   });
   const filePorts: ImageFilePorts = {
     ...ports,
     directory: imageDirectory(directory, ports.entropy),
-    fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk) } : null,
+    fetching: files
+      ? { sizes, disk, host, room: imageRoom(ports.mirror, disk), at_once: overrides.at_once ?? 8 }
+      : null,
   };
   let begun = false;
   const sweep = async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { postJson } from './post.ts';
+import type { Post } from './post.ts';
 
 /** One body for one address. */
 export interface OutgoingDelivery {
@@ -26,29 +26,29 @@ export interface NotificationSender extends AsyncDisposable {
   inFlight(): number;
 }
 
-export function delivery(clock: Clock, timeout_ms: number): NotificationSender {
+export function delivery(clock: Clock, timeout_ms: number, post: Post): NotificationSender {
   const stop = new AbortController();
   const work = new Set<Promise<unknown>>();
   const lines = new Map<string, Promise<boolean>>();
   let inFlight = 0;
 
   /** Only 200 counts. */
-  async function post({ target, body }: OutgoingDelivery): Promise<boolean> {
+  async function attempt({ target, body }: OutgoingDelivery): Promise<boolean> {
     const url = target();
     if (url === null) return false;
     using deadline = clock.deadline(timeout_ms, stop.signal);
     try {
-      return (await postJson(url, body, deadline.signal)) === 200;
+      return (await post(url, body, deadline.signal)) === 200;
     } catch {
       stop.signal.throwIfAborted();
       return false;
     }
   }
 
-  async function counted(attempt: Promise<boolean>): Promise<boolean> {
+  async function counted(posted: Promise<boolean>): Promise<boolean> {
     inFlight += 1;
     try {
-      return await attempt;
+      return await posted;
     } finally {
       inFlight -= 1;
     }
@@ -56,7 +56,7 @@ export function delivery(clock: Clock, timeout_ms: number): NotificationSender {
 
   function firstAttempt(line: string, outgoing: OutgoingDelivery): Promise<boolean> {
     const before = lines.get(line);
-    const first = counted(before === undefined ? post(outgoing) : before.then(() => post(outgoing)));
+    const first = counted(before === undefined ? attempt(outgoing) : before.then(() => attempt(outgoing)));
     lines.set(line, first);
     return first.finally(() => {
       if (lines.get(line) === first) lines.delete(line);
@@ -68,7 +68,7 @@ export function delivery(clock: Clock, timeout_ms: number): NotificationSender {
     for (const wait of outgoing.waits) {
       if (done) break;
       await clock.sleep(wait, stop.signal);
-      done = await counted(post(outgoing));
+      done = await counted(attempt(outgoing));
     }
     return done ? 'delivered' : 'failed';
   }

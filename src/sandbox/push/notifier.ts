@@ -11,6 +11,7 @@ import {
   notificationBody,
   type ReasonName,
 } from './notification-body.ts';
+import { type Post, postJson } from './post.ts';
 import type { SandboxSubscriptions, Subscription } from './subscriptions.ts';
 
 export interface NotifierOptions {
@@ -26,6 +27,8 @@ export interface NotifierOptions {
   /** Where the older system sends to, beside the subscriptions. */
   readonly legacy_callback_url?: string | null;
   readonly troubles?: Partial<Troubles>;
+  /** The network to the receiver; the real one unless a test takes its place. */
+  readonly post?: Post;
 }
 
 /** Shares of the notifications, from 0 to 1. */
@@ -67,10 +70,11 @@ export function notifier(
     callback_timeout_ms = 10_000,
     legacy_callback_url = null,
     troubles: initial = {},
+    post = postJson,
   }: NotifierOptions,
 ): Notifier {
   const held = holding(hold_ms);
-  const deliveries = delivery(clock, callback_timeout_ms);
+  const deliveries = delivery(clock, callback_timeout_ms, post);
   let troubles: Troubles = { ...peaceful, ...initial };
 
   /** One sleeper for all that is held: it wakes for the next product that is ripe. */

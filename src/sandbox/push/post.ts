@@ -3,6 +3,9 @@ import { request as secure } from 'node:https';
 
 const mostBytes = 64 * 1024;
 
+/** Posts a body to an address and returns the status; rejects where no status came. */
+export type Post = (url: string, body: string, signal: AbortSignal) => Promise<number>;
+
 /**
  * Posts JSON once, over a connection of its own, and returns the status. The body of the answer is thrown away, a
  * redirect is not followed. Rejects where no status came: no connection, or the signal.

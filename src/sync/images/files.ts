@@ -26,7 +26,14 @@ export interface ImageFilePolicy {
 export interface ImageFilePorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log' | 'policy'> {
   readonly directory: ImageDirectory;
   /** Null: nothing is fetched; existing files still follow their images. */
-  readonly fetching: (ImageFilePolicy & { readonly host: ImageHost; readonly room: { measure(): Room } }) | null;
+  readonly fetching: (ImageFilePolicy & Fetching) | null;
+}
+
+interface Fetching {
+  readonly host: ImageHost;
+  readonly room: { measure(): Room };
+  /** How many files are worked on at a time. */
+  readonly at_once: number;
 }
 
 /** The result of a pass. */
@@ -123,8 +130,8 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
       else done[result] += 1;
     }
   };
-  // The host's limiter decides how many are in flight. If one throws, all have ended before that is thrown on.
-  const ended = await Promise.allSettled(Array.from({ length: 8 }, () => work().catch(giveUp)));
+  // The host's connections decide how many are in flight. If one throws, all have ended before that is thrown on.
+  const ended = await Promise.allSettled(Array.from({ length: fetching.at_once }, () => work().catch(giveUp)));
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
   return done;
 }
