@@ -71,15 +71,19 @@ export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
   readonly moved?: (from: number, to: number) => void;
   /** Whether somebody else is busy, so that time stands still. */
   readonly busy?: () => boolean;
-  /** Answers that are there and wait until nothing else is under way, in an order that no network decides. */
-  readonly answers?: HeldAnswers;
+  /** What the network does, where chance may not. */
+  readonly wire?: HarnessWire | null;
   /** Whether whatever runs is left as it is: the process was killed, and only `restart` is of use. */
   readonly killed?: () => boolean;
 }
 
-export interface HeldAnswers {
-  count(): number;
-  /** Lets go of one of them; whether there was any. */
+/** What waits on it goes on when nothing else is under way. */
+export interface HarnessWire {
+  /** Calls that are under way. */
+  calls(): number;
+  /** Whether anything else is. */
+  isBusy(): boolean;
+  /** Lets the next one go; false: nothing waits. */
   release(): boolean;
 }
 
@@ -91,7 +95,7 @@ export async function virtualHarness(
     secrets = {},
     level = 'warn',
     busy: others = () => false,
-    answers = { count: () => 0, release: () => false },
+    wire = null,
     killed = () => false,
     moved = () => {},
     machine = (clock) => clock,
@@ -115,6 +119,12 @@ export async function virtualHarness(
   let life = await startAgain();
   stack.defer(() => life[Symbol.asyncDispose]());
 
+  function isSending(): boolean {
+    const sleeping = sandbox.sleeping();
+    if (wire !== null) return wire.calls() > sleeping || wire.isBusy();
+    return life.wiring.limiter.state().in_flight > sleeping || sandbox.inFlight() > sleeping;
+  }
+
   async function drive<Result>(work: Promise<Result>): Promise<Result> {
     await driveFor(Number.POSITIVE_INFINITY, work);
     return work;
@@ -131,15 +141,11 @@ export async function virtualHarness(
     let quiet = 0;
     while (!ended && !killed() && clock.monotonic() < until) {
       await setImmediate();
-      const busy =
-        others() ||
-        life.isOutside() ||
-        life.wiring.limiter.state().in_flight - answers.count() > sandbox.sleeping() ||
-        sandbox.inFlight() > sandbox.sleeping();
-      quiet = busy ? 0 : quiet + 1;
+      const isBusy = others() || life.isOutside() || isSending();
+      quiet = isBusy ? 0 : quiet + 1;
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet <= 3) continue;
-      if (answers.release()) {
+      if (wire?.release()) {
         quiet = 0;
         continue;
       }
@@ -174,6 +180,8 @@ export async function virtualHarness(
     runDue: () => drive(life.runDue()),
     stop: () => life.stop(),
     restart: async ({ meanwhile, refused = rethrow } = { meanwhile: async () => {} }) => {
+      // What was sent arrives, also of a process that was killed.
+      while (wire !== null && wire.calls() > sandbox.sleeping()) await setImmediate();
       await life[Symbol.asyncDispose]();
       await meanwhile();
       for (let next: typeof life | null = null; next === null; ) {

@@ -8,7 +8,7 @@ import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
-import { pick, roll } from '../../src/sandbox/random.ts';
+import { postJson } from '../../src/sandbox/push/post.ts';
 import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
@@ -17,6 +17,7 @@ import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { imageHosts, imagePortOf, ownHost, portOf } from './own-address.ts';
 import type { Setting } from './plan.ts';
+import { openWire, type Wire } from './wire.ts';
 
 /** What a planted bug breaks: each must be found. */
 export type Plant = 'none' | 'skips a delivery';
@@ -38,6 +39,8 @@ export interface House extends AsyncDisposable {
    * end of a transaction. Its files stay as they are in that moment. Of `deliveries`, only steps count at which one is stored.
    */
   killAt(step: number, among?: 'all' | 'deliveries'): void;
+  /** How many steps there were, of all its lives. */
+  steps(): number;
   /** Whether it was killed since its last start, and between what, or stopped for `squandering`; null: it lives. */
   killed(): string | null;
   /** Notes that the mirror's file is gone. */
@@ -85,8 +88,11 @@ export async function openHouse(
   let killed: string | null = null;
   let cut = Promise.withResolvers<null>();
   let machine: MachineClock | null = null;
+  let steps = 0;
   const step = (where: string) => {
-    if (left === 0 || killed !== null) return;
+    if (killed !== null) return;
+    steps += 1;
+    if (left === 0) return;
     if (counted === 'deliveries' && !where.endsWith('a delivery is stored')) return;
     left -= 1;
     if (left > 0) return;
@@ -94,7 +100,7 @@ export async function openHouse(
     killed = where;
     cut.resolve(null);
   };
-  const answers = heldAnswers(seed);
+  const wire = stack.use(openWire(seed));
   const calls = { minute: 0, sent: 0 };
   const call = () => {
     const now = Math.floor(harness.clock.now() / minute);
@@ -118,16 +124,17 @@ export async function openHouse(
         habits: setting.habits,
         counts: 'none',
         image_origin: images.url,
+        post: (url, body, signal) => wire.post(() => postJson(url, body, signal), signal),
       },
       config,
       {
         level: 'info',
-        imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, concurrency: 1 },
+        imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
         inodeOf: () => '1',
         secrets: { receiver_secret: createSecret(canary.master) },
         killed: () => killed !== null,
         busy: () => asking > 0,
-        answers,
+        wire,
         machine: (clock) => {
           const own = machine ?? machineClock(clock);
           machine = own;
@@ -145,7 +152,7 @@ export async function openHouse(
           });
           return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
         },
-        rewired: (wiring) => spoilt(wiring, { disk, step, call, answers, isDead: () => killed !== null, plant, seed }),
+        rewired: (wiring) => spoilt(wiring, { disk, step, call, wire, isDead: () => killed !== null, plant, seed }),
       },
     ),
   );
@@ -165,6 +172,7 @@ export async function openHouse(
       left = at;
       counted = among;
     },
+    steps: () => steps,
     killed: () => killed,
     lost: () => {
       lost = true;
@@ -205,40 +213,6 @@ export async function openHouse(
   };
 }
 
-/** Which of several answers comes first is up to the seed, not to the network: each waits until all of them are there. */
-function heldAnswers(seed: number) {
-  const held = new Map<number, () => void>();
-  let asked = 0;
-  let released = 0;
-  return {
-    hold: async <Result>(answer: Promise<Result>, signal: AbortSignal): Promise<Result> => {
-      asked += 1;
-      const number = asked;
-      await Promise.allSettled([answer]);
-      if (signal.aborted) return answer;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      held.set(number, resolve);
-      // Nobody drives the clock of a process that ends.
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      await promise;
-      held.delete(number);
-      return answer;
-    },
-    count: () => held.size,
-    release: () => {
-      if (held.size === 0) return false;
-      released += 1;
-      held.get(
-        pick(
-          [...held.keys()].sort((one, other) => one - other),
-          roll(seed, released, 'answer'),
-        ),
-      )?.();
-      return true;
-    },
-  };
-}
-
 class DiskFull extends Error {
   readonly code = 'SQLITE_FULL';
 }
@@ -247,7 +221,7 @@ interface Spoiling {
   readonly disk: { readonly full: boolean };
   readonly step: (where: string) => void;
   readonly call: () => void;
-  readonly answers: ReturnType<typeof heldAnswers>;
+  readonly wire: Wire;
   readonly isDead: () => boolean;
   readonly plant: Plant;
   readonly seed: number;
@@ -256,7 +230,7 @@ interface Spoiling {
 type Tail<Parts extends readonly unknown[]> = Parts extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
-function spoilt(wiring: Wiring, { disk, step, call: counted, answers, isDead, plant }: Spoiling): Wiring {
+function spoilt(wiring: Wiring, { disk, step, call: counted, wire, isDead, plant }: Spoiling): Wiring {
   const { mirror, inbox, limiter } = wiring;
   const refuse = () => {
     if (disk.full) throw new DiskFull('database or disk is full');
@@ -285,12 +259,13 @@ function spoilt(wiring: Wiring, { disk, step, call: counted, answers, isDead, pl
   Object.assign(limiter, {
     run: (call: Parameters<typeof run>[0], ...rest: Tail<Parameters<typeof run>>) =>
       run(
-        async (signal) => {
-          // What is dead sends nothing: the service would know what the next life does not.
-          if (isDead()) throw new DiskFull('killed');
-          counted();
-          return answers.hold(call(signal), signal);
-        },
+        (signal) =>
+          wire.call(async () => {
+            // What is dead sends nothing: the service would know what the next life does not.
+            if (isDead()) throw new DiskFull('killed');
+            counted();
+            return call(signal);
+          }, signal),
         ...rest,
       ),
   });
@@ -309,6 +284,8 @@ function spoilt(wiring: Wiring, { disk, step, call: counted, answers, isDead, pl
       if (isDead()) throw new DiskFull('killed');
       store(group);
       step('after a delivery is stored');
+      // Nor does it answer.
+      if (isDead()) throw new DiskFull('killed');
     },
     ...(plant === 'skips a delivery'
       ? { after: (...question: Parameters<typeof after>) => after(...question).map(skipped) }

@@ -24,7 +24,7 @@ import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
 export interface Lived {
   /** What is wrong; empty: nothing. Each begins with the name of its rule. */
   readonly failures: readonly string[];
-  /** Of every row of every table of both files. */
+  /** Of every row of every table of both files, and of how many steps led there. */
   readonly digest: string;
   readonly sometimes: ReadonlyMap<string, number>;
 }
@@ -388,7 +388,7 @@ function differingViews(one: string, other: string): string[] {
   return comparedViews.filter((_, index) => ours[index] !== theirs[index]);
 }
 
-function digestOf({ harness }: House): string {
+function digestOf({ harness, steps }: House): string {
   const { mirror, inbox } = harness.wiring;
   const digests = [mirror.path, inbox.path].flatMap((path) => {
     const db = new Database(path, { readonly: true });
@@ -401,5 +401,5 @@ function digestOf({ harness }: House): string {
     return found;
   });
   const said = digests.join('\n').replaceAll(ownHost, 'our host').replaceAll(dirname(mirror.path), 'our files');
-  return hash('sha256', said).slice(0, 16);
+  return hash('sha256', `${said}\n${steps()}`).slice(0, 16);
 }
