@@ -14,6 +14,11 @@ export function duration(ms: number): string {
   return `${Math.round(hours / 24)} d`;
 }
 
+/** Formats how long work takes that is still to be done: not less than a second, unless there is none. */
+export function remaining(ms: number): string {
+  return duration(ms > 0 ? Math.max(ms, 1000) : 0);
+}
+
 /** Formats a size like `20.7 MiB`. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

@@ -1,4 +1,4 @@
-import { duration, number, resourceLabel } from '../../format.ts';
+import { duration, number, remaining, resourceLabel } from '../../format.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
 import type { PageMemory } from './memory.ts';
@@ -55,7 +55,7 @@ function resyncOf(job: PageMemory['resyncs'][number], status: DaemonStatus, now:
   const so_far = Math.max(0, now - requested_at);
   const left =
     standsStill(status, now) ??
-    (done === 0 ? atRate(unread, status.daemon.rate) : `about ${duration((unread * so_far) / done)}`);
+    (done === 0 ? atRate(unread, status.daemon.rate) : `about ${remaining((unread * so_far) / done)}`);
   return { what: `Resync ${job_id}: ${named}${of}`, done, all: records, failed, left };
 }
 
@@ -66,7 +66,7 @@ function standsStill({ daemon: { key_refused, told_until, unreachable_since } }:
 }
 
 function atRate(records: number, rate: number): string {
-  return rate <= 0 ? 'not known' : `at least ${duration((records / rate) * 1000)}`;
+  return rate <= 0 ? 'not known' : `at least ${remaining((records / rate) * 1000)}`;
 }
 
 function bar({ done, all }: Row): Html {

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { wire } from '../../daemon/wiring.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import { duration, number } from '../../format.ts';
+import { number, remaining } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { keyRefused, throttledTooLong } from '../../status/daemon-status.ts';
 import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
@@ -89,7 +89,7 @@ function printPrice({ stdout }: Io, price: ResyncPrice, { json }: Options): void
   }
   const rows = Object.entries(price.records).map(([resource, records]) => [resource, number(records)]);
   stdout.write(
-    `${table(['resource', 'records'], rows)}\n\n${number(price.calls)} calls, about ${duration(price.minutes * 60_000)} at the configured rate. Nothing was made due.\n`,
+    `${table(['resource', 'records'], rows)}\n\n${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)} at the configured rate. Nothing was made due.\n`,
   );
 }
 
@@ -100,7 +100,7 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
   }
   const begun = resumed ? `Job ${job_id}, interrupted earlier, continues` : `Job ${job_id} started`;
   const follow = wait ? '' : ' Follow it with: catalogued status';
-  stdout.write(`${begun}: ${number(calls)} calls, about ${duration(minutes * 60_000)}.${follow}\n`);
+  stdout.write(`${begun}: ${number(calls)} calls, about ${remaining(minutes * 60_000)}.${follow}\n`);
 }
 
 async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Clock): Promise<void> {
