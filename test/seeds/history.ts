@@ -72,14 +72,14 @@ export function judgeChecks(log: ServiceLog, told: readonly Told[], cached_ms: n
 export interface Rules {
   /** How far an answer may lie from the instant at which it is said to have been read: caches, slow answers. */
   readonly slack_ms: number;
-  /** Whether the service itself may answer what was before what it has answered already. */
-  readonly may_go_back: boolean;
+  /** How old what the service answers may be: a reader goes back to nothing that was over for longer when it last looked. */
+  readonly cached_ms: number;
 }
 
 /** Returns what is wrong in a reader's history: one line each, the first of each fact. */
-export function judge(log: ServiceLog, seen: readonly Observation[], { slack_ms, may_go_back }: Rules): string[] {
+export function judge(log: ServiceLog, seen: readonly Observation[], { slack_ms, cached_ms }: Rules): string[] {
   const wrong = new Map<string, string>();
-  const reached = new Map<string, number>();
+  const reached = new Map<string, { readonly index: number; readonly at: number }>();
   for (const { at, who, fact, value, checked_at } of seen) {
     const said = log.of(fact);
     const differ = (why: string) => {
@@ -100,10 +100,12 @@ export function judge(log: ServiceLog, seen: readonly Observation[], { slack_ms,
       if (!held) differ(`it is said to be fresh, and was not so at ${time(checked_at)}`);
     }
     const key = `${who} ${fact}`;
-    const before = reached.get(key) ?? 0;
-    const index = matching.find((each) => each >= before);
-    if (index === undefined && !may_go_back) differ('this reader had seen a later one');
-    reached.set(key, index ?? before);
+    const before = reached.get(key) ?? { index: 0, at: 0 };
+    const index = matching.find((each) => each >= before.index);
+    const over = said[(matching.at(-1) ?? 0) + 1]?.from ?? at;
+    if (index === undefined && (cached_ms === 0 || over < before.at - slack_ms))
+      differ(`this reader had seen a later one, at ${time(before.at)}`);
+    reached.set(key, { index: index ?? before.index, at });
   }
   return [...wrong.values()];
 }

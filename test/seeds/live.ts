@@ -269,7 +269,7 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
     history: () => {
       const isCached = plan.events.some(({ what }) => what === 'answers cached' || what === 'reopened behind a cache');
       const cached_ms = isCached ? longestCache : (setting.habits.cached_ms ?? 0);
-      const rules = { slack_ms: 2 * minute + cached_ms, may_go_back: cached_ms > 0 };
+      const rules = { slack_ms: 2 * minute + cached_ms, cached_ms };
       return [...judge(log, seen, rules), ...judgeChecks(log, shoppers, cached_ms)];
     },
     [Symbol.dispose]: () => stack.dispose(),
@@ -400,6 +400,6 @@ function digestOf({ harness, steps }: House): string {
     db.close();
     return found;
   });
-  const said = digests.join('\n').replaceAll(ownHost, 'our host').replaceAll(dirname(mirror.path), 'our files');
+  const said = digests.join('\n').replaceAll(ownHost, 'our host').replaceAll(dirname(dirname(mirror.path)), 'our files');
   return hash('sha256', `${said}\n${steps()}`).slice(0, 16);
 }
