@@ -5,7 +5,7 @@ import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn } from '../files/backups.ts';
 import { findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
-import { createStorage, type Storage } from '../files/storage.ts';
+import { createStorage, type Storage, type StoragePorts } from '../files/storage.ts';
 import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
@@ -36,6 +36,7 @@ export interface OpenFilesOptions {
   readonly log: Logger;
   readonly checkFile?: FileWatchOptions['checkFile'] | undefined;
   readonly inodeOf?: InodeOf | undefined;
+  readonly spaceOf?: StoragePorts['spaceOf'] | undefined;
   readonly upgrade: UpgradeWatch;
   /** Takes the locks of the files (75). */
   readonly hold: HoldFiles;
@@ -47,7 +48,7 @@ export interface OpenFilesOptions {
 export async function openFiles(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-  { machine, entropy, log, checkFile, inodeOf, upgrade, hold, sharing }: OpenFilesOptions,
+  { machine, entropy, log, checkFile, inodeOf, spaceOf, upgrade, hold, sharing }: OpenFilesOptions,
 ): Promise<OpenFiles> {
   // By the trusted clock, once there is one.
   let now = machine.now;
@@ -73,7 +74,7 @@ export async function openFiles(
   const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
   const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
   now = clock.now;
-  const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
+  const storage = stack.use(createStorage({ mirror, inbox, clock, log, spaceOf }));
   return { files, inbox, mirror, clock, storage, gone_since: applyAgain(mirror, inbox, log) };
 }
 

@@ -5,6 +5,7 @@ import { requireSecrets } from '../config/secrets.ts';
 import { retryBudget } from '../domain/budget/retry-budget.ts';
 import { answerLengths } from '../domain/catalogue/answer-lengths.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
+import type { StoragePorts } from '../files/storage.ts';
 import type { FileWatchOptions } from '../files/watch.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { Logger } from '../log.ts';
@@ -33,6 +34,8 @@ export interface Overrides {
   readonly entropy?: Entropy;
   /** Numbers files, where the disk's own numbers would tell one life from another. */
   readonly inodeOf?: InodeOf;
+  /** Replaces the free space of the file system, which other programs change. */
+  readonly spaceOf?: StoragePorts['spaceOf'];
   /** Callback addresses to use if the inbox has none. */
   readonly addresses?: OwnAddresses;
   /** Replaces the real request to our own public address. */
@@ -79,7 +82,7 @@ export async function wire(loaded: Loaded, log: Logger, overrides: Overrides = {
   const stack = new AsyncDisposableStack();
   try {
     const { clock: machine = systemClock, chance = systemChance, entropy = systemEntropy } = overrides;
-    const { checkFile, inodeOf, imageHost, upgrade = unwatched, hold = holdFiles } = overrides;
+    const { checkFile, inodeOf, spaceOf, imageHost, upgrade = unwatched, hold = holdFiles } = overrides;
     requireSecrets(loaded.secrets);
     const sharing = overrides.sharing ?? null;
     if (sharing === null && isOneOfSeveral(loaded)) throw onlyTheLeader();
@@ -89,6 +92,7 @@ export async function wire(loaded: Loaded, log: Logger, overrides: Overrides = {
       log,
       checkFile,
       inodeOf,
+      spaceOf,
       upgrade,
       hold,
       sharing,

@@ -43,7 +43,7 @@ export interface StoragePorts {
   readonly clock: Clock;
   readonly log: Logger;
   /** Returns the free space; tests replace it to simulate a full disk. */
-  readonly spaceOf?: (directory: string) => FileSystemSpace;
+  readonly spaceOf?: ((directory: string) => FileSystemSpace) | undefined;
 }
 
 interface StoredFile {

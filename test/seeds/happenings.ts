@@ -12,7 +12,7 @@ import { countSeen } from '../../src/sync/checks/views.ts';
 import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import type { Told } from './history.ts';
-import type { House } from './house.ts';
+import { type House, plentyBytes } from './house.ts';
 
 /** Where things happen: the house, and the instants at which what began ends. */
 export interface Scene {
@@ -322,9 +322,19 @@ const machine = {
   },
   'disk full': {
     happen: ({ house, chance, until }) => {
-      house.disk.full = true;
-      until(spread(120, chance()) * minute, () => {
-        house.disk.full = false;
+      const { disk } = house;
+      disk.full = true;
+      const ends = spread(120, chance()) * minute;
+      if (chance() < 0.5) disk.free_bytes = 0;
+      until(ends, () => void Object.assign(disk, { full: false, free_bytes: plentyBytes }));
+    },
+  },
+  'disk low': {
+    happen: ({ house, chance, until }) => {
+      const { disk } = house;
+      disk.free_bytes = pick([150e6, 1e6], chance());
+      until(spread(1440, chance()) * minute, () => {
+        disk.free_bytes = plentyBytes;
       });
     },
   },

@@ -26,7 +26,8 @@ export type Plant = 'none' | 'skips a delivery';
 export interface House extends AsyncDisposable {
   readonly harness: VirtualHarness;
   readonly images: SandboxImageHost;
-  readonly disk: { full: boolean };
+  /** What is `full` takes no more, whatever room it shows: a quota is not shown. */
+  readonly disk: { full: boolean; free_bytes: number };
   /** What stands before the receiver: whether it refuses who tests the public address from here. */
   readonly proxy: { refuses: boolean };
   readonly machine: MachineClock;
@@ -58,6 +59,9 @@ export interface House extends AsyncDisposable {
   readonly sometimes: ReadonlyMap<string, number>;
 }
 
+/** So much is free unless something happens. */
+export const plentyBytes = 10e9;
+
 /** Days ahead: what the comparison of a virtual harness expects. */
 export const horizon = 92;
 
@@ -79,7 +83,7 @@ export async function openHouse(
   const config = configOf(setting, listen, public_url);
   const sometimes = new Map<string, number>();
   const seen = (what: string) => void sometimes.set(what, (sometimes.get(what) ?? 0) + 1);
-  const disk = { full: false };
+  const disk = { full: false, free_bytes: plentyBytes };
   const proxy = { refuses: false };
   let asking = 0;
   let left = 0;
@@ -131,6 +135,7 @@ export async function openHouse(
         level: 'info',
         imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
         inodeOf: () => '1',
+        spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: disk.free_bytes }),
         secrets: { receiver_secret: createSecret(canary.master) },
         killed: () => killed !== null,
         busy: () => asking > 0,

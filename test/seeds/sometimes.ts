@@ -45,6 +45,7 @@ const wanted: readonly string[] = [
   'condition: service-unreachable',
   'condition: promise-broken',
   'condition: disk-full',
+  'condition: disk-low',
   'condition: file-locked',
   'condition: clock-doubted',
   'condition: other-dates',
