@@ -72,10 +72,16 @@ export const squandering = `calling more than ${mostCallsInAMinute} times in a m
 
 const minute = 60_000;
 
+export interface HouseOptions {
+  readonly plant?: Plant;
+  /** How slow the network is, in turns of the event loop. */
+  readonly lag?: number;
+}
+
 export async function openHouse(
   seed: number,
   setting: Setting,
-  { plant = 'none' }: { readonly plant?: Plant } = {},
+  { plant = 'none', lag }: HouseOptions = {},
 ): Promise<House> {
   await using stack = new AsyncDisposableStack();
   const listen = `${ownHost}:${portOf(seed)}`;
@@ -104,7 +110,7 @@ export async function openHouse(
     killed = where;
     cut.resolve(null);
   };
-  const wire = stack.use(openWire(seed));
+  const wire = stack.use(openWire(seed, lag));
   const calls = { minute: 0, sent: 0 };
   const call = () => {
     const now = Math.floor(harness.clock.now() / minute);

@@ -15,7 +15,7 @@ import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { happenings, longestCache, type Scene } from './happenings.ts';
 import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
-import { type House, horizon, openHouse, type Plant, squandering } from './house.ts';
+import { type House, type HouseOptions, horizon, openHouse, squandering } from './house.ts';
 import { ownHost } from './own-address.ts';
 import type { Plan, PlannedEvent } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
@@ -36,7 +36,7 @@ const betweenLooks = 3 * hour;
 const never = new AbortController().signal;
 
 /** Lives through a plan: first with its faults, then without any, until everything must be true again. */
-export async function live(plan: Plan, options: { readonly plant?: Plant } = {}): Promise<Lived> {
+export async function live(plan: Plan, options: HouseOptions = {}): Promise<Lived> {
   const failures: string[] = [];
   const wrong = (rule: string) => (text: string) => {
     if (failures.length < 20 && !failures.includes(`${rule}: ${text}`)) failures.push(`${rule}: ${text}`);

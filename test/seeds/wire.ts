@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { pick, roll } from '../../src/sandbox/random.ts';
 
 /**
@@ -22,7 +23,8 @@ export interface Wire extends Disposable {
 /** An aborted `signal` ends every wait: nobody drives the clock of a process that ends. */
 type Carry = <Answer>(send: () => Promise<Answer>, signal: AbortSignal) => Promise<Answer>;
 
-export function openWire(seed: number): Wire {
+/** `lag`: how many turns of the event loop everything takes longer, both ways, which may change nothing. */
+export function openWire(seed: number, lag = 0): Wire {
   const waiting = new Map<number, () => void>();
   const underWay = { calls: 0, posts: 0 };
   const ends = openEnds();
@@ -49,8 +51,10 @@ export function openWire(seed: number): Wire {
     async (send, signal) => {
       await turn(signal);
       underWay[what] += 1;
+      await turns(lag);
       const answer = send();
       await Promise.allSettled([answer]);
+      await turns(lag);
       underWay[what] -= 1;
       await turn(signal);
       return answer;
@@ -69,6 +73,10 @@ export function openWire(seed: number): Wire {
     },
     [Symbol.dispose]: () => ends[Symbol.dispose](),
   };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }
 
 /** Counts both ends of every connection that this process opens to itself. */
