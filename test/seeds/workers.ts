@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
-import type { Plant } from './house.ts';
+import type { HouseOptions } from './house.ts';
 import type { Lived } from './live.ts';
 import type { Plan } from './plan.ts';
 
 export interface Question {
   readonly plan: Plan;
-  readonly plant: Plant;
+  readonly options: HouseOptions;
 }
 
 export interface Answer extends Lived {
@@ -16,7 +16,7 @@ export interface Answer extends Lived {
 /** Processes that live through plans, one at a time each. */
 export interface Workers extends Disposable {
   /** Resolves when a process was free and has lived through the plan: what it says, or that it has ended or hangs. */
-  live(plan: Plan, plant?: Plant): Promise<Answer>;
+  live(plan: Plan, options?: HouseOptions): Promise<Answer>;
 }
 
 /** A plan takes seconds; one that takes so long never ends. */
@@ -50,7 +50,7 @@ export function startWorkers(count: number, root = here): Workers {
   for (let started = 0; started < count; started += 1) begin();
 
   return {
-    live: async (plan, plant = 'none') => {
+    live: async (plan, options = {}) => {
       const worker = await take();
       const { promise, resolve } = Promise.withResolvers<Answer | null>();
       const answered = (answer: unknown) => resolve(answer as Answer);
@@ -58,7 +58,7 @@ export function startWorkers(count: number, root = here): Workers {
       const timer = setTimeout(() => worker.kill('SIGKILL'), patienceMs);
       worker.once('message', answered).once('exit', ended);
       // It may have ended while nobody asked it anything.
-      if (worker.connected) worker.send({ plan, plant } satisfies Question);
+      if (worker.connected) worker.send({ plan, options } satisfies Question);
       else ended();
       const answer = await promise;
       clearTimeout(timer);

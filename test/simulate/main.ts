@@ -79,7 +79,7 @@ const command = commandLine(
   .option('--seeds <n|a..b>', 'these worlds; of a story how many', seedsOf)
   .option('--minutes <n>', 'seeds: begin none after these', anyNumber)
   .option('--workers <n>', 'seeds: how many processes (one for each core)', someNumber)
-  .option('--twice', 'seeds: each twice: both runs have to leave the same bytes')
+  .option('--twice', 'seeds: each twice, then on a slow network: both runs have to leave the same bytes')
   .addOption(
     new Option('--replay <file>', 'seeds: a plan that was kept')
       .argParser(planIn)
