@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { isMissing } from '../../src/domain/sale/absence.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
@@ -416,10 +417,12 @@ const people = {
   'removals approved': {
     happen: ({ house }) => {
       const { sandbox, wiring } = house.harness;
-      const absent = new Set(wiring.mirror.removals.absent().map(({ product_id }) => product_id));
-      // Whoever approves has looked: all of it is gone.
-      const isTrue = sandbox.products().every(({ id, withdrawn }) => withdrawn || !absent.has(id));
-      if (isTrue && anyHeld(house) && approveRemovals(wiring.ports, []) > 0) house.seen('a held removal was approved');
+      if (!anyHeld(house)) return;
+      const held = wiring.mirror.removals.absent().filter(isMissing);
+      const gone = new Set(sandbox.products().flatMap(({ id, withdrawn }) => (withdrawn ? [id] : [])));
+      // Whoever approves has looked, and names what is gone.
+      const named = held.flatMap(({ product_id }) => (gone.has(product_id) ? [product_id] : []));
+      if (named.length > 0 && approveRemovals(wiring.ports, named) > 0) house.seen('a held removal was approved');
     },
   },
   'removals rejected': {
