@@ -58,7 +58,10 @@ it.skipIf(plans.length === 0).each(plans)(
     timeout: 240_000,
   },
   async (path) => {
-    expect((await live(readPlan(path))).failures).toEqual([]);
+    const plan = readPlan(path);
+    const first = await live(plan);
+    expect(first.failures).toEqual([]);
+    expect((await live(plan, { lag: 7 })).digest).toBe(first.digest);
   },
 );
 

@@ -9,7 +9,7 @@ import { type Plan, plain, planOf } from './plan.ts';
 import { plantsStory } from './plants/story.ts';
 import { shrink } from './shrink.ts';
 import { neverSeen } from './sometimes.ts';
-import { type Answer, processEnded, startWorkers, type Workers } from './workers.ts';
+import { type Answer, processEnded, startWorkers } from './workers.ts';
 
 const directory = join(import.meta.dirname, 'kept');
 
@@ -46,12 +46,15 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   const sums = { seeds: 0, days: 0, cpu_ms: 0 };
   const sometimes = new Map<string, number>();
   const failed: { readonly plan: Plan; readonly found: Lived }[] = [];
+  const lived = async (plan: Plan) => {
+    const options = { plant: plant as Plant };
+    const first = await workers.live(plan, options);
+    return asked.twice === true ? compared(first, await workers.live(plan, { ...options, lag: slow })) : first;
+  };
   const oneAfterAnother = async () => {
     for (const plan of all) {
       if (performance.now() > until) return;
-      const options = { plant: plant as Plant };
-      const first = await workers.live(plan, options);
-      const found = asked.twice === true ? compared(first, await workers.live(plan, { ...options, lag: slow })) : first;
+      const found = await lived(plan);
       sums.seeds += 1;
       sums.days += plan.setting.days;
       sums.cpu_ms += found.cpu_ms;
@@ -77,7 +80,7 @@ export async function seedsStory(asked: SeedsAsked, say: Say): Promise<number> {
   say(`${(each / 1000).toFixed(1)} s of processor each: ${number(Math.round(3_600_000 / each))} an hour on one core`);
   // Last: it may take longer than all that was lived through.
   if (replay === undefined)
-    for (const { plan, found } of failed) await keep(plan, found, { workers, plant: plant as Plant, say });
+    for (const { plan, found } of failed) await keep(plan, found, { lived, plant: plant as Plant, say });
   return failed.length === 0 ? 0 : 1;
 }
 
@@ -112,13 +115,13 @@ export function readPlan(path: string): Plan {
 async function keep(
   plan: Plan,
   { failures }: Lived,
-  { workers, plant, say }: { workers: Workers; plant: Plant; say: Say },
+  { lived, plant, say }: { lived: (plan: Plan) => Promise<Lived>; plant: Plant; say: Say },
 ): Promise<void> {
   const rule = ruleOf(failures[0] ?? '');
   let tries = 0;
   const fails = async (candidate: Plan) => {
     tries += 1;
-    return (await workers.live(candidate, { plant })).failures.some((failure) => ruleOf(failure) === rule);
+    return (await lived(candidate)).failures.some((failure) => ruleOf(failure) === rule);
   };
   // One that never ends would cost minutes a try.
   const small = failures.some((failure) => failure.startsWith(processEnded)) ? plan : await shrink(plan, fails);

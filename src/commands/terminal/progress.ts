@@ -1,4 +1,4 @@
-import { duration, number } from '../../format.ts';
+import { number, remaining } from '../../format.ts';
 import type { Io } from './io.ts';
 
 /** The progress of a long operation. `total` may grow while it runs. */
@@ -54,13 +54,13 @@ function line(
   const rate = seconds > 0 && first && last ? (last.calls - first.calls) / seconds : 0;
   const speed = seconds > 0 && first && last ? (last.done - first.done) / seconds : 0;
   const share = total > 0 ? `${Math.floor((100 * done) / total)} %` : '';
-  const remaining = speed > 0 ? `${duration(((total - done) / speed) * 1000)} left` : '';
+  const left = speed > 0 ? `${remaining(((total - done) / speed) * 1000)} left` : '';
   const facts = [
     `${number(done)} of ${number(total)} records`,
     share,
     `${number(calls)} calls`,
     `${number(Math.round(rate))}/s`,
-    remaining,
+    left,
     note,
   ];
   return `${phase}: ${facts.filter(Boolean).join(', ')}`;
