@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { readingClockOrChance, statementsWithClock } from './architecture/clock-and-chance.ts';
 import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
-import { longest, longFiles, tooLong } from './architecture/long-files.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
@@ -270,18 +269,6 @@ describe('the architecture', () => {
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
       'WrongShape: upstream/shape.ts, domain/schedule/plan.ts',
-    ]);
-  });
-
-  it(`keeps every file at ${longest} lines or less, but for those that are named`, () => {
-    expect(tooLong(texts).filter((file) => !(file in longFiles))).toEqual([]);
-  });
-
-  it('is watched by a test that sees a file that is too long (control)', () => {
-    const lines = (count: number) => 'a line\n'.repeat(count);
-    expect(tooLong([...texts, ['status/short.ts', lines(300)], ['status/long.ts', lines(301)]])).toEqual([
-      ...tooLong(texts),
-      'status/long.ts',
     ]);
   });
 

@@ -4,15 +4,14 @@ import { table } from '../../src/commands/terminal/table.ts';
 import { commandLine } from '../command-line.ts';
 import { exportedTypesIn, homonyms } from './exported-types.ts';
 import { allImports, foldersOf, importGraph, sourceFiles } from './import-graph.ts';
-import { longest, longFiles, tooLong } from './long-files.ts';
 
 const command = commandLine(
   'npm run graph --',
-  'Prints the import graph of the whole and of each folder with more than one box: boxes, floors, arrows, cycles; then files over 300 lines. Exit 0: no problem.',
+  'Prints the import graph of the whole and of each folder with more than one box: boxes, floors, arrows, cycles. Exit 0: no problem.',
   { '': 'of src', '--problems': 'part of npm run check' },
 )
   .argument('[src]', 'of this folder', join(import.meta.dirname, '../../src'))
-  .option('--problems', 'only cycles, one name for two exported types, and files that are too long')
+  .option('--problems', 'only cycles, and one name for two exported types')
   .parse();
 const [src] = command.processedArgs as [string];
 const { problems: brief } = command.opts<{ problems?: true }>();
@@ -25,15 +24,11 @@ const graphs = ['', ...folders.sort()]
 const cyclic = graphs.filter(({ graph }) => graph.cycles.length > 0);
 const printed = (cycles: readonly (readonly string[])[]) => cycles.map((knot) => knot.join(' ⇄ ')).join('; ');
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
-const long = tooLong(texts);
 const problems = [
   ...cyclic.map(({ folder, graph }) => `src/${folder}: files or folders import each other: ${printed(graph.cycles)}`),
   ...homonyms(texts.flatMap(([file, text]) => exportedTypesIn(file, text))).map(
     (each) => `one name for two exported types: ${each}`,
   ),
-  ...long
-    .filter((file) => !(file in longFiles))
-    .map((file) => `src/${file}: over ${longest} lines, and not named in test/architecture/long-files.ts`),
 ];
 if (brief) for (const problem of problems) process.stdout.write(`${problem}\n`);
 else {
@@ -46,6 +41,6 @@ else {
     printed(cycles),
   ]);
   process.stdout.write(`${table(['folder', 'boxes', 'floors', 'arrows', 'cycles', ''], rows)}\n`);
-  process.stdout.write(`${files.length} files; over ${longest} lines: ${long.join(', ') || 'none'}\n`);
+  process.stdout.write(`${files.length} files\n`);
 }
 process.exitCode = problems.length === 0 ? 0 : 1;
