@@ -132,6 +132,7 @@ function listOf(parts: Parts): Job[] {
       every: minute,
       ...looks,
       run: (signal) => parts.conditions.look(() => parts.status(0), signal),
+      trouble: parts.conditions.failure,
     },
   ];
 }

@@ -146,30 +146,33 @@ export function createLimiter(options: LimiterOptions): Limiter {
   };
 }
 
-/** The pause that is left; `now` and the budget's instants are by the limiter's own clock, `wall` is the wall clock's time. */
+/**
+ * Returns the pause that is left, in whole milliseconds: the limiter's own clock, which `now` and the budget's instants
+ * go by, counts fractions. `wall` is the wall clock's time.
+ */
 function pauseOf(budget: Budget, now: number, wall: number): Pause {
   const toWall = wall - now;
   const left = pauseLeft(budget, now);
   const { unreachable_since, told_until } = budget;
   const told = Math.min(left, Math.max(0, told_until - now));
   return {
-    not_before: left === 0 ? 0 : now + left + toWall,
-    told_until: told === 0 ? 0 : now + told + toWall,
-    unreachable_since: unreachable_since === null ? null : unreachable_since + toWall,
+    not_before: left === 0 ? 0 : Math.round(now + left + toWall),
+    told_until: told === 0 ? 0 : Math.round(now + told + toWall),
+    unreachable_since: unreachable_since === null ? null : Math.round(unreachable_since + toWall),
   };
 }
 
-/** The same budget on a clock that shows `ms` more. */
+/** Returns the same budget on a clock that shows `ms` more, its instants in whole milliseconds. */
 function shifted(budget: Budget, ms: number): Budget {
   const { not_before, told_until, pressed_at, cut_at, heard_at, unreachable_since } = budget;
-  const moved = (instant: number) => (instant === 0 ? 0 : instant + ms);
+  const moved = (instant: number) => (instant === 0 ? 0 : Math.round(instant + ms));
   return {
     ...budget,
     not_before: moved(not_before),
     told_until: moved(told_until),
     pressed_at: moved(pressed_at),
     cut_at: moved(cut_at),
-    heard_at: heard_at + ms,
-    unreachable_since: unreachable_since === null ? null : unreachable_since + ms,
+    heard_at: Math.round(heard_at + ms),
+    unreachable_since: unreachable_since === null ? null : Math.round(unreachable_since + ms),
   };
 }

@@ -3,6 +3,8 @@ import { conditionsOf, type HeldCondition, type Memory, metSince, noMemory } fro
 import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
 import { isCondition } from '../../domain/conditions/table.ts';
 import { watchedNow } from '../../domain/conditions/watched.ts';
+import { SyncFailed } from '../../sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import type { Wiring } from '../wiring.ts';
 import { conditionTries } from './tries.ts';
@@ -11,8 +13,13 @@ import { conditionTries } from './tries.ts';
 export interface ConditionWatch {
   /** Returns the conditions that a status amounts to now. */
   conditionsOf(status: Unjudged): HeldCondition[];
-  /** Tries what no call would show, looks at the status, and notes what begins and ends; run once a minute. */
+  /**
+   * Tries what no call would show, looks at the status, and notes what begins and ends; run once a minute. A note that
+   * cannot be written is logged, and the next look writes it.
+   */
   look(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void>;
+  /** Returns why the last look was not noted; null: it was. */
+  failure(): string | null;
   /** Acknowledges a condition that holds, until it ends; returns false for one that does not. */
   acknowledge(status: Unjudged, code: string, because: string): boolean;
 }
@@ -27,6 +34,7 @@ export function watchConditions(
   const tries = conditionTries(wiring);
   let watched: Watched | null = null;
   let memory: Memory = noMemory;
+  let failure: string | null = null;
 
   const factsOf = (status: Unjudged): ConditionFacts => ({ ...status, watched, tried: tries.tried() });
 
@@ -50,6 +58,18 @@ export function watchConditions(
     recall();
   }
 
+  /** Writes what holds: a report about trouble must not end the daemon, unless the disk lost what was written. */
+  function record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+    try {
+      write(held, ages, now);
+      failure = null;
+    } catch (error) {
+      if (error instanceof SyncFailed || writeTroubleOf(error) !== null) throw error;
+      failure = error instanceof Error ? error.message : String(error);
+      if (!files.noteDamage('inbox', error)) log.error({ err: error }, 'conditions cannot be recorded');
+    }
+  }
+
   recall();
   return {
     conditionsOf: (status) => conditionsOf(factsOf(status), clock.now(), memory),
@@ -61,8 +81,9 @@ export function watchConditions(
       const facts = factsOf(found);
       memory = { ...memory, met: metSince(facts, now, memory) };
       const held = conditionsOf(facts, now, memory);
-      if (files.isWell('inbox')) storage.soon('conditions', () => write(held, brokenAges(facts), now));
+      if (files.isWell('inbox')) storage.soon('conditions', () => record(held, brokenAges(facts), now));
     },
+    failure: () => failure,
     acknowledge: (status, code, because) => {
       const now = clock.now();
       write(conditionsOf(factsOf(status), now, memory), brokenAges(status), now);
