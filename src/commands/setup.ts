@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Answer, OperationName } from '../admin/api.ts';
 import { type AdminCall, type AdminClient, adminClient } from '../admin/client.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
-import { requireSecrets } from '../config/secrets.ts';
+import { configPath, type LoadedConfig, loadConfig, loadWholeConfig } from '../config/load.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
 
@@ -10,15 +9,17 @@ import { asRefusal } from './terminal/refusal.ts';
 
 /** Returns the configuration that a command line names, as `loadConfig` does; throws what `loadConfig` throws. */
 export function configurationFor(io: Io, command: Command): LoadedConfig {
-  const { config } = command.optsWithGlobals<{ config?: string }>();
-  return loadConfig({ file: configPath(config, io.env), env: io.env });
+  return loadConfig(placeOf(io, command));
 }
 
 /** The same for work that asks the service: with every secret that it takes, or all that is wrong with them (77, 78). */
 export function fullConfigurationFor(io: Io, command: Command): LoadedConfig {
-  const loaded = configurationFor(io, command);
-  requireSecrets(loaded.secrets);
-  return loaded;
+  return loadWholeConfig(placeOf(io, command));
+}
+
+function placeOf({ env }: Io, command: Command) {
+  const { config } = command.optsWithGlobals<{ config?: string }>();
+  return { file: configPath(config, env), env };
 }
 
 /** Returns a client of the daemon. Over a unix socket no token is needed, and none is read: `ExecReload=` gets no credential. */

@@ -9,7 +9,7 @@ import {
   untieredResources,
 } from '../domain/schedule/resources.ts';
 import { duration, durationIfSet, optionalDuration, printDuration } from './units.ts';
-import { always, areDistinct, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
+import { always, alwaysOfList, eachOnce, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 
 const monthly = { min: '1h', max: '28d' } as const;
 /** Images are not shown after 14 days without a confirmation (specification §8): no configuration can loosen that. */
@@ -115,5 +115,5 @@ const category = z.strictObject(
 /** `categories`: parts of the catalogue with a cadence of their own. */
 export const categories = z
   .array(category, { error: 'expected a list of categories' })
-  .refine((list) => areDistinct(list.map(({ name }) => name)), { error: 'expected each name once' })
+  .superRefine(eachOnce('name'), alwaysOfList)
   .prefault([]);

@@ -4,7 +4,15 @@ import { type ConfigDocument, documentOf, type Problem, readDocument } from './d
 import { type Env, readVariables, type Setting } from './environment.ts';
 import { problemsOf } from './problems.ts';
 import { type Config, configSchema } from './schema.ts';
-import { type SecretName, type SecretPlace, type Secrets, secretPlaces, secretsOf } from './secrets.ts';
+import {
+  type RefusedSecret,
+  refusedSecrets,
+  type SecretName,
+  type SecretPlace,
+  type Secrets,
+  secretPlaces,
+  secretsOf,
+} from './secrets.ts';
 import { warningsOf } from './warnings.ts';
 
 export type { Config } from './schema.ts';
@@ -23,7 +31,7 @@ export interface ParsedConfig {
 }
 
 export interface LoadedConfig extends ParsedConfig {
-  /** Each is read when it is asked for, and refused then (`requireSecrets` asks for all). */
+  /** Each is read when it is asked for, and refused then (`loadWholeConfig` asks for all). */
   readonly secrets: Secrets;
   /** The places at which a secret is set: the first counts. Empty: nowhere. */
   placesOf(name: SecretName): SecretPlace[];
@@ -40,9 +48,30 @@ export function configPath(option: string | undefined, env: Env): string {
   return option ?? env.CATALOGUED_CONFIG ?? (existsSync(system) ? system : './catalogued.yaml');
 }
 
-/** Reads a configuration. Wrong values are told all at once, one line each in `details` (78). */
-export function loadConfig({ file, env }: { file: string | null; env: Env }): LoadedConfig {
-  const parsed = parseConfig(file === null ? '' : readText(file), env, file ?? 'the environment');
+interface Place {
+  readonly file: string | null;
+  readonly env: Env;
+}
+
+/** Reads a configuration. Wrong values are reported all at once, one line each in `details` (78). */
+export function loadConfig(place: Place): LoadedConfig {
+  return load(place, () => []);
+}
+
+/**
+ * Reads a configuration with every secret that it needs. Wrong values and unusable secrets are reported together (78; 77
+ * where all of them are matters of permission).
+ */
+export function loadWholeConfig(place: Place): LoadedConfig {
+  return load(place, (values) => refusedSecrets(values, place.env));
+}
+
+/** Returns what is wrong with the secrets of values that may be wrong themselves. */
+type LookAtSecrets = (values: unknown) => readonly RefusedSecret[];
+
+function load({ file, env }: Place, look: LookAtSecrets): LoadedConfig {
+  const document = readDocument(file === null ? '' : readText(file));
+  const parsed = resolveConfig(document, env, file ?? 'the environment', look);
   const { config } = parsed;
   return { ...parsed, file, secrets: secretsOf(config, env), placesOf: (name) => secretPlaces(name, config, env) };
 }
@@ -60,12 +89,15 @@ export function configFromObject(input: unknown): Config {
   return resolveConfig(documentOf(input), {}, 'the configuration').config;
 }
 
-function resolveConfig(document: ConfigDocument, env: Env, name: string): ParsedConfig {
+function resolveConfig(document: ConfigDocument, env: Env, name: string, look: LookAtSecrets = () => []): ParsedConfig {
   const { settings, problems } = readVariables(env);
   const unreadable = document.values === undefined;
   const values = unreadable ? {} : overlaid(document.values, settings);
   const result = configSchema.safeParse(values);
-  if (result.success && document.problems.length + problems.length === 0) {
+  const secrets = unreadable ? [] : look(values);
+  const wellFormed = result.success && document.problems.length + problems.length === 0;
+  const [only] = secrets;
+  if (wellFormed && only === undefined) {
     const set = new Set(settings.map(({ key }) => key));
     return {
       config: result.data,
@@ -73,21 +105,28 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string): Parsed
       origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
     };
   }
+  // It says best itself what to do.
+  if (wellFormed && only !== undefined && secrets.length === 1) throw only.error;
   const variableOf = (key: string) =>
     settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
   // Of a file that cannot be read nothing else can be said.
   const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
-  throw invalid(name, [...document.problems, ...refused, ...problems]);
+  const unusable = secrets.map(({ key, error: { message, hint } }) => ({
+    line: variableOf(key) === null ? document.lineOf(key.split('.')) : null,
+    text: hint === undefined ? message : `${message} (${hint})`,
+  }));
+  const onlyPermissions = wellFormed && secrets.every(({ error }) => error.exitCode === exitCodes.permission);
+  throw invalid(name, [...document.problems, ...refused, ...problems, ...unusable], onlyPermissions);
 }
 
-function invalid(name: string, problems: readonly Problem[]): CataloguedError {
+function invalid(name: string, problems: readonly Problem[], onlyPermissions: boolean): CataloguedError {
   // Those without a line come last.
   const sorted = problems.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);
   return new CataloguedError(
-    'configuration',
+    onlyPermissions ? 'permission' : 'configuration',
     `${name} has ${sorted.length === 1 ? 'a problem' : `${sorted.length} problems`}:`,
     {
-      exitCode: exitCodes.configuration,
+      exitCode: onlyPermissions ? exitCodes.permission : exitCodes.configuration,
       details: sorted.map(({ line, text }) => (line === null ? text : `line ${line}: ${text}`)),
       hint: 'fix the problems listed above; catalogued config show --defaults lists every key with its default',
     },

@@ -1,8 +1,9 @@
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { budget, extraLimitsOf } from './budget.ts';
 import { cadence, categories } from './cadence.ts';
 import { instance, leadership } from './instances.ts';
+import { isSamePlace, realPath } from './real-path.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
 import { duration, durationIfSet, optionalDuration, size } from './units.ts';
@@ -43,12 +44,12 @@ const mirror = section({
   const [path, inbox, state] = [value.path, value.inbox_path, value.state_dir];
   if (typeof path !== 'string') return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
-  const shared = dirname(resolve(path));
-  if (typeof inbox === 'string' && resolve(inbox) === resolve(path))
+  const shared = dirname(realPath(path));
+  if (typeof inbox === 'string' && isSamePlace(inbox, path))
     refuse('inbox_path', 'is the same as mirror.path; expected a file of its own in the state directory');
-  else if (typeof inbox === 'string' && dirname(resolve(inbox)) === shared)
+  else if (typeof inbox === 'string' && dirname(realPath(inbox)) === shared)
     refuse('inbox_path', 'is beside the mirror, where storefronts may read; expected it in the state directory');
-  if (typeof state === 'string' && resolve(state) === shared)
+  if (typeof state === 'string' && realPath(state) === shared)
     refuse('state_dir', "is the mirror's directory, where storefronts may read; expected one of its own");
 }, always);
 
@@ -182,11 +183,13 @@ export const configSchema = z
     if (problem !== null) context.addIssue({ code: 'custom', path: ['snapshot', 'path'], message: problem });
   }, always)
   .superRefine(({ storefront, admin, receiver, mirror }, context) => {
-    const listen: unknown = storefront?.listen;
-    if (typeof listen !== 'string') return;
-    const others = { 'admin.listen': admin?.listen ?? adminIn(mirror?.state_dir), 'receiver.listen': receiver?.listen };
-    const problem = problemOfDoor(listen, others, mirror?.state_dir);
-    if (problem !== null) context.addIssue({ code: 'custom', path: ['storefront', 'listen'], message: problem });
+    const listeners: Readonly<Record<string, unknown>> = {
+      'receiver.listen': receiver?.listen,
+      'admin.listen': admin?.listen ?? adminIn(mirror?.state_dir),
+      'storefront.listen': storefront?.listen,
+    };
+    for (const { key, message } of problemsOfListeners(listeners, mirror?.state_dir))
+      context.addIssue({ code: 'custom', path: key.split('.'), message });
   }, always)
   .superRefine(({ categories, subscriptions }, context) => {
     if (!Array.isArray(categories) || !Array.isArray(subscriptions)) return;
@@ -230,18 +233,47 @@ function patternOf(every: number): string {
   return hours < 24 ? `0 */${hours} * * *` : `0 3 */${Math.round(hours / 24)} * *`;
 }
 
-/** A door of its own is at an address of its own, and its socket where a storefront can get to it. */
-function problemOfDoor(listen: string, others: Readonly<Record<string, unknown>>, state_dir: unknown): string | null {
-  const isSocket = listen.startsWith('unix:');
-  const at = (address: unknown) =>
-    typeof address === 'string' && address.startsWith('unix:') ? `unix:${resolve(address.slice(5))}` : address;
+/** Two listeners cannot share an address, and a storefront's socket lies where storefronts can reach it. */
+function problemsOfListeners(
+  listeners: Readonly<Record<string, unknown>>,
+  state_dir: unknown,
+): { readonly key: string; readonly message: string }[] {
+  const known = Object.entries(listeners).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return known.flatMap(([key, listen], index) => {
+    const other = known.slice(0, index).find(([, before]) => shareAddress(before, listen));
+    if (other !== undefined) {
+      const spelled = other[1] === listen ? '' : ` (${other[1]})`;
+      return [{ key, message: `is the same as ${other[0]}${spelled}; expected an address of its own` }];
+    }
+    const hidden =
+      key === 'storefront.listen' &&
+      listen.startsWith('unix:') &&
+      typeof state_dir === 'string' &&
+      isInside(listen.slice(5), state_dir);
+    return hidden
+      ? [{ key, message: 'is in mirror.state_dir, which nobody else can enter; expected a directory for storefronts' }]
+      : [];
+  });
+}
+
+/** A listener on every address of the machine also takes the port of one on a single address. */
+function shareAddress(a: string, b: string): boolean {
+  if (a.startsWith('unix:') || b.startsWith('unix:'))
+    return a.startsWith('unix:') && b.startsWith('unix:') && isSamePlace(a.slice(5), b.slice(5));
+  const [one, other] = [tcpAddress(a), tcpAddress(b)];
+  const isEvery = ({ host }: { host: string }) => host === '0.0.0.0' || host === '[::]';
   // Port 0 is another one each time.
-  for (const [key, other] of Object.entries(others))
-    if (at(listen) === at(other) && !/:0+$/.test(listen))
-      return `is the same as ${key}; expected an address of its own`;
-  if (isSocket && typeof state_dir === 'string' && `${resolve(listen.slice(5))}/`.startsWith(`${resolve(state_dir)}/`))
-    return 'is in mirror.state_dir, which nobody else can enter; expected a directory for storefronts';
-  return null;
+  return one.port === other.port && one.port !== 0 && (one.host === other.host || isEvery(one) || isEvery(other));
+}
+
+function tcpAddress(listen: string): { readonly host: string; readonly port: number } {
+  const colon = listen.lastIndexOf(':');
+  const host = listen.slice(0, colon).toLowerCase();
+  return { host: host === 'localhost' ? '127.0.0.1' : host, port: Number(listen.slice(colon + 1)) };
+}
+
+function isInside(path: string, directory: string): boolean {
+  return `${realPath(path)}/`.startsWith(`${realPath(directory)}/`);
 }
 
 /** A copy for everybody lies neither where nobody else may look, nor where others remove or count what they find. */
@@ -249,10 +281,9 @@ function problemOfSnapshot(
   path: string,
   ours: Readonly<Record<'mirror' | 'inbox' | 'state' | 'backup' | 'images', unknown>>,
 ) {
-  const inside = (directory: unknown) =>
-    typeof directory === 'string' && `${resolve(path)}/`.startsWith(`${resolve(directory)}/`);
+  const inside = (directory: unknown) => typeof directory === 'string' && isInside(path, directory);
   const isOneOf = (file: unknown) =>
-    ['', '-wal', '-shm', '-journal'].some((end) => resolve(`${String(file)}${end}`) === resolve(path));
+    ['', '-wal', '-shm', '-journal'].some((end) => isSamePlace(`${String(file)}${end}`, path));
   if (isOneOf(ours.mirror)) return 'is the mirror itself; expected another file';
   if (isOneOf(ours.inbox)) return 'is mirror.inbox_path; expected another file';
   if (inside(ours.state))

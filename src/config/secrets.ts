@@ -33,7 +33,6 @@ interface Source {
   readonly lines: 'one' | 'several';
   /** Characters; of one that we were given by others, as many as it has. */
   readonly least?: number;
-  file(config: Config): string | null;
 }
 
 /** Where each secret may come from: the systemd credential of its name, the key in the file, the variable. */
@@ -42,13 +41,11 @@ export const secretSources: Readonly<Record<SecretName, Source>> = {
     key: 'service.api_key_file',
     variable: 'CATALOGUED_API_KEY',
     lines: 'one',
-    file: ({ service }) => service.api_key_file,
   },
   signing_key: {
     key: 'signing.key_file',
     variable: 'CATALOGUED_SIGNING_KEY',
     lines: 'several',
-    file: ({ signing }) => signing.key_file,
   },
   receiver_secret: {
     key: 'receiver.secret_file',
@@ -56,26 +53,22 @@ export const secretSources: Readonly<Record<SecretName, Source>> = {
     lines: 'one',
     // Callback addresses are made of it and of what can be guessed.
     least: 32,
-    file: ({ receiver }) => receiver.secret_file,
   },
   admin_token: {
     key: 'admin.token_file',
     variable: 'CATALOGUED_ADMIN_TOKEN',
     lines: 'one',
-    file: ({ admin }) => admin.token_file,
   },
   storefront_token: {
     key: 'storefront.token_file',
     variable: 'CATALOGUED_STOREFRONT_TOKEN',
     lines: 'one',
     least: 32,
-    file: ({ storefront }) => storefront.token_file,
   },
   database_url: {
     key: 'database.url_file',
     variable: 'CATALOGUED_DATABASE_URL',
     lines: 'one',
-    file: ({ database }) => database.url_file,
   },
 };
 
@@ -102,7 +95,8 @@ export function secretsOf(config: Config, env: Env): Secrets {
       get: () => {
         if (known[name] === undefined) {
           known[name] = loadSecret(name, config, env);
-          if (known[name] === null) requireUnlessOptional(name, config);
+          const need = known[name] === null && isCheckedWhenAsked(name) ? needOf(name, config) : null;
+          if (need !== null) throw need.error;
         }
         return known[name];
       },
@@ -140,7 +134,10 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
 }
 
 /** With one token for both, whoever has it opens the operator's door too. */
-function sharedToken({ admin_token, storefront_token }: Secrets): CataloguedError[] {
+function sharedToken({
+  admin_token,
+  storefront_token,
+}: Pick<Secrets, 'admin_token' | 'storefront_token'>): CataloguedError[] {
   if (storefront_token === null || admin_token?.reveal() !== storefront_token.reveal()) return [];
   return [
     malformed(
@@ -150,21 +147,97 @@ function sharedToken({ admin_token, storefront_token }: Secrets): CataloguedErro
   ];
 }
 
-function requireUnlessOptional(name: SecretName, { service, admin, storefront }: Config): void {
-  if (name === 'api_key' && service.profile.authorization.header !== null)
-    throw malformed(
-      'there is no key for the service',
-      'set service.api_key_file to a file with mode 0600, or CATALOGUED_API_KEY',
-    );
-  if (name === 'admin_token' && !admin.listen.startsWith('unix:'))
-    throw malformed(
-      `admin.listen is ${admin.listen}, and there is no admin token`,
-      'set admin.token_file to a file with mode 0600, or listen on a unix socket',
-    );
-  if (name === 'storefront_token' && storefront.listen !== null && !storefront.listen.startsWith('unix:'))
-    throw malformed(
-      `storefront.listen is ${storefront.listen}, and there is no storefront token`,
-      'set storefront.token_file to a file with mode 0600, or listen on a unix socket',
+/** A secret that cannot be used, and the key at which a person sees why. */
+export interface RefusedSecret {
+  readonly key: string;
+  readonly error: CataloguedError;
+}
+
+/**
+ * Returns everything that is wrong with the secrets of a configuration, whose other values may be wrong too. Also those
+ * without which notifications cannot be received or subscribed to: reading the mirror needs neither.
+ */
+export function refusedSecrets(values: unknown, env: Env): RefusedSecret[] {
+  const found: Partial<Record<SecretName, Secret | null>> = {};
+  const refused = secretNames.flatMap((name): RefusedSecret[] => {
+    try {
+      found[name] = loadSecret(name, values, env);
+      const need = found[name] === null ? needOf(name, values) : null;
+      return need === null ? [] : [need];
+    } catch (error) {
+      if (error instanceof CataloguedError) return [{ key: secretSources[name].key, error }];
+      throw error;
+    }
+  });
+  const { admin_token = null, storefront_token = null } = found;
+  const shared = sharedToken({ admin_token, storefront_token });
+  return [...refused, ...shared.map((error) => ({ key: secretSources.storefront_token.key, error }))];
+}
+
+/** Commands that only read what was received need no secret for it. */
+function isCheckedWhenAsked(name: SecretName): boolean {
+  return name !== 'signing_key' && name !== 'receiver_secret';
+}
+
+/** Returns why a configuration needs a secret that is set nowhere, and the key that says so; null: it needs none. */
+function needOf(name: SecretName, values: unknown): RefusedSecret | null {
+  // One that stands in the file as a value is a problem of its own.
+  if (valueAt(values, secretSources[name].key.replace(/_file$/, '')) !== undefined) return null;
+  const need = (key: string, message: string, hint: string) => ({ key, error: malformed(message, hint) });
+  const subscribes = ((list) => Array.isArray(list) && list.length > 0)(valueAt(values, 'subscriptions'));
+  const overTcp = (key: string) => {
+    const listen = valueAt(values, key);
+    return typeof listen === 'string' && !listen.startsWith('unix:');
+  };
+  switch (name) {
+    case 'api_key':
+      return valueAt(values, 'service.profile.authorization.header') === null
+        ? null
+        : need(
+            'service',
+            'there is no key for the service',
+            'set service.api_key_file to a file with mode 0600, or CATALOGUED_API_KEY',
+          );
+    case 'admin_token':
+    case 'storefront_token': {
+      const door = name === 'admin_token' ? 'admin' : 'storefront';
+      const key = `${door}.listen`;
+      return overTcp(key)
+        ? need(
+            key,
+            `${key} is ${String(valueAt(values, key))}, and there is no ${door} token`,
+            `set ${door}.token_file to a file with mode 0600, or listen on a unix socket`,
+          )
+        : null;
+    }
+    case 'receiver_secret':
+      return typeof valueAt(values, 'receiver.public_url') === 'string'
+        ? need(
+            'receiver.public_url',
+            'receiver.public_url is set, and there is no receiver secret',
+            'openssl rand -hex 32, into a file with mode 0600 that receiver.secret_file names',
+          )
+        : null;
+    case 'signing_key':
+      return subscribes && valueAt(values, 'signing.body') !== 'json'
+        ? need(
+            'subscriptions',
+            'subscriptions are declared, and there is no signing key',
+            'openssl genrsa -out signing.pem 3072, name the file in signing.key_file, and give the service its public key',
+          )
+        : null;
+    case 'database_url':
+      return null;
+  }
+}
+
+/** Returns the value of a key like `admin.listen`, of a configuration that may be wrong in any place. */
+function valueAt(values: unknown, key: string): unknown {
+  return key
+    .split('.')
+    .reduce<unknown>(
+      (node, name) => (typeof node === 'object' && node !== null ? (node as Record<string, unknown>)[name] : undefined),
+      values,
     );
 }
 
@@ -177,9 +250,10 @@ interface Place {
   read(): string;
 }
 
-function placesOf(name: SecretName, config: Config, env: Env): Place[] {
-  const { key, variable, file } = secretSources[name];
-  const path = file(config);
+function placesOf(name: SecretName, values: unknown, env: Env): Place[] {
+  const { key, variable } = secretSources[name];
+  const set = valueAt(values, key);
+  const path = typeof set === 'string' && set !== '' ? set : null;
   const credentials = env.CREDENTIALS_DIRECTORY === undefined ? null : resolve(env.CREDENTIALS_DIRECTORY);
   const credential = credentials === null ? null : join(credentials, name);
   const what = `the credential ${name}`;
@@ -201,8 +275,8 @@ function placesOf(name: SecretName, config: Config, env: Env): Place[] {
   return places;
 }
 
-function loadSecret(name: SecretName, config: Config, env: Env): Secret | null {
-  const [place] = placesOf(name, config, env);
+function loadSecret(name: SecretName, values: unknown, env: Env): Secret | null {
+  const [place] = placesOf(name, values, env);
   return place === undefined ? null : checked(place.read(), place.name, secretSources[name]);
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { changeTypes } from '../domain/push/subscription.ts';
-import { always, areDistinct, ids, oneOf, plainText } from './values.ts';
+import { always, alwaysOfList, areDistinct, eachOnce, ids, oneOf, plainText } from './values.ts';
 
 const subscriptionId = 'expected letters, digits, dots and dashes, at most 100';
 const entities = 'expected mirrored, or a list of ids';
@@ -53,5 +53,5 @@ const subscription = z
 /** The subscriptions that are declared. */
 export const subscriptions = z
   .array(subscription, { error: 'expected a list of subscriptions' })
-  .refine((list) => areDistinct(list.map(({ id }) => id)), { error: 'expected each id once' })
+  .superRefine(eachOnce('id'), alwaysOfList)
   .default([]);

@@ -158,6 +158,25 @@ export const always = {
   when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
+/** The same for a rule over the entries of a list. */
+export const alwaysOfList = { when: ({ value }: { value: unknown }) => Array.isArray(value) };
+
+/** Refuses each entry of a list that repeats the name of an earlier one, for `superRefine`. */
+export function eachOnce<Key extends string>(key: Key) {
+  return (list: readonly Partial<Record<Key, unknown>>[], context: z.RefinementCtx): void => {
+    const names: unknown[] = list.map((entry) => (entry as Partial<Record<Key, unknown>> | null)?.[key]);
+    for (const [index, name] of names.entries()) {
+      const first = names.indexOf(name);
+      if (typeof name === 'string' && first < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, key],
+          message: `is also the ${key} of entry ${first + 1}; expected each ${key} once`,
+        });
+    }
+  };
+}
+
 export function areDistinct(list: readonly unknown[]): boolean {
   return new Set(list).size === list.length;
 }

@@ -8,12 +8,19 @@ const day = 24 * 60 * 60 * 1000;
 
 /** What is allowed, and worth a second look: one sentence each, starting with the key. */
 export function warningsOf(config: Config): string[] {
-  return [...address(config), ...cadence(config), ...notifications(config), ...former(config)];
+  return [
+    ...address(config),
+    ...cadence(config),
+    ...beyondRecommendation(config),
+    ...notifications(config),
+    ...instances(config),
+    ...former(config),
+  ];
 }
 
 function address({ service }: Config): string[] {
   const { protocol, hostname } = new URL(service.base_url);
-  const loopback = /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
+  const loopback = isLoopback(hostname);
   const { throttle_statuses, burst_statuses } = service.profile;
   const both = burst_statuses.filter((status) => throttle_statuses.includes(status));
   return [
@@ -52,7 +59,59 @@ function cadence({ cadence }: Config): string[] {
   ];
 }
 
-function notifications({ subscriptions, receiver, signing, service }: Config): string[] {
+/** What the service recommends (specification §1), and the longest cadence that is still near it. */
+const recommended = {
+  products: { longest: 14 * day, says: 'about once a week for the product list' },
+  checkout_information: { longest: 14 * day, says: 'about once a week for checkout information' },
+  near: { longest: day, says: 'several times a day for the next two weeks' },
+  middle: {
+    longest: 2 * day,
+    says: 'several times a day for the next two weeks and once or twice a day after a month',
+  },
+  far: { longest: 2 * day, says: 'once or twice a day for dates more than a month ahead' },
+  dynamic: { longest: 7 * day, says: 'about once a week for products whose prices do not change by the day' },
+} as const;
+
+/** Cadences that are allowed and far slower than the service recommends: one sentence a key. */
+function beyondRecommendation({ cadence, categories }: Config): string[] {
+  const own = (at: string, { products, checkout_information, availability }: Partial<Config['cadence']> | OwnCadence) =>
+    [
+      [`${at}.products`, products, recommended.products],
+      [`${at}.checkout_information`, checkout_information, recommended.checkout_information],
+      [`${at}.availability.near.every`, availability?.near?.every, recommended.near],
+      [`${at}.availability.middle.every`, availability?.middle?.every, recommended.middle],
+      [`${at}.availability.far.every`, availability?.far?.every, recommended.far],
+    ] as const;
+  const { products, checkout_information } = cadence.dynamic_pricing;
+  return [
+    ...own('cadence', cadence),
+    ['cadence.dynamic_pricing.products', products, recommended.dynamic] as const,
+    ['cadence.dynamic_pricing.checkout_information', checkout_information, recommended.dynamic] as const,
+    ...categories.flatMap((category, index) => own(`categories[${index}].cadence`, category.cadence ?? {})),
+  ].flatMap(([key, every, { longest, says }]) =>
+    every === undefined
+      ? []
+      : when(every > longest, `${key} is ${printDuration(every)}: the service recommends ${says}`),
+  );
+}
+
+type OwnCadence = NonNullable<Config['categories'][number]['cadence']>;
+
+/** The others call the leader at this address, with the token of the admin interface. */
+function instances({ instance: { advertise } }: Config): string[] {
+  if (advertise === null) return [];
+  const { protocol, hostname } = new URL(advertise);
+  return when(
+    protocol === 'http:' && !isLoopback(hostname),
+    `instance.advertise is ${advertise}: the admin token goes over the network unencrypted; use https, through a proxy on this host`,
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
+}
+
+function notifications({ subscriptions, receiver, service }: Config): string[] {
   const proxy = couldOnlyMatchProxy(receiver);
   const unreachable = unreachableCallback(receiver.public_url, service.base_url);
   const refused = [
@@ -65,14 +124,6 @@ function notifications({ subscriptions, receiver, signing, service }: Config): s
     ...when(
       receiver.public_url === null,
       'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
-    ),
-    ...when(
-      receiver.public_url !== null && receiver.secret_file === null,
-      'subscriptions are declared, and receiver.secret_file is not set: without it, CATALOGUED_RECEIVER_SECRET or the credential receiver_secret, nothing is received',
-    ),
-    ...when(
-      signing.key_file === null && signing.body === 'jwt',
-      'subscriptions are declared, and signing.key_file is not set: without it or the credential signing_key, they cannot be applied',
     ),
   ];
 }

@@ -47,7 +47,7 @@ test('config check --json has the same facts', async () => {
 });
 
 test('config check prints ten mistakes as ten lines and ends with 78', async () => {
-  const { code, out, err } = await run(['--config', broken, 'config', 'check'], key);
+  const { code, out, err } = await run(['--config', broken, 'config', 'check']);
   expect([code, out]).toEqual([78, '']);
   const lines = err.trimEnd().split('\n');
   expect([lines.at(0), lines.at(-1)]).toEqual([

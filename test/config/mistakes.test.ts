@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { configFromObject, loadConfig, parseConfig } from '../../src/config/load.ts';
+import { configFromObject, loadConfig, loadWholeConfig, parseConfig } from '../../src/config/load.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { configText, problemsOf, refusalOf } from './check.ts';
 
@@ -84,7 +86,7 @@ describe('one mistake is one line', () => {
     [
       'a door at the socket of another, written otherwise',
       configText('storefront: { listen: "unix:data/state/../state/admin.sock" }'),
-      'is the same as admin.listen; expected an address of its own',
+      'is the same as admin.listen (unix:data/state/admin.sock); expected an address of its own',
     ],
     [
       'a door where no storefront can get to',
@@ -95,6 +97,16 @@ describe('one mistake is one line', () => {
       'a door without an address',
       configText('storefront: { listen: storefront }'),
       'line 2: storefront.listen: found "storefront"; expected unix:PATH or HOST:PORT',
+    ],
+    [
+      'two listeners on one port',
+      configText('admin: { listen: "localhost:8480", token_file: a }'),
+      'line 2: admin.listen: "localhost:8480" is the same as receiver.listen (127.0.0.1:8480); expected an address of its own',
+    ],
+    [
+      'a listener on every address, and another on its port',
+      configText('receiver: { listen: "0.0.0.0:8482" }\nstorefront: { listen: "127.0.0.1:8482" }'),
+      'line 3: storefront.listen: "127.0.0.1:8482" is the same as receiver.listen (0.0.0.0:8482)',
     ],
     // Kinds of value.
     [
@@ -282,7 +294,7 @@ describe('one mistake is one line', () => {
     [
       'a subscription twice',
       configText('subscriptions: [{ id: a, type: products_i_sell }, { id: a, type: products_i_sell }]'),
-      'subscriptions: found a list; expected each id once',
+      'line 2: subscriptions[1].id: "a" is also the id of entry 1; expected each id once',
     ],
     [
       'a key misspelt in a list',
@@ -395,6 +407,116 @@ test('a secret that stands in the file is not repeated', () => {
   expect(problemsOf(secrets).join()).not.toContain('hunter2');
 });
 
+describe('two names of one file are one file', () => {
+  const cases: [title: string, link: (at: string) => void, text: (at: string) => string, expected: string][] = [
+    [
+      'the inbox, a link to the mirror that is still to come',
+      (at) => symlinkSync('../data/mirror.db', join(at, 'state/inbox.db')),
+      (at) => `mirror: { path: ${at}/data/mirror.db, inbox_path: ${at}/state/inbox.db, state_dir: ${at}/state }`,
+      'inbox.db" is the same as mirror.path; expected a file of its own in the state directory',
+    ],
+    [
+      'the inbox, a hard link of the mirror',
+      (at) => {
+        writeFileSync(join(at, 'data/mirror.db'), '');
+        linkSync(join(at, 'data/mirror.db'), join(at, 'state/inbox.db'));
+      },
+      (at) => `mirror: { path: ${at}/data/mirror.db, inbox_path: ${at}/state/inbox.db, state_dir: ${at}/state }`,
+      'is the same as mirror.path',
+    ],
+    [
+      'the state directory, a link to that of the mirror',
+      (at) => symlinkSync('data', join(at, 'private')),
+      (at) => `mirror: { path: ${at}/data/mirror.db, inbox_path: ${at}/state/inbox.db, state_dir: ${at}/private }`,
+      'mirror.state_dir: ',
+    ],
+    [
+      'the snapshot, a link to the mirror',
+      (at) => symlinkSync(join(at, 'data/mirror.db'), join(at, 'copy.db')),
+      (at) =>
+        `mirror: { path: ${at}/data/mirror.db, inbox_path: ${at}/state/inbox.db, state_dir: ${at}/state }\nsnapshot: { every: 1h, path: ${at}/copy.db }`,
+      'copy.db" is the mirror itself; expected another file',
+    ],
+    [
+      'the admin socket, a link to that of storefronts',
+      (at) => symlinkSync('admin.sock', join(at, 'data/shop.sock')),
+      (at) => `admin: { listen: "unix:${at}/data/admin.sock" }\nstorefront: { listen: "unix:${at}/data/shop.sock" }`,
+      'is the same as admin.listen',
+    ],
+  ];
+  test.each(cases)('%s', (_, link, text, expected) => {
+    using directory = mkdtempDisposableSync(join(tmpdir(), 'catalogued-names-'));
+    for (const name of ['data', 'state']) mkdirSync(join(directory.path, name));
+    link(directory.path);
+    const problems = problemsOf(configText(text(directory.path)));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(expected);
+  });
+
+  test('a link that leads nowhere, or to itself, is another file', () => {
+    using directory = mkdtempDisposableSync(join(tmpdir(), 'catalogued-names-'));
+    const at = directory.path;
+    mkdirSync(join(at, 'state'));
+    symlinkSync('inbox.db', join(at, 'state/inbox.db'));
+    expect(
+      problemsOf(
+        configText(`mirror: { path: ${at}/data/mirror.db, inbox_path: ${at}/state/inbox.db, state_dir: ${at}/state }`),
+      ),
+    ).toEqual([]);
+  });
+});
+
+test('problems of values, rules over several keys and secrets are reported together, each with its line', () => {
+  using directory = mkdtempDisposableSync(join(tmpdir(), 'catalogued-together-'));
+  const [file, readable] = [join(directory.path, 'catalogued.yaml'), join(directory.path, 'secret')];
+  writeFileSync(readable, 'k'.repeat(40), { mode: 0o644 });
+  writeFileSync(
+    file,
+    `service:
+  base_url: https://api.example.com
+  api_key_file: ${readable}
+admin: { listen: "127.0.0.1:8480" }
+storefront: { listen: "0.0.0.0:8481" }
+receiver:
+  public_url: https://hooks.example.com
+subscriptions:
+  - { id: a, type: products_i_sell }
+  - { id: a, type: products_i_sell, change_types: [closed] }
+log: { level: loud }
+`,
+  );
+  const refusal = refusalOf(() => loadWholeConfig({ file, env: {} }));
+  expect(refusal).toMatchObject({
+    exitCode: 78,
+    code: 'configuration',
+    hint: expect.stringContaining('fix the problems'),
+  });
+  expect(refusal?.details).toEqual([
+    `line 3: service.api_key_file: others have access to ${readable} (mode 0644) (chmod 0600 ${readable})`,
+    'line 4: admin.listen: "127.0.0.1:8480" is the same as receiver.listen; expected an address of its own',
+    'line 4: admin.listen is 127.0.0.1:8480, and there is no admin token (set admin.token_file to a file with mode 0600, or listen on a unix socket)',
+    'line 5: storefront.listen is 0.0.0.0:8481, and there is no storefront token (set storefront.token_file to a file with mode 0600, or listen on a unix socket)',
+    'line 7: receiver.public_url is set, and there is no receiver secret (openssl rand -hex 32, into a file with mode 0600 that receiver.secret_file names)',
+    'line 8: subscriptions are declared, and there is no signing key (openssl genrsa -out signing.pem 3072, name the file in signing.key_file, and give the service its public key)',
+    'line 10: subscriptions[1].change_types[0]: found "closed"; expected one of checkout_disabled, checkout_enabled, product_details_update',
+    'line 10: subscriptions[1].id: "a" is also the id of entry 1; expected each id once',
+    'line 11: log.level: found "loud"; expected one of trace, debug, info, warn, error, fatal, silent',
+  ]);
+});
+
+test('one missing secret is an error of its own, with what to do', () => {
+  const env = { CATALOGUED_API_KEY: 'k', CATALOGUED_SERVICE__BASE_URL: 'https://api.example.com' };
+  const load = (more: Record<string, string>) => () => loadWholeConfig({ file: null, env: { ...env, ...more } });
+  const public_url = { CATALOGUED_RECEIVER__PUBLIC_URL: 'https://hooks.example.com' };
+  expect(refusalOf(load(public_url))).toMatchObject({
+    exitCode: 78,
+    message: 'receiver.public_url is set, and there is no receiver secret',
+    hint: expect.stringContaining('openssl rand -hex 32'),
+  });
+  expect(refusalOf(load({ ...public_url, CATALOGUED_RECEIVER_SECRET: 'k'.repeat(32) }))).toBeNull();
+  expect(refusalOf(load({}))).toBeNull();
+});
+
 test('a key that stands twice does not hide the other mistakes', () => {
   const problems = problemsOf(configText('log:\n  level: info\n  level: loud\ncadence: { images: 15d }'));
   expect(problems.map((each) => each.split(': ')[0])).toEqual(['line 4', 'line 4', 'line 5']);
@@ -489,11 +611,17 @@ describe('what is allowed and unusual is a warning', () => {
       'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
     ],
     [
-      'subscriptions without a secret to make their addresses of',
+      'the leader on another host without encryption',
+      configText('instance: { advertise: "http://host-a.example.com:8490" }'),
+      'instance.advertise is http://host-a.example.com:8490: the admin token goes over the network unencrypted; use https, through a proxy on this host',
+    ],
+    ['the leader on this host', configText('instance: { advertise: "http://127.0.0.1:8490" }'), null],
+    [
+      'a category that is hardly ever read',
       configText(
-        'subscriptions: [{ id: a, type: products_i_sell }]\nsigning: { body: json }\nreceiver: { public_url: "https://hooks.example.com" }',
+        'categories: [{ name: a, match: { city_ids: [1] }, cadence: { availability: { near: { every: 7d } } } }]',
       ),
-      'subscriptions are declared, and receiver.secret_file is not set: without it, CATALOGUED_RECEIVER_SECRET or the credential receiver_secret, nothing is received',
+      'categories[0].cadence.availability.near.every is 7d: the service recommends several times a day for the next two weeks',
     ],
     ['nothing unusual', configText(''), null],
   ];
@@ -502,6 +630,22 @@ describe('what is allowed and unusual is a warning', () => {
     // Said of each of these; a case of its own below.
     const others = warnings.filter((warning) => !warning.startsWith('service.user_agent'));
     expect(others).toEqual(expected === null ? [] : [expected]);
+  });
+
+  test('28 days everywhere, key by key with the recommendation', () => {
+    const text = configText(`cadence:
+  { products: 28d, checkout_information: 28d, variants: 28d, experiences: 28d,
+    dynamic_pricing: { products: 28d, checkout_information: 28d },
+    availability: { near: { every: 28d }, middle: { every: 28d }, far: { every: 28d } } }`);
+    expect(parseConfig(text).warnings.filter((warning) => warning.includes('recommends'))).toEqual([
+      'cadence.products is 28d: the service recommends about once a week for the product list',
+      'cadence.checkout_information is 28d: the service recommends about once a week for checkout information',
+      'cadence.availability.near.every is 28d: the service recommends several times a day for the next two weeks',
+      'cadence.availability.middle.every is 28d: the service recommends several times a day for the next two weeks and once or twice a day after a month',
+      'cadence.availability.far.every is 28d: the service recommends once or twice a day for dates more than a month ahead',
+      'cadence.dynamic_pricing.products is 28d: the service recommends about once a week for products whose prices do not change by the day',
+      'cadence.dynamic_pricing.checkout_information is 28d: the service recommends about once a week for products whose prices do not change by the day',
+    ]);
   });
 
   test('the default user agent, and a callback address that the service cannot reach', () => {

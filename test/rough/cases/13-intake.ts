@@ -97,8 +97,9 @@ export const cases: readonly RoughCase[] = [
       const config = configure(subject, 'https://api.example.com', {
         receiver: { public_url: 'https://10.0.0.5/hooks/here' },
       });
-      const checked = await run(subject, ['--config', config, 'config', 'check']);
-      const doctor = await run(subject, ['--config', config, 'doctor']);
+      const env = { CATALOGUED_RECEIVER_SECRET: 'm'.repeat(32) };
+      const checked = await run(subject, ['--config', config, 'config', 'check'], { env });
+      const doctor = await run(subject, ['--config', config, 'doctor'], { env });
       const row = doctor.stdout.split('\n').find((line) => line.includes('public address')) ?? '';
       const warned = /10\.0\.0\.5/.test(checked.stderr) && /user_agent/.test(checked.stderr);
       return {
