@@ -86,7 +86,8 @@ describe('the trusted clock', () => {
     machine.jump(day);
     await world.advance(30 * day);
     expect(time.look()).toMatchObject({ doubt: 'jumped', asks: true, mayPrune: false });
-    expect(time.now()).toBe(noon + 30 * day);
+    // What is counted from the boot goes on as precisely as the machine's clock: three seconds a month apart.
+    expect(Math.abs(time.now() - (noon + 30 * day))).toBeLessThan(3000);
   });
 
   it('at a start in 1970 is not ready before the service was heard', () => {

@@ -20,6 +20,14 @@ interface Timer {
   fire(): void;
 }
 
+/**
+ * Returns what a machine's monotonic clock would show: a fraction of a millisecond more, which grows at every second, so
+ * that few instants and few durations are whole. The fractions are binary: no sum or difference of them is rounded.
+ */
+export function asMeasured(elapsed: number): number {
+  return elapsed + 1 / 4 + Math.floor(elapsed / 1000) / 1024;
+}
+
 /** The timer that fires next: of those due at one instant, the one that was set first. */
 function firstOf(timers: ReadonlySet<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
@@ -62,8 +70,8 @@ export function virtualClock(start: number): VirtualClock {
 
   return {
     now: () => Math.round(now),
-    monotonic: () => elapsed,
-    boot: () => elapsed,
+    monotonic: () => asMeasured(elapsed),
+    boot: () => asMeasured(elapsed),
     bootId: () => 'virtual',
     sleep: (ms, signal) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();

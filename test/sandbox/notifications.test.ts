@@ -267,7 +267,7 @@ describe('a delivery', () => {
     await s.subscribe('s');
     s.sandbox.world.disable(s.ids[0] ?? 0);
     await s.pass(minute);
-    await s.pass(month - 1);
+    await s.pass(month - minute);
     expect(s.sandbox.subscriptions()).toMatchObject([{ status: 'degraded' }]);
     s.sandbox.world.enable(s.ids[0] ?? 0);
     await s.pass(2 * minute);

@@ -186,7 +186,7 @@ describe('the virtual clock', () => {
     expect(clock.next()).toBe(true);
     expect(deadline.signal.reason).toMatchObject({ name: 'DeadlineExceeded' });
     clock.set(0);
-    expect([clock.now(), clock.monotonic(), clock.pending(), clock.next()]).toEqual([0, 30, 0, false]);
+    expect([clock.now(), clock.monotonic(), clock.pending(), clock.next()]).toEqual([0, 30.25, 0, false]);
   });
 
   it('lets go of a sleeper whose signal is aborted', async () => {

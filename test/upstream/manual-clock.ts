@@ -1,4 +1,5 @@
 import { type Clock, DeadlineExceeded } from '../../src/clock.ts';
+import { asMeasured } from '../../src/sandbox/virtual-clock.ts';
 
 /** A clock that a test moves by hand. `jump` moves the wall clock only. */
 export interface ManualClock extends Clock {
@@ -23,9 +24,9 @@ export function manualClock(start = Date.UTC(2026, 10, 21)): ManualClock {
     elapsed = at;
   };
   return {
-    now: () => wall,
-    monotonic: () => elapsed,
-    boot: () => elapsed,
+    now: () => Math.round(wall),
+    monotonic: () => asMeasured(elapsed),
+    boot: () => asMeasured(elapsed),
     bootId: () => 'manual',
     sleep: (ms, signal) => {
       if (signal?.aborted) return Promise.reject(signal.reason);

@@ -1,4 +1,5 @@
 import { type Clock, DeadlineExceeded } from '../../../src/clock.ts';
+import { asMeasured } from '../../../src/sandbox/virtual-clock.ts';
 
 /** A clock for millions of timers: a heap, moved by `run`. */
 export interface FastClock extends Clock {
@@ -55,8 +56,8 @@ export function fastClock(start: number): FastClock {
 
   return {
     now: () => Math.round(start + elapsed),
-    monotonic: () => elapsed,
-    boot: () => elapsed,
+    monotonic: () => asMeasured(elapsed),
+    boot: () => asMeasured(elapsed),
     bootId: () => 'rates',
     sleep: (ms, signal) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
