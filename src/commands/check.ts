@@ -46,7 +46,7 @@ export function checkCommand(io: Io): Command {
       'the price you showed, in minor units: the total of all variants, or of one ticket (default: what the mirror showed)',
       minorUnits,
     )
-    .option('--currency <code>', 'the currency of the expected price (default: the first of service.currencies)')
+    .option('--currency <code>', 'the currency to ask in (default: the first of service.currencies)')
     .addOption(
       new Option('--deadline <duration>', 'how long to wait for the service')
         .argParser(wait)
@@ -89,11 +89,11 @@ async function checkHere(wiring: Wiring, question: CheckQuestion, signal: AbortS
 
 function questionOf(
   product_id: number,
-  { date, time, variant: variants, expectPrice, currency, deadline: deadline_ms, caller }: Options,
+  { date, time, variant: variants, expectPrice, currency: code, deadline: deadline_ms, caller }: Options,
   primary: string,
 ): CheckQuestion {
-  const expect_price =
-    expectPrice === undefined ? null : { amount: expectPrice, currency: currency?.toUpperCase() ?? primary };
+  const currency = code?.toUpperCase();
+  const expect_price = expectPrice === undefined ? null : { amount: expectPrice, currency: currency ?? primary };
   return {
     product_id,
     date,
@@ -101,6 +101,7 @@ function questionOf(
     variants,
     expect_price,
     deadline_ms,
+    ...(currency === undefined ? {} : { currency }),
     ...(caller === undefined ? {} : { caller }),
   };
 }

@@ -26,6 +26,8 @@ export interface DoorCheckQuestion {
   readonly time?: string | null | undefined;
   /** None: any one ticket. */
   readonly variants?: readonly { readonly variant_id: number; readonly count: number }[] | undefined;
+  /** The currency of the answer; null or absent: that of `expect_price`, or the one that the reader was opened with. */
+  readonly currency?: string | null | undefined;
   /** Of all variants together, or of one ticket where none is named; null or absent: what the mirror showed. */
   readonly expect_price?: Money | null | undefined;
   /** How long the shopper waits; absent: 5000. */
@@ -37,6 +39,7 @@ export interface DoorCheckQuestion {
 /** Why something does not hold; each belongs to one verdict (docs/orders.md). */
 export type DoorCheckReason =
   | 'withdrawn'
+  | 'not-found'
   | 'not-on-sale'
   | 'closure-unconfirmed'
   | 'date-past'

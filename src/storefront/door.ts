@@ -18,7 +18,14 @@ interface Call {
 }
 
 /** Asks the daemon through the door that the reader was opened with, each call over a connection of its own. */
-export function doorOf(door: Door | undefined): { readonly calls: DoorCalls; close(): void } {
+export function doorOf(
+  door: Door | undefined,
+  /** The currency that the reader was opened with; undefined: the mirror's first one, which is the daemon's too. */
+  own: string | undefined,
+): {
+  readonly calls: DoorCalls;
+  close(): void;
+} {
   const asking = door === undefined ? null : talkTo(door);
   const ask = async <Answer>(call: Call, options: Asking): Promise<Answer> => {
     const { signal } = members('options', options, ['signal']);
@@ -32,7 +39,10 @@ export function doorOf(door: Door | undefined): { readonly calls: DoorCalls; clo
     check: async (question, options = {}) => {
       const { deadline_ms = patienceMs } = question;
       const wait = typeof deadline_ms === 'number' && deadline_ms > 0 ? deadline_ms : 0;
-      return await ask({ path: '/v1/check', body: question, patience_ms: wait + patienceMs }, options);
+      // What was shown stood in the reader's currency, which need not be the first one.
+      const currency = question.currency ?? question.expect_price?.currency ?? own;
+      const body = currency === undefined ? question : { ...question, currency };
+      return await ask({ path: '/v1/check', body, patience_ms: wait + patienceMs }, options);
     },
     order: async (report, options = {}) =>
       await ask({ path: '/v1/orders', body: report, patience_ms: 2 * patienceMs }, options),

@@ -3,7 +3,6 @@ import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
 import { type Connection, connect } from './connection.ts';
 import { doorOf } from './door.ts';
-import type { Door } from './door-types.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
 import { finder } from './find/find.ts';
@@ -78,14 +77,18 @@ export function openReader(path: string, options: ReaderOptions = {}): Reader {
     const editions = editionsOf(connection, { language, currency });
     editions.language(undefined);
     editions.currency(undefined);
-    return readerOver(connection, editions, door);
+    return readerOver(connection, editions, { door, currency });
   } catch (error) {
     connection.close();
     throw error;
   }
 }
 
-function readerOver(connection: Connection, editions: Editions, door: Door | undefined): Reader {
+function readerOver(
+  connection: Connection,
+  editions: Editions,
+  { door, currency }: Pick<ReaderOptions, 'door' | 'currency'>,
+): Reader {
   const { query } = connection;
   const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
@@ -94,7 +97,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   );
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const feed = feedOf(connection);
-  const { calls, close: closeDoor } = doorOf(door);
+  const { calls, close: closeDoor } = doorOf(door, currency);
   const close = () => {
     closeDoor();
     connection.close();

@@ -20,7 +20,15 @@ describe('a question', () => {
   const fine = { product_id: 7, date: '2026-12-24' };
   it('has defaults: any one ticket, five seconds', () => {
     const { body } = readRequest<'POST /v1/check'>(operations['POST /v1/check'], { ...nothing, body: fine });
-    expect(body).toEqual({ ...fine, time: null, variants: [], expect_price: null, deadline_ms: 5000, caller: null });
+    expect(body).toEqual({
+      ...fine,
+      time: null,
+      variants: [],
+      currency: null,
+      expect_price: null,
+      deadline_ms: 5000,
+      caller: null,
+    });
     expect(wantedOf(body)).toEqual({ time: null, variants: [], quantity: 1 });
   });
 

@@ -66,6 +66,10 @@ it('check and order answer through a daemon and without one, and nothing that is
     stderr: expect.stringContaining('not in the mirror'),
   });
   expect(await run('check', id, '--date', '2026-02-30')).toMatchObject({ code: 64 });
+  expect(await run('check', id, '--date', date, '--currency', 'xxx')).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('XXX is not mirrored'),
+  });
   expect(await run('order', 'failed', id, '--date', date, '--code', 'variants_not_available')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Noted; its dates are/),
@@ -85,6 +89,12 @@ it('check and order answer through a daemon and without one, and nothing that is
     [JSON.stringify({ ...check, variants: [{ variant_id: 1, count: -1 }] }), 400, /count: found -1/],
     [JSON.stringify({ ...check, variants: [{ variant_id: 1, count: 1 }] }), 400, /has no variant 1/],
     [JSON.stringify({ ...check, expect_price: { amount: 1, currency: 'XXX' } }), 400, /XXX is not mirrored/],
+    [JSON.stringify({ ...check, currency: 'XXX' }), 400, /XXX is not mirrored/],
+    [
+      JSON.stringify({ ...check, currency: 'EUR', expect_price: { amount: 1, currency: 'XXX' } }),
+      400,
+      /the check is in EUR, but the expected price in XXX/,
+    ],
     [JSON.stringify({ ...check, more: 1 }), 400, /more: is not known/],
     ['{"product_id": NaN}', 400, /JSON/],
     ['', 400, /./],

@@ -35,7 +35,10 @@ let mirror = '';
 let directory = '';
 
 beforeAll(async () => {
-  const filled = await filledDaemon(stack, { receiver: { listen: '127.0.0.1:0' } });
+  const filled = await filledDaemon(stack, {
+    receiver: { listen: '127.0.0.1:0' },
+    service: { currencies: ['EUR', 'USD'] },
+  });
   ({ daemon, path: directory } = filled);
   socket = filled.sockets.storefront;
   mirror = daemon.wiring.mirror.path;
@@ -68,6 +71,18 @@ describe("through the storefront's door a reader", () => {
     expect(answer.now?.price).toEqual(answer.mirror?.price);
     const dear = await reader.check({ ...question, expect_price: { amount: 1, currency: 'EUR' } });
     expect(dear).toMatchObject({ verdict: 'changed', reasons: ['price-changed'] });
+  });
+
+  it('asks in the currency that it was opened with, unless the question names another', async () => {
+    using reader = open({ currency: 'USD', door: { listen: `unix:${socket}` } });
+    const holds = { verdict: 'holds', now: { price: { currency: 'USD' } }, mirror: { price: { currency: 'USD' } } };
+    expect(await reader.check(question)).toMatchObject(holds);
+    expect(await reader.check({ ...question, currency: 'EUR' })).toMatchObject({ now: { price: { currency: 'EUR' } } });
+    const expect_price = { amount: 1, currency: 'EUR' };
+    expect(await reader.check({ ...question, expect_price })).toMatchObject({ now: { price: { currency: 'EUR' } } });
+    await expect(reader.check({ ...question, currency: 'XXX' })).rejects.toMatchObject({
+      code: 'currency-not-mirrored',
+    });
   });
 
   it('tells of an order, which counts once', async () => {

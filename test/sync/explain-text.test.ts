@@ -30,7 +30,7 @@ it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([
     'Dates',
     { dates_off_at: now - 5 * hour, records: offSale },
     [
-      "availability says not on sale for 5 h, but the product's own read says enabled: read again in 2 h, at 2026-11-21T13:20:03Z",
+      "availability has not said on sale for 5 h, but the product's last own read said enabled: read again in 2 h, at 2026-11-21T13:20:03Z",
     ],
   ],
   ['Images', {}, ['1, confirmed 2 d ago, hidden in 12 d unless confirmed again']],

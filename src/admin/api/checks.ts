@@ -66,6 +66,11 @@ export const checkQuestion = strict(
     date: calendarDate,
     time: slotTime,
     variants: wantedVariants,
+    currency: z
+      .string('a currency code, like EUR')
+      .nullable()
+      .default(null)
+      .meta({ description: 'null: that of expect_price, or the first of service.currencies' }),
     expect_price: strict(
       {
         amount: whole(0, Number.MAX_SAFE_INTEGER, 'an integer in minor units'),

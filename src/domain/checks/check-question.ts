@@ -9,6 +9,8 @@ export interface CheckQuestion {
   readonly time?: string | null;
   /** None: any one ticket. */
   readonly variants?: readonly { readonly variant_id: number; readonly count: number }[];
+  /** The currency to ask and answer in; null: that of the expected price, or the first mirrored one. */
+  readonly currency?: string | null;
   /** In minor units: of all variants together, or of one ticket where none is named. */
   readonly expect_price?: { readonly amount: number; readonly currency: string } | null;
   /** How long the shopper waits, in milliseconds. */

@@ -15,6 +15,8 @@ export type CheckVerdict = 'holds' | 'changed' | 'gone' | 'unknown';
 /** The reasons, a closed list, each with its verdict. */
 const verdictOf = {
   withdrawn: 'gone',
+  /** The service has neither its dates nor the product itself (404). */
+  'not-found': 'gone',
   'not-on-sale': 'gone',
   /** A notification has closed it, and no read has confirmed that yet. */
   'closure-unconfirmed': 'gone',

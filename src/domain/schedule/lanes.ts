@@ -109,6 +109,7 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
     case 'closure-unconfirmed':
     case 'requested':
     case 'order-recheck':
+    case 'other-currency':
     case 'image-limit':
     case 'sale-status-changed':
     case 'sale-status-doubted':

@@ -28,6 +28,8 @@ export type DueReason =
   | 'audit'
   /** An order was made (specification §1 rule 5). */
   | 'order-recheck'
+  /** A live check or an order found that what is sold has changed, by an answer in another currency. */
+  | 'other-currency'
   /** The service refused an order of what the record says is there. */
   | 'order-failed'
   /** Somebody asked for it. */

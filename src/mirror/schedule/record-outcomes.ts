@@ -16,6 +16,8 @@ export interface RecordOutcomes {
   failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
   /** The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. */
   astray(key: RecordKey, at: number): void;
+  /** The service has neither these dates nor their product, since `at` unless it was answered as off sale before. */
+  missing(key: RecordKey, at: number): void;
   /** The next answer is decoded and stored, also where it is the one that was stored last. */
   forgetBody(key: RecordKey): void;
   /** A page of a long list was stored: what failed before is forgotten. */
@@ -63,6 +65,12 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
   const astray = db.change((bound: Bound<RecordKey & { at: number }>) =>
     query.updateTable('_record').set({ unanswered_at: bound.at, off_sale_at: null }).where(isRecord(bound)),
   );
+  const missing = db.change((bound: Bound<RecordKey & { at: number }>) =>
+    query
+      .updateTable('_record')
+      .set(({ fn }) => ({ off_sale_at: fn.coalesce('off_sale_at', bound.at) }))
+      .where(isRecord(bound)),
+  );
   const forgetBody = db.change((bound: Bound<RecordKey>) =>
     query.updateTable('_record').set({ body_hash: null }).where(isRecord(bound)),
   );
@@ -83,6 +91,9 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
     },
     astray: (key, at) => {
       astray.run({ ...key, at });
+    },
+    missing: (key, at) => {
+      missing.run({ ...key, at });
     },
     forgetBody: (key) => {
       forgetBody.run(key);

@@ -154,17 +154,17 @@ export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen
   };
 }
 
-/** Returns the answer to a question that needs no call: the product is not sold, or its date is not mirrored. */
+/** Returns the answer to a question without an offer: the product or its time is gone, or its date is not mirrored. */
 export function withoutAsking(
   ports: AnswerPorts,
   asked: AskedDate,
   sale: SaleState,
-  reason: 'withdrawn' | 'date-past' | 'time-past' | 'outside-horizon',
+  reason: 'withdrawn' | 'not-found' | 'date-past' | 'time-past' | 'outside-horizon',
   day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
   const { wanted } = asked;
   if (reason === 'outside-horizon') return unansweredCheck(ports, asked, { day, sale }, reason);
-  const on_sale = sale === 'on-sale';
+  const on_sale = sale === 'on-sale' && reason !== 'withdrawn' && reason !== 'not-found';
   return {
     verdict: 'gone',
     reasons: [reason],

@@ -128,7 +128,7 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
   const product = mirror.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);
   if (product === null || sale === null) throw notMirrored(product_id);
-  const currency = currencyOf(ports, price?.currency ?? null);
+  const currency = currencyOf(ports, question);
   refuseUnknownVariants(ports, question);
   const own = policy.of(product.category);
   const where = windowOfDate(own.extent.windows, { timezone: product.timezone, date, now: clock.now() });
@@ -150,8 +150,6 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
   return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
-const goneNow: OfferStanding = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
-
 /** Returns the answer, computed once for all who asked the same of one read. */
 function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
   const { product_id, date, id, tier } = asked;
@@ -161,8 +159,9 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindi
   }
   if (result.kind === 'gone') {
     const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null, asked.minutes_passed);
-    ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
-    return withoutAsking(ports, asked, call.sale, 'withdrawn', call.shown.get(date) ?? null);
+    const now: OfferStanding = { sellable: false, reasons: [result.reason], price: null, time: null };
+    ports.counter.add({ product_id, tier }, rateCheck(shown, now));
+    return withoutAsking(ports, asked, call.sale, result.reason, call.shown.get(date) ?? null);
   }
   const found = call.found.get(id) ?? compare(ports, asked, call, result);
   call.found.set(id, found);
@@ -170,9 +169,16 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindi
   return found.answer;
 }
 
-function currencyOf({ policy }: CheckPorts, wanted: string | null): string {
+/** Returns the currency of a question. Throws if it is not mirrored, or differs from that of the expected price. */
+function currencyOf({ policy }: CheckPorts, { currency = null, expect_price = null }: CheckQuestion): string {
   const { currencies } = policy.extent;
-  if (wanted === null) return currencies[0];
+  if (currency !== null && expect_price !== null && currency !== expect_price.currency)
+    throw new CataloguedError(
+      'currencies-differ',
+      `the check is in ${currency.slice(0, 20)}, but the expected price in ${expect_price.currency.slice(0, 20)}`,
+      { exitCode: exitCodes.usage, hint: 'give both in the same currency, or leave out currency' },
+    );
+  const wanted = currency ?? expect_price?.currency ?? currencies[0];
   if (currencies.includes(wanted)) return wanted;
   throw new CataloguedError('currency-not-mirrored', `${wanted.slice(0, 20)} is not mirrored`, {
     exitCode: exitCodes.usage,

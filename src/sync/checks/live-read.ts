@@ -1,9 +1,17 @@
 import { checkRetryMs } from '../../domain/budget/backoff.ts';
+import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
-import type { RecordKey } from '../../domain/schedule/record.ts';
+import { contradictedLook } from '../../domain/sale/off-sale.ts';
+import { refusesPath } from '../../domain/schedule/offer.ts';
+import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { Reading } from '../../upstream/client.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
+import { storeProductDetail } from '../reads/product.ts';
+import { noteAnswer } from '../records/absence.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
+import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
+import { judgeProductPath } from '../records/offers.ts';
 import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
 import type { PendingCall } from './pending-calls.ts';
 
@@ -44,8 +52,8 @@ export async function readLive(
       },
     );
     if (read.kind === 'stored') return { ...read, kind: 'answered' };
-    const refused = noteNoAnswer(ports, commit, key, read);
-    if (refused !== null) return refused;
+    logNoAnswer(ports, key, read);
+    if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read.status, stop.signal);
     call.sent_at = null;
     // A failed read is tried again while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
@@ -57,20 +65,95 @@ export async function readLive(
   }
 }
 
-/** Logs a read without an answer. Returns what a refusal means; null: it was not refused, and may be repeated. */
-function noteNoAnswer(
-  ports: SyncPorts,
-  commit: Commit,
-  key: RecordKey,
-  read: Exclude<AvailabilityRead, { kind: 'stored' }>,
-): LiveResult | null {
-  const { mirror, log } = ports;
-  const reason = reasonOf(read);
+function logNoAnswer({ log }: SyncPorts, key: RecordKey, read: Exclude<AvailabilityRead, { kind: 'stored' }>): void {
   // The daemon reports an outage itself: not once for every check.
   const away = read.kind === 'throttled' || read.kind === 'unreachable';
-  log[away ? 'debug' : 'warn']({ ...key, ...read, reason }, 'a live read was not answered');
-  if (read.kind !== 'refused') return null;
-  if (read.status === 404 || read.status === 410)
-    void commit(() => doubtSaleStatus(ports, key.product_id), 'soon').catch(() => undefined);
-  return isGoneBy(read.status, mirror.removals.one(key.product_id)) ? { kind: 'gone' } : unanswered(reason);
+  log[away ? 'debug' : 'warn']({ ...key, ...read, reason: reasonOf(read) }, 'a live read was not answered');
+}
+
+/**
+ * Returns what a refusal of a product's dates means. A 404 alone says nothing: the product itself is asked for, and if
+ * the service does not have it either, its dates are withheld until a read answers with them again.
+ */
+async function judgeRefusal(
+  { ports, commit, settle }: Pick<LiveReading, 'ports' | 'commit' | 'settle'>,
+  key: RecordKey,
+  status: number,
+  signal: AbortSignal,
+): Promise<LiveResult> {
+  const { mirror } = ports;
+  const { product_id } = key;
+  if (!isMissing(status)) return unanswered(status === 401 ? 'key-refused' : 'service-refused');
+  const certain = isGoneBy(status, mirror.removals.one(product_id));
+  const itself = certain ? 'unasked' : await askForItself(ports, product_id, signal);
+  const isGone = certain || itself === 'missing';
+  const result: LiveResult = isGone
+    ? { kind: 'gone', reason: certain ? 'withdrawn' : 'not-found' }
+    : unanswered('service-refused');
+  const store = () => {
+    if (isGone) withholdDates(ports, key);
+    if (itself === 'missing') noteAnswer(ports, product_id, 'gone');
+    else if (typeof itself === 'object') storeProductDetail(ports, itself.record, itself.reading);
+    else doubtSaleStatus(ports, product_id);
+  };
+  await commit(store, 'now', () => settle(result));
+  return result;
+}
+
+/**
+ * Asks for a product whose dates were answered with 404: by its own read, or where products have none by its checkout
+ * information, which decides about absence then too. `unknown`: the answer shows nothing about the product.
+ */
+async function askForItself(
+  ports: SyncPorts,
+  product_id: number,
+  signal: AbortSignal,
+): Promise<'missing' | 'unknown' | ItselfThere> {
+  const { upstream, mirror, policy } = ports;
+  const { languages, currencies } = policy.extent;
+  const question = { product_id, language: languages[0], known_hash: null, signal };
+  const [kind] = absenceReads(policy);
+  const record = kind === undefined ? null : mirror.records.find({ ...kind, product_id });
+  if (record === null) return 'unknown';
+  if (!hasOwnReads(policy)) {
+    // Where it was never answered, its path may not exist.
+    if (record.fetched_at === null) return 'unknown';
+    const reading = await upstream.checkoutInformation(question);
+    return reading.kind === 'refused' && isMissing(reading.status) ? 'missing' : 'unknown';
+  }
+  const reading = await upstream.product({ ...question, currency: currencies[0] });
+  if (reading.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading };
+  if (reading.kind !== 'refused' || !isMissing(reading.status)) return 'unknown';
+  const path = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
+  return path === 'offered' ? 'missing' : 'unknown';
+}
+
+/** The product's own read has it. */
+interface ItselfThere {
+  readonly record: RecordFacts;
+  readonly reading: Extract<Reading<ProductEntry>, { kind: 'read' }>;
+}
+
+function isMissing(status: number): boolean {
+  return status === 404 || status === 410;
+}
+
+/**
+ * Called when the service has neither a product nor its dates: none of them counts as bookable until a read answers with
+ * dates again. One such answer may be a mistake, so the window is read again after a minute, then ever more rarely.
+ */
+function withholdDates({ mirror, policy, clock, log }: SyncPorts, key: RecordKey): void {
+  const { product_id, edition, part } = key;
+  const [product, record] = [mirror.products.find(product_id), mirror.records.find(key)];
+  if (product === null || record === null) return;
+  const now = clock.now();
+  const { windows } = policy.of(product.category).extent;
+  const every = windows.find((window) => window.part === part)?.every ?? 0;
+  mirror.records.missing(key, now);
+  const { at, reason } = contradictedLook(record.off_sale_at ?? now, now, every);
+  const kinds = [{ resource: 'availability', edition, part } as const];
+  mirror.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
+  if (!product.sellable || product.dates_off_at !== null) return;
+  mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, { sent_at: now, reason: 'live-check' });
+  log.warn({ product_id }, 'the service has neither a product nor its dates: they are not offered until it has again');
 }

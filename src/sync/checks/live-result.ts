@@ -13,8 +13,11 @@ export type LiveResult =
       /** What was answered, where the mirror cannot be written and does not have it yet. */
       readonly said?: SaidNow;
     } & Said)
-  /** The service no longer has the product. */
-  | { readonly kind: 'gone' }
+  /**
+   * The service no longer has the product: `withdrawn` if that is certain, `not-found` if it answers 404 for its dates
+   * and for the product itself.
+   */
+  | { readonly kind: 'gone'; readonly reason: 'withdrawn' | 'not-found' }
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
 
 export function unanswered(reason: Unanswered): LiveResult {

@@ -1,5 +1,5 @@
 import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
-import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
+import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
@@ -137,7 +137,10 @@ export async function readAvailability(
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const where = { from: answered.from, today: window.today, product, first } as const;
-        note(found, storeAnswer(ports, record, where, cut));
+        const stored = storeAnswer(ports, record, where, cut);
+        note(found, stored);
+        if (record.due_reason === 'live-check')
+          applyElsewhere(ports, record, { ...where, to: answered.to }, cut, stored);
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
         if (requests.endsWith(rest)) settle(current);
         return 'stored';
@@ -247,6 +250,50 @@ interface Found {
 function note(found: Found, { changed, noticed }: Found): void {
   found.changed ||= changed;
   found.noticed.push(...noticed);
+}
+
+/**
+ * Applies what a live answer says to the product's other currencies: a date without tickets has none in any of them, and
+ * where something else differs that a shopper would notice, their dates are read at once.
+ */
+function applyElsewhere(
+  { mirror, clock, policy }: SyncPorts,
+  record: RecordFacts,
+  { from, to, today, product }: Pick<WindowRead, 'from' | 'today'> & { readonly to: string; product: KnownProduct },
+  reading: Answered,
+  { noticed }: Found,
+): void {
+  const { product_id, edition, part, due_reason: reason } = record;
+  const { sent_at, hash } = reading;
+  const now = clock.now();
+  const { availability: tiers } = policy.of(product.category).cadence;
+  const read = {
+    product_id,
+    currency: edition,
+    from,
+    sent_at,
+    now,
+    hash,
+    today,
+    tiers,
+    reason,
+    first: 'again',
+  } as const;
+  const sold = reading.kind === 'read' ? reading.value.days : new Map<string, DayForm>();
+  const differs = noticed.some((date) => {
+    const form = sold.get(date);
+    return form !== undefined && summarise(form).available;
+  });
+  for (const currency of policy.extent.currencies) {
+    const other = currency === edition ? null : mirror.records.find({ ...record, edition: currency });
+    if (other === null) continue;
+    // What was stored here is no answer in that currency: the next one is compared day by day, whatever its bytes.
+    if (mirror.availability.soldOutIn(currency, read, to) > 0) mirror.records.forgetBody(other);
+    if (differs && other.fetched_at !== null && other.fetched_at < sent_at) {
+      const kinds = [{ resource: 'availability', edition: currency, part } as const];
+      mirror.records.bringForward({ kinds, product_ids: [product_id] }, now, 'other-currency');
+    }
+  }
 }
 
 function storeAnswer(

@@ -131,7 +131,7 @@ function contradiction({ dates_off_at, sellable, records }: Explanation, now: nu
   return [
     [
       'Dates',
-      `availability says not on sale for ${since}, but the product's own read says enabled: read again ${again}`,
+      `availability has not said on sale for ${since}, but the product's last own read said enabled: read again ${again}`,
     ],
   ];
 }
