@@ -126,6 +126,14 @@ const unknown = (name: string): Difference => ({
   },
 });
 
+const pagesFromZero: Difference = {
+  request: ({ url: { searchParams } }) => {
+    const page = searchParams.get('page');
+    if (page !== null) searchParams.set('page', String(Number(page) + 1));
+    return null;
+  },
+};
+
 const beliefs: readonly Belief[] = [
   {
     belief: 'authorization.header',
@@ -135,9 +143,19 @@ const beliefs: readonly Belief[] = [
   },
   {
     belief: 'authorization.scheme',
-    otherwise: 'the word before the key is Bearer',
+    otherwise: 'the word before the key is Bearer, or there is none',
     seen: 'the same',
     shows: refused(key('authorization', 'Bearer '), /^key-refused/, withKey),
+  },
+  {
+    belief: 'authorization.parameter',
+    otherwise: 'the key belongs into the query',
+    seen: 'the same',
+    shows: refused(
+      { request: ({ url }) => (url.searchParams.has('api_key') ? null : { status: 401 }) },
+      /^key-refused/,
+      withKey,
+    ),
   },
   {
     belief: 'paths.products',
@@ -224,7 +242,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'parameters.page',
     otherwise: 'it is called otherwise',
-    seen: '`probe`: page 2 is page 1 once more',
+    seen: '`probe`: page 2 is page 1 once more; exit 69',
     shows: told(unknown('page'), 'list order', /page 2 is page 1.*parameters\.page/),
   },
   {
@@ -256,6 +274,12 @@ const beliefs: readonly Belief[] = [
     otherwise: 'it is called otherwise',
     seen: 'the same',
     shows: told(unknown('end_date'), 'dates asked for', /was answered with/),
+  },
+  {
+    belief: 'first_page',
+    otherwise: 'the first page is 0',
+    seen: '`probe`: page 0 has rows that page 1 lacks, `first_page: 0`; until then a page of products is missing',
+    shows: told(pagesFromZero, 'first page', /page 0 has 100 rows that page 1 lacks/, { first_page: 0 }),
   },
   {
     belief: 'page_size',

@@ -38,7 +38,8 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
           progressed: progress.progressed,
         }));
       progress.end();
-      if (report.unusable !== null) throw unusable(report.unusable);
+      const told = report.findings.length > 0;
+      if (report.unusable !== null && !told) throw unusable(report.unusable);
       if (record !== undefined) keep(record, report);
       const { recorded: _, ...facts } = report;
       io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : render(report));
@@ -46,6 +47,7 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
         io.stderr.write(
           `${report.recorded.length} answers are in ${record}, without texts, ids, prices, addresses and the key.\n`,
         );
+      if (report.unusable !== null) throw unusable(report.unusable);
       if (report.cut_short !== null) throw cutShort(report.cut_short);
     });
 }
@@ -106,14 +108,17 @@ function render({ findings, calls, profile, cut_short }: ProbeReport): string {
   return `${lines.join('\n')}\n\n${counts}${cut_short === null ? '' : `; ended early: ${cut_short}`}.\n${follows}\n`;
 }
 
+const hints: Readonly<Record<string, string>> = {
+  'key-refused':
+    'compare service.api_key_file (or CATALOGUED_API_KEY) with the key the service gave you, and how it is sent: service.profile.authorization (header, scheme, parameter)',
+  'not-followed': 'check service.profile; if no key describes the service, send us: catalogued probe --record DIR',
+};
+
 function unusable({ code, message }: NonNullable<ProbeReport['unusable']>): CataloguedError {
   if (code === 'throttled') return cutShort(message);
   return new CataloguedError(code, `the service cannot be used: ${printable(message)}`, {
     exitCode: exitCodes.unavailable,
-    hint:
-      code === 'key-refused'
-        ? 'compare service.api_key_file (or CATALOGUED_API_KEY) with the key the service gave you'
-        : 'check service.base_url, the network, and service.profile.paths',
+    hint: hints[code] ?? 'check service.base_url, the network, and service.profile.paths',
   });
 }
 

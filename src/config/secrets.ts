@@ -191,7 +191,9 @@ function needOf(name: SecretName, values: unknown): RefusedSecret | null {
   };
   switch (name) {
     case 'api_key':
-      return valueAt(values, 'service.profile.authorization.header') === null
+      // The key is sent in neither, so none is needed.
+      return valueAt(values, 'service.profile.authorization.header') === null &&
+        valueAt(values, 'service.profile.authorization.parameter') == null
         ? null
         : need(
             'service',

@@ -14,7 +14,7 @@ function path(fallback: string, placeholder?: string) {
   const error = `expected a path like ${fallback}`;
   return z
     .string({ error })
-    .regex(/^\/[^\s?#]*$/, { error })
+    .regex(/^\/[^\s?#]*(\?[^\s?#]*)?$/, { error })
     .refine((value) => placeholder === undefined || value.includes(placeholder), {
       error: `expected ${placeholder} in it`,
     });
@@ -75,15 +75,26 @@ const profile = section({
       .nullable()
       .default('Authorization')
       .describe('The header that carries the key; null: no key is sent and none is needed.'),
-    scheme: headerText('Token').describe('The scheme before the key in that header.'),
+    scheme: headerText('Token')
+      .unwrap()
+      .nullable()
+      .default('Token')
+      .describe('The scheme before the key in that header; null: the bare key.'),
+    parameter: token()
+      .nullable()
+      .default(null)
+      .describe('The query parameter that carries the key, in place of the header; null: none.'),
   }).describe('How the key is sent.'),
   paths: section({
     ...resourcePaths,
     subscription: optionalPath(`/v2/product-change-notification/${subscription}`, subscription),
     reactivate: optionalPath(`/v2/product-change-notification/${subscription}/reactivate`, subscription),
-  }).describe('Where the service answers; null switches a resource off, except products and availability.'),
+  }).describe(
+    'Where the service answers, with a query if need be; null switches a resource off, except products and availability.',
+  ),
   subscription_reads: flag(true).describe('Whether a subscription can be read; the specification lists only its PUT.'),
   parameters: section(parameters).describe('Names of the query parameters.'),
+  first_page: whole(1, 0, 1).describe('Number of the first page of a list.'),
   page_size: whole(100, 1, 100).describe('Rows requested per list page.'),
   list_order: z
     .string({ error: orderError })
@@ -194,14 +205,18 @@ export const service = z
     { error: 'expected keys and values' },
   )
   .superRefine(({ select, profile }, context) => {
-    const taken = new Map(Object.entries(profile?.parameters ?? {}).map(([key, name]) => [name, key]));
+    const taken = new Map(
+      Object.entries(profile?.parameters ?? {}).map(([key, name]) => [name as string, `parameters.${key}`]),
+    );
+    if (profile?.authorization?.parameter != null)
+      taken.set(profile.authorization.parameter, 'authorization.parameter');
     for (const name of Object.keys(select ?? {})) {
       const key = taken.get(name);
       if (key !== undefined)
         context.addIssue({
           code: 'custom',
           path: ['select', name],
-          message: `is a parameter that catalogued sends itself (service.profile.parameters.${key}); expected a filter`,
+          message: `is a parameter that catalogued sends itself (service.profile.${key}); expected a filter`,
         });
     }
   }, always);

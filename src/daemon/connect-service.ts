@@ -121,11 +121,11 @@ function connectionOf({ service, budget }: Config) {
 }
 
 function proberOf(
-  { parameters, paths, timeouts, max_bytes }: Config['service']['profile'],
+  { parameters, paths, first_page, timeouts, max_bytes }: Config['service']['profile'],
   { http, limiter, clock }: Pick<ServiceConnection, 'http' | 'limiter'> & Pick<OpenFiles, 'clock'>,
 ): ServiceConnection['probe'] {
   const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
-  const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
+  const query = { [parameters.page]: String(first_page), [parameters.page_size]: '1' };
   return async (signal) => {
     using patience = clock.deadline(timeouts.total, signal);
     try {

@@ -82,10 +82,11 @@ export async function probeAlone(
 }
 
 function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {
-  const { paths, parameters, page_size, days_per_request, throttle_statuses } = service.profile;
+  const { paths, parameters, first_page, page_size, days_per_request, throttle_statuses } = service.profile;
   return {
     paths,
     parameters,
+    first_page,
     page_size,
     days_per_request,
     throttle_statuses,

@@ -40,7 +40,7 @@ export interface Upstream {
  * Every read endpoint of the service, through the one limiter. Rejects with the signal's reason when a caller aborts.
  */
 export interface ServiceReads {
-  /** `ordered`: in the order of popularity, as the profile asks for it. */
+  /** Pages count from 1, however the service counts them. `ordered`: in the order of popularity, as the profile asks for it. */
   productPage(
     page: number,
     language: string,
@@ -76,6 +76,8 @@ export interface ReadRequest {
 export interface Profile {
   readonly paths: Readonly<Record<ResourcePath, string | null>>;
   readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
+  /** The number of a list's first page. */
+  readonly first_page: number;
   readonly page_size: number;
   /** A query parameter with its value; null: none. */
   readonly list_order: string | null;
@@ -106,12 +108,12 @@ export function createUpstream({ http, limiter, profile, select, commission, may
   const inText = (language: string) => ({ [parameters.language]: language });
   const inBoth = (language: string, currency: string) => ({ ...inText(language), [parameters.currency]: currency });
   const paged = (page: number) => ({
-    [parameters.page]: String(page),
+    [parameters.page]: String(page - 1 + profile.first_page),
     [parameters.page_size]: String(profile.page_size),
   });
   const [orderName = '', orderValue = ''] = profile.list_order?.split('=') ?? [];
   const inOrder = orderName === '' || orderName in select ? {} : { [orderName]: orderValue };
-  const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
+  const of = (path: string | null, product_id: number) => path?.replaceAll('{product_id}', String(product_id)) ?? null;
 
   const readsIn = (entry: LaneEntry): ServiceReads => ({
     productPage: (page, language, currency, signal, ordered) =>

@@ -7,15 +7,23 @@ import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { connectorOverSameMemory } from './read-memory.ts';
-import { errorBodyBytes, line, refusalText, refused } from './refusal.ts';
+import { errorBodyBytes, line, refusalText, refused, withoutKey } from './refusal.ts';
 import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
+
+/** How the key is sent: in the query if there is a parameter for it, else in the header if there is one, else not at all. */
+export interface Authorization {
+  readonly header: string | null;
+  /** Null: the header carries the bare key. */
+  readonly scheme: string | null;
+  /** The query parameter that carries the key. */
+  readonly parameter: string | null;
+}
 
 export interface HttpOptions {
   /** The service's origin; a path in it is not used. */
   readonly base_url: string;
-  /** The header that carries the key, as `<scheme> <key>`; no header, no key. */
-  readonly authorization: { readonly header: string | null; readonly scheme: string };
+  readonly authorization: Authorization;
   readonly key: { reveal(): string } | null;
   readonly user_agent: string;
   /**
@@ -88,10 +96,14 @@ export function createHttp(options: HttpOptions): Http {
     accept: 'application/json',
     'accept-encoding': 'gzip',
     'user-agent': user_agent,
-    ...(authorization.header === null || key === null
-      ? {}
-      : { [authorization.header]: `${authorization.scheme} ${key.reveal()}`.trim() }),
+    ...headerWithKey(options),
   };
+  const inQuery = authorization.parameter === null || key === null ? {} : { [authorization.parameter]: key.reveal() };
+  /** An answer to an address with the key in it may repeat the address: links to other pages do. */
+  const cleaned = (outcome: Outcome) =>
+    authorization.parameter !== null && outcome.kind === 'answer'
+      ? { ...outcome, text: withoutKey(outcome.text, key) }
+      : outcome;
 
   async function call(
     path: string,
@@ -117,7 +129,7 @@ export function createHttp(options: HttpOptions): Http {
       const encoding = header(said.head, 'content-encoding');
       const { statusCode: status } = said.head;
       if (status >= 400) return refused(status, refusalText(body, encoding), key);
-      return read(inflate(body, encoding, max_bytes), known_hash, sentAt(sent, clock));
+      return cleaned(read(inflate(body, encoding, max_bytes), known_hash, sentAt(sent, clock)));
     };
     const asked_at = clock.monotonic();
     const starts = () => {
@@ -125,7 +137,7 @@ export function createHttp(options: HttpOptions): Http {
       options.late?.(clock.monotonic() - asked_at);
       return null;
     };
-    const over = { request: { path, ...request }, signal: deadline.signal, starts, begins };
+    const over = { request: { path: withQuery(path, inQuery), ...request }, signal: deadline.signal, starts, begins };
     try {
       const body = await exchange(pool, over);
       return meaning(body) ?? failed('http', 'the answer is no HTTP');
@@ -144,6 +156,12 @@ export function createHttp(options: HttpOptions): Http {
         : call(path, { method, headers: { ...headers, 'content-type': body.type }, body: body.text }, limits),
     [Symbol.asyncDispose]: () => pool.destroy(),
   };
+}
+
+function headerWithKey({ authorization, key }: HttpOptions): Record<string, string> {
+  const { header, scheme, parameter } = authorization;
+  if (header === null || parameter !== null || key === null) return {};
+  return { [header]: scheme === null ? key.reveal() : `${scheme} ${key.reveal()}` };
 }
 
 /** When it was sent, by the clock as it is now: this very answer may have shown that it was wrong. */
@@ -210,10 +228,11 @@ function plainHeaders({ headers }: Head): Record<string, string> {
   );
 }
 
+/** Adds parameters to a path, which may have some already. */
 function withQuery(path: string, query: Readonly<Record<string, string | readonly string[]>>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     for (const each of [value].flat()) parameters.append(name, String(each));
   const text = parameters.toString();
-  return text === '' ? path : `${path}?${text}`;
+  return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }

@@ -50,8 +50,17 @@ function fieldErrors(errors: unknown): string {
 
 /** The service may repeat what was sent to it. */
 function withoutSecrets(text: string, key: Key): string {
+  return withoutKey(text, key).replace(/https?:\/\/[^\s"'<>]+/gi, '[address]');
+}
+
+/** Hides the key in a text, also as it is written in an address or in JSON. */
+export function withoutKey(text: string, key: Key): string {
   const secret = key?.reveal() ?? '';
-  return (secret === '' ? text : text.replaceAll(secret, '[key]')).replace(/https?:\/\/[^\s"'<>]+/gi, '[address]');
+  if (secret === '') return text;
+  const inAddress = new URLSearchParams({ '': secret }).toString().slice(1);
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const spellings = [secret, inJson, inJson.replaceAll('/', '\\/'), inAddress, encodeURIComponent(secret)];
+  return [...new Set(spellings)].reduce((clean, each) => clean.replaceAll(each, '[key]'), text);
 }
 
 /** One line of at most `length` characters, without what would steer a terminal. */

@@ -66,7 +66,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const limits = { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
   const pathOf = (path: string | null, subscription_id: string): string => {
     if (path === null) throw new Error('the service profile has no path for this');
-    return path.replace('{subscription_id}', encodeURIComponent(subscription_id));
+    return path.replaceAll('{subscription_id}', encodeURIComponent(subscription_id));
   };
 
   /** Signed, and corrected once where the service's clock makes the claims look wrong. */

@@ -18,7 +18,7 @@ function seen(assumption: string, exchanges: readonly Exchange[]): string {
   };
   const evidence: Evidence = {
     exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
-    parameters, calls_a_second: 1,
+    languages: ['en'], first_page: 1, parameters, calls_a_second: 1,
   }; // biome-ignore format: what a probe has seen
   return readAssumptions.find(({ name }) => name === assumption)?.judge(evidence).seen ?? '';
 }

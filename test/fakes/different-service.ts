@@ -7,7 +7,8 @@ export interface PassingRequest {
   readonly method: string;
   /** Path and query: what is changed in it is what the sandbox is asked. */
   readonly url: URL;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Only `authorization` is passed on, as it stands here in the end. */
+  readonly headers: Record<string, string | string[] | undefined>;
 }
 
 /** How a service differs from the sandbox: null lets a request through. */
@@ -17,9 +18,9 @@ export interface Difference {
   answer?(json: Record<string, unknown>, request: PassingRequest): Record<string, unknown> | undefined;
 }
 
-/** A service that is the sandbox at `target` but for one difference. */
+/** A service that is the sandbox at `target` but for one difference. A function: the sandbox may start later. */
 export async function differentService(
-  target: string,
+  target: string | (() => string),
   difference: Difference,
 ): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((incoming, response) => {
@@ -27,7 +28,7 @@ export async function differentService(
   }).listen(0, '127.0.0.1');
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(incoming.url ?? '/', target);
+    const url = new URL(incoming.url ?? '/', typeof target === 'string' ? target : target());
     const request = { method: incoming.method ?? 'GET', url, headers: incoming.headers };
     const refused = difference.request?.(request) ?? null;
     if (refused !== null) {
@@ -35,7 +36,7 @@ export async function differentService(
       response.end(JSON.stringify(refused.body ?? { success: false, error_code: 'no', message: 'Not here.' }));
       return;
     }
-    const answer = await fetch(url, { headers: { authorization: String(incoming.headers.authorization ?? '') } });
+    const answer = await fetch(url, { headers: { authorization: String(request.headers.authorization ?? '') } });
     const text = await answer.text();
     const changed = answer.ok ? difference.answer?.(JSON.parse(text) as Record<string, unknown>, request) : undefined;
     response.writeHead(answer.status, { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' });

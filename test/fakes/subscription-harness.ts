@@ -69,7 +69,7 @@ export async function subscriptionHarness(
   const http = stack.use(
     createHttp({
       base_url: service.url,
-      authorization: { header: null, scheme: 'Token' },
+      authorization: { header: null, scheme: 'Token', parameter: null },
       key: null,
       user_agent: 'brand catalogued',
       timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },

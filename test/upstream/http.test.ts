@@ -59,7 +59,7 @@ function client(base_url: string, options: Partial<HttpOptions> = {}) {
   const clock = manualClock();
   const http = createHttp({
     base_url,
-    authorization: { header: 'Authorization', scheme: 'Token' },
+    authorization: { header: 'Authorization', scheme: 'Token', parameter: null },
     key: { reveal: () => key },
     user_agent: 'brand catalogued',
     timeouts: { connect: 5_000, headers: 60_000, idle: 60_000 },

@@ -41,7 +41,7 @@ async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS25
   const http = stack.use(
     createHttp({
       base_url: service.url,
-      authorization: { header: 'Authorization', scheme: 'Token' },
+      authorization: { header: 'Authorization', scheme: 'Token', parameter: null },
       key: { reveal: () => 'api-key' },
       user_agent: 'brand catalogued',
       timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },

@@ -28,12 +28,16 @@ export interface Evidence {
   readonly exchanges: readonly Exchange[];
   /** Every attempt, including repeated ones. */
   readonly attempts: readonly Exchange[];
+  /** The number of a list's first page. */
+  readonly first_page: number;
   readonly page_size: number;
   readonly days_per_request: number;
   /** Statuses that mean throttling. */
   readonly throttle_statuses: readonly number[];
   readonly language: string;
   readonly currency: string;
+  /** All configured languages, the primary one first. */
+  readonly languages: readonly string[];
   /** Names of the query's parameters. */
   readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
   /** Calls a second that the probe made at most. */
@@ -56,7 +60,11 @@ export interface Finding {
 }
 
 /** The result of a judgement; with `profile` if a key follows from it. */
-export type Judgement = Omit<Finding, 'name' | 'believed' | 'profile'> & { readonly profile?: ProfilePart };
+export type Judgement = Omit<Finding, 'name' | 'believed' | 'profile'> & {
+  readonly profile?: ProfilePart;
+  /** The mirror cannot be filled from such a service. */
+  readonly unusable?: true;
+};
 
 export interface Assumption {
   readonly name: string;
@@ -70,6 +78,11 @@ export function asBelieved(seen: string, means = ''): Judgement {
 
 export function otherwise(seen: string, means: string, profile?: ProfilePart): Judgement {
   return { verdict: 'otherwise', seen, means, ...(profile === undefined ? {} : { profile }) };
+}
+
+/** The service does otherwise, and the mirror cannot be filled from it as it is configured. */
+export function unusable(seen: string, means: string): Judgement {
+  return { ...otherwise(seen, means), unusable: true };
 }
 
 export function cannotTell(seen: string, means = ''): Judgement {

@@ -1,5 +1,6 @@
 import { isPublicAddress } from '../push/public-address.ts';
-import type { Members } from '../values/members.ts';
+import { identifier } from '../values/identifier.ts';
+import { type Members, memberNames } from '../values/members.ts';
 import {
   type Assumption,
   answerTo,
@@ -15,10 +16,13 @@ import {
   otherwise,
   rowsOf,
   share,
+  unusable,
 } from './assumption.ts';
 
 /** The assumptions about the product list and its rows (service-facts.md sections 2 and 5). */
 export const listAssumptions: readonly Assumption[] = [
+  { name: 'shape of the list', believed: 'rows under products, each with an id', judge: listShape },
+  { name: 'first page', believed: 'page 1', judge: firstPage },
   { name: 'page size', believed: 'as many rows as asked for, up to 100', judge: pageSize },
   { name: 'list order', believed: 'the same order in two walks, a few rows drift', judge: listOrder },
   { name: 'end of the list', believed: 'a page beyond the last is empty', judge: listEnd },
@@ -33,6 +37,44 @@ export const listAssumptions: readonly Assumption[] = [
 
 function listed(evidence: Evidence): Members[] {
   return ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
+}
+
+/** What a person can do about a service that no key of the profile describes. */
+const notFollowed = 'catalogued cannot follow this yet, and nothing is filled: send us catalogued probe --record DIR';
+
+function listShape(evidence: Evidence): Judgement {
+  const answered = exchange(evidence, 'list')?.json;
+  if (answered === undefined) return cannotTell('the list was not answered');
+  const answer = membersOf(answered);
+  if (!Array.isArray(answer?.products))
+    return unusable(`members: ${memberNames(answered)}; expected: products`, notFollowed);
+  const rows = rowsOf(answer.products);
+  const [unnamed] = rows.filter(({ id }) => identifier(id) === null);
+  if (rows.length === 0) return cannotTell('no rows');
+  if (unnamed === undefined) return asBelieved(`${rows.length} rows with an id`);
+  const without = rows.filter(({ id }) => identifier(id) === null).length;
+  const seen = `${share(without, rows.length, 'rows')} without an id; members of one: ${memberNames(unnamed)}; expected: id`;
+  return without === rows.length ? unusable(seen, notFollowed) : otherwise(seen, 'such rows are left out');
+}
+
+function firstPage(evidence: Evidence): Judgement {
+  const { first_page } = evidence;
+  if (first_page !== 1) return asBelieved(`page ${first_page}, as configured`);
+  const before = exchange(evidence, 'page 0');
+  if (before === null) return cannotTell('not asked');
+  if (before.failure !== null)
+    return before.status === null ? cannotTell(ending(before)) : asBelieved('page 0 is refused');
+  const listed = new Set(rowsOf(answerTo(evidence, 'list')?.products).map(({ id }) => String(id)));
+  const rows = rowsOf(membersOf(before.json)?.products);
+  const unknown = rows.filter(({ id }) => !listed.has(String(id))).length;
+  if (unknown <= rows.length / 2) return asBelieved(rows.length === 0 ? 'page 0 is empty' : 'page 0 is page 1');
+  return otherwise(
+    `page 0 has ${unknown} rows that page 1 lacks`,
+    'they are missing from the mirror until the profile has the key',
+    {
+      first_page: 0,
+    },
+  );
 }
 
 function pageSize(evidence: Evidence): Judgement {
@@ -58,7 +100,10 @@ function listOrder(evidence: Evidence): Judgement {
   ) as [string[], string[], string[]];
   if (first.length < 2 || again.length < 2) return cannotTell('the first page was not answered twice');
   if (second.length > 0 && second.every((id, index) => first[index] === id))
-    return otherwise('page 2 is page 1 once more', 'check service.profile.parameters.page: no walk ends so');
+    return unusable(
+      `page 2 is page 1 once more; members: ${memberNames(answerTo(evidence, 'page 2'))}`,
+      'check service.profile.parameters.page and first_page. Pages by offset or cursor cannot be followed yet, and nothing is filled',
+    );
   const moved = first.filter((id, index) => again[index] !== id).length;
   const repeated = second.filter((id) => first.includes(id)).length;
   const seen = `${share(moved, first.length, 'rows')} elsewhere in the second walk${repeated > 0 ? `, ${repeated} again on page 2` : ''}`;

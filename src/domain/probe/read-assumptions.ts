@@ -15,6 +15,7 @@ import {
   otherwise,
   type ProfilePart,
   rowsOf,
+  unusable,
 } from './assumption.ts';
 
 /** The assumptions about reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
@@ -42,7 +43,12 @@ export const readAssumptions: readonly Assumption[] = [
     name: 'GET product-variants',
     believed: 'it is at this path, which the specification does not show',
     judge: (evidence) =>
-      optional(evidence, ['variants'], 'variants come from availability alone', { paths: { variants: null } }),
+      optional(
+        evidence,
+        ['variants'],
+        'variants come from availability alone; if they are elsewhere, paths.variants takes a query too',
+        { paths: { variants: null } },
+      ),
   },
   {
     name: 'GET checkout_information',
@@ -244,7 +250,15 @@ function currency(evidence: Evidence): Judgement {
 
 function language(evidence: Evidence): Judgement {
   const said = (row: Members) => String(row.language).toLowerCase();
-  return choice(evidence, { other: 'language', made_up: 'made-up language', said, primary: evidence.language });
+  const judged = choice(evidence, { other: 'language', made_up: 'made-up language', said, primary: evidence.language });
+  const asked = exchange(evidence, 'language')?.query[evidence.parameters.language] ?? '';
+  const primary = rowsOf(answerTo(evidence, 'list')?.products).every((row) => said(row) === evidence.language);
+  // The probe makes up a second language where one is configured: nothing follows from that for the mirror.
+  if (judged.verdict !== 'otherwise' || (primary && !evidence.languages.includes(asked))) return judged;
+  return unusable(
+    judged.seen,
+    `${judged.means}. A language in a header cannot be followed yet: configure one language`,
+  );
 }
 
 function choice(

@@ -77,9 +77,11 @@ export function probeCalls(
 
   return {
     ask: async (name, resource, query, product_id = null) => {
-      const path = resource === 'nowhere' ? `${paths.products}-nowhere` : paths[resource];
-      if (path === null) return null;
-      const full = path.replace('{product_id}', String(product_id)).replace('{subscription_id}', 'catalogued-probe');
+      const path = resource === 'nowhere' ? paths.products?.replace(/(?=\?|$)/, '-nowhere') : paths[resource];
+      if (path == null) return null;
+      const full = path
+        .replaceAll('{product_id}', String(product_id))
+        .replaceAll('{subscription_id}', 'catalogued-probe');
       let made = await attempt(name, full, query);
       for (let times = 0; made !== null && isStray(made) && times < again; times += 1)
         made = (await attempt(name, full, query)) ?? made;

@@ -25,6 +25,7 @@ const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumpt
 export interface ProbeSettings {
   readonly paths: ProbePaths;
   readonly parameters: Evidence['parameters'];
+  readonly first_page: number;
   readonly page_size: number;
   readonly days_per_request: number;
   readonly throttle_statuses: readonly number[];
@@ -34,7 +35,7 @@ export interface ProbeSettings {
 
 /** The result of a probe. */
 export interface ProbeReport {
-  /** Why the service cannot be used; null: it can. */
+  /** Why the service cannot be used; null: it can. With findings where it answers in a way that cannot be followed. */
   readonly unusable: { readonly code: string; readonly message: string } | null;
   /** Why it ended early; null: it did not. */
   readonly cut_short: string | null;
@@ -61,18 +62,20 @@ export async function probeService(
   const queries = queriesOf(settings, ports.clock);
   const { inBoth, inLanguage, page, windowAt } = queries;
   const evidence = evidenceOf(calls, ports, settings);
-  const report = (unusable: ProbeReport['unusable']): ProbeReport => {
-    const findings = assumptions.map(({ name, believed, judge }) => ({
-      name,
-      believed,
-      profile: null,
-      ...judge(evidence),
-    }));
+  const report = (refused: ProbeReport['unusable']): ProbeReport => {
+    const judged = assumptions.map(({ name, believed, judge }) => {
+      const { unusable, ...judgement } = judge(evidence);
+      return { finding: { name, believed, profile: null, ...judgement }, unusable: unusable === true };
+    });
+    const findings = judged.map(({ finding }) => finding);
+    const stopping = judged.find(({ unusable }) => unusable)?.finding;
+    const notFollowed =
+      stopping === undefined ? null : { code: 'not-followed', message: `${stopping.name}: ${stopping.seen}` };
     return {
-      unusable,
+      unusable: refused ?? notFollowed,
       cut_short: calls.cutShort(),
       calls: calls.attempts.length,
-      findings: unusable === null ? findings : [],
+      findings: refused === null ? findings : [],
       profile: profileOf(findings, settings),
       recorded: calls.recorded(),
     };
@@ -82,6 +85,7 @@ export async function probeService(
   const unusable = refusal(first);
   if (unusable !== null) return report(unusable);
   await ask('page 2', 'products', { ...inBoth, ...page(2) });
+  if (settings.first_page > 0) await ask('page 0', 'products', { ...inBoth, ...page(0) });
   const rows = ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
   const total = numberOf(membersOf(answerTo(evidence, 'list')?.pagination)?.total) ?? rows.length;
   await ask('beyond the end', 'products', { ...inBoth, ...page(Math.ceil(total / 10) + 1000) });
@@ -108,7 +112,10 @@ export async function probeService(
 type Queries = ReturnType<typeof queriesOf>;
 
 /** The parameters of the questions, as this service calls them. */
-function queriesOf({ parameters, page_size, languages, currencies }: ProbeSettings, clock: Pick<Clock, 'now'>) {
+function queriesOf(
+  { parameters, first_page, page_size, languages, currencies }: ProbeSettings,
+  clock: Pick<Clock, 'now'>,
+) {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
   const edition = (of: string, price: string) => ({ [parameters.language]: of, [parameters.currency]: price });
   const todayOf = (row: Members | null) => venueToday(knownZone(row?.timezone), clock.now()).latest;
@@ -123,7 +130,7 @@ function queriesOf({ parameters, page_size, languages, currencies }: ProbeSettin
     inLanguage: { [parameters.language]: language },
     inBoth: edition(language, currency),
     page: (number: number, size = page_size) => ({
-      [parameters.page]: String(number),
+      [parameters.page]: String(number - 1 + first_page),
       [parameters.page_size]: String(size),
     }),
     windowAt,
@@ -141,10 +148,19 @@ function queriesOf({ parameters, page_size, languages, currencies }: ProbeSettin
 function evidenceOf(
   { exchanges, attempts }: ProbeCalls,
   { calls_a_second }: ProbePorts,
-  { page_size, days_per_request, throttle_statuses, parameters, languages, currencies }: ProbeSettings,
+  { first_page, page_size, days_per_request, throttle_statuses, parameters, languages, currencies }: ProbeSettings,
 ): Evidence {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
-  const asked = { page_size, days_per_request, throttle_statuses, parameters, language, currency };
+  const asked = {
+    first_page,
+    page_size,
+    days_per_request,
+    throttle_statuses,
+    parameters,
+    language,
+    currency,
+    languages,
+  };
   return { exchanges, attempts, calls_a_second, ...asked };
 }
 

@@ -1,0 +1,184 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { createSecret } from '../src/config/secrets.ts';
+import { probeAlone } from '../src/daemon/probing.ts';
+import { createLog } from '../src/log.ts';
+import { canary, canaryMark } from './fakes/canary.ts';
+import { capturedIo } from './fakes/captured-io.ts';
+import { startJobs } from './fakes/daemon-jobs.ts';
+import { type Difference, differentService, type PassingRequest } from './fakes/different-service.ts';
+import { fastClock } from './fakes/fast-clock.ts';
+import { runHere } from './fakes/run-here.ts';
+import { startSandbox } from './fakes/start-sandbox.ts';
+import { testConfig, testConfigText } from './fakes/test-config.ts';
+import { temporaryDirectory } from './fakes/test-mirror.ts';
+import { type VirtualHarness, virtualHarness } from './fakes/virtual-harness.ts';
+
+/*
+ * Services that differ from the specification as services do. What a key of `service.profile` describes is mirrored as
+ * from any other service.
+ */
+
+const never = new AbortController().signal;
+
+interface Deviation {
+  readonly service: string;
+  readonly difference: Difference;
+  readonly profile: object;
+}
+
+const keyed = (isSent: (request: PassingRequest) => boolean): Difference => ({
+  request: (request) => {
+    if (!isSent(request)) return { status: 401 };
+    request.headers.authorization = `Token ${canary.key}`;
+    return null;
+  },
+});
+
+const followed: readonly Deviation[] = [
+  {
+    service: 'takes the bare key in a header of its own',
+    difference: keyed(({ headers }) => headers['x-api-key'] === canary.key && headers.authorization === undefined),
+    profile: { authorization: { header: 'X-Api-Key', scheme: null } },
+  },
+  {
+    service: 'takes the key in the query',
+    difference: keyed(({ url, headers }) => {
+      const sent = url.searchParams.get('api_key') === canary.key && headers.authorization === undefined;
+      url.searchParams.delete('api_key');
+      return sent;
+    }),
+    profile: { authorization: { parameter: 'api_key' } },
+  },
+  {
+    service: 'counts the pages of a list from 0',
+    difference: {
+      request: ({ url: { searchParams } }) => {
+        const page = searchParams.get('page');
+        if (page !== null) searchParams.set('page', String(Number(page) + 1));
+        return null;
+      },
+    },
+    profile: { first_page: 0 },
+  },
+  {
+    service: 'has the variants of a product at ?product_id=',
+    difference: {
+      request: ({ url }) => {
+        if (/product-variants$/.test(url.pathname)) {
+          if (url.pathname !== '/v2/product-variants') return { status: 404 };
+          url.pathname = `/v2/products/${url.searchParams.get('product_id')}/product-variants`;
+          url.searchParams.delete('product_id');
+        }
+        return null;
+      },
+    },
+    profile: { paths: { variants: '/v2/product-variants?product_id={product_id}' } },
+  },
+];
+
+/** A daemon whose service is the sandbox but for one difference. */
+async function before(difference: Difference, profile: object, service: object = {}): Promise<VirtualHarness> {
+  let target = '';
+  const different = await differentService(() => target, difference);
+  const harness = await virtualHarness(
+    { products: 12, key: canary.key, habits: { page_size: 'ignored' } },
+    { service: { ...service, base_url: different.url, profile } },
+    { secrets: { api_key: createSecret(canary.key) } },
+  );
+  target = harness.sandbox.url;
+  return {
+    ...harness,
+    [Symbol.asyncDispose]: async () => {
+      await harness[Symbol.asyncDispose]();
+      await different[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('a service that', () => {
+  it.each(followed)('$service is mirrored', async ({ difference, profile }) => {
+    await using harness = await before(difference, profile);
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    expect(harness.wiring.mirror.products.count()).toBe(12);
+    const { differences, first, products } = await harness.compare();
+    expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
+    expect(harness.wiring.mirror.records.fill().failing).toBe(0);
+  });
+});
+
+describe('a key in the query', () => {
+  it('is in no file, no log line and no output, although the service repeats it in every answer', async () => {
+    using directory = temporaryDirectory();
+    const { path } = directory;
+    // What an address and JSON write in other ways.
+    const key = `${canary.key}/+"`;
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+    let sent = 0;
+    await using service = await differentService(sandbox.url, {
+      request: ({ url }) => {
+        if (url.searchParams.get('api_key') !== key) return { status: 401 };
+        sent += 1;
+        const body = { success: false, error: 'not_found', message: `No ${url.pathname}${url.search} for ${key}` };
+        if (/experiences$|notification/.test(url.pathname)) return { status: 404, body };
+        // Every read of one product is redirected to where it was.
+        if (/checkout_information$/.test(url.pathname)) return { status: 302, headers: { location: String(url) } };
+        return null;
+      },
+      answer: (json, { url }) => {
+        const links = { self: String(url), raw: key };
+        const { products, product } = json as { products?: object[]; product?: object };
+        return {
+          ...json,
+          ...links,
+          ...(products === undefined ? {} : { products: products.map((row) => ({ ...row, ...links })) }),
+          ...(product === undefined ? {} : { product: { ...product, ...links } }),
+        };
+      },
+    });
+    const config = join(path, 'catalogued.yaml');
+    const profile = { authorization: { parameter: 'api_key' } };
+    const log = { level: 'trace' };
+    writeFileSync(config, testConfigText(path, service.url, { service: { profile }, log }));
+    const loaded = testConfig(path, service.url, { service: { profile } }, { api_key: createSecret(key) });
+    const printed: string[] = [];
+    const run = async (...args: string[]) => {
+      const ran = await runHere(['--config', config, ...args], { env: { CATALOGUED_API_KEY: key } });
+      printed.push(ran.stdout, ran.stderr);
+      return ran.code;
+    };
+    // A mirror of products whose own reads are redirected: the failure is stored, printed and explained.
+    await using jobs = await startJobs(
+      loaded,
+      createLog('trace', { write: (line: string) => printed.push(line) } as never),
+      {},
+    );
+    const pass = jobs.run('pass');
+    const [id = 0] = sandbox.world.visible().map((product) => product.id);
+    const { records } = jobs.wiring.mirror;
+    while (records.fill().failing === 0 || records.fill().never_fetched > records.fill().failing)
+      await systemClock.sleep(20);
+    jobs.stop();
+    await pass;
+    printed.push(JSON.stringify(await jobs.parts.status(0)));
+    await jobs[Symbol.asyncDispose]();
+    const probed = await probeAlone(loaded, createLog('silent', capturedIo().stderr), never, { clock: fastClock(20) });
+    expect(probed.recorded.length).toBeGreaterThan(10);
+    printed.push(JSON.stringify(probed));
+    for (const args of [['status'], ['status', '--json'], ['explain', String(id)], ['explain', String(id), '--json'], ['doctor'], ['bugreport', '--output', join(path, 'report.tar.gz')], ['config', 'show']])
+      await run(...args); // biome-ignore format: a list
+    const report = gunzipSync(readFileSync(join(path, 'report.tar.gz'))).toString('latin1');
+    const files = readdirSync(path, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+    const all = [...printed, report, ...files].join('\n');
+    expect(all.includes(canaryMark) ? all.slice(all.indexOf(canaryMark) - 300).slice(0, 400) : '').toBe('');
+    // The controls: it was sent, and where it was repeated stands what takes its place.
+    expect(sent).toBeGreaterThan(20);
+    expect(files.join('\n')).toContain('[key]');
+    expect(all).toContain('redirect');
+  });
+});
