@@ -28,7 +28,8 @@ hit (product_id, field, typos, sellable, place) AS MATERIALIZED (
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
   (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency) AS price,
-  -- What it is ordered by: where every word was found (0 name … 5 summary), letters that differ, its place in popularity.
+  -- What it is ordered by: where every word was found (0 name … 5 summary; the beginning of a name counts no more than its city),
+  -- letters that differ, its place in popularity.
   h.field, h.typos, h.place,
   -- The same in every row: what was left out of what was typed, what was meant, and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w WHERE NOT w.value ->> 'generic'
@@ -40,9 +41,9 @@ SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency) AS price_variant_type,
   p.language_shown
 FROM answer a
-CROSS JOIN (SELECT * FROM hit ORDER BY typos, field, sellable DESC, place, product_id
+CROSS JOIN (SELECT * FROM hit ORDER BY typos, max(field, 1), sellable DESC, place, product_id
   LIMIT CAST(@limit AS INTEGER) OFFSET CAST(@offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 WHERE likelihood(h.field >= 0, 0.000001)
-ORDER BY h.typos, h.field, h.sellable DESC, h.place, h.product_id
+ORDER BY h.typos, max(h.field, 1), h.sellable DESC, h.place, h.product_id
 `.replaceAll('@', ':');

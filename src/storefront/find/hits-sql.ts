@@ -169,13 +169,15 @@ FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')
 WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}`;
 }
 
+/* A product's own city counts as much as the beginning of its name: who types a city wants what lies in it. */
 const orderSql: Readonly<Record<Order, string>> = {
-  relevance: 'h.typos, h.field, h.sellable DESC, h.place, h.product_id',
+  relevance: 'h.typos, max(h.field, 1), h.sellable DESC, h.place, h.product_id',
   popularity: 'h.sellable DESC, h.place, h.product_id',
-  price: 'h.sellable DESC, h.price NULLS LAST, h.typos, h.field, h.place, h.product_id',
-  price_down: 'h.sellable DESC, h.price DESC NULLS LAST, h.typos, h.field, h.place, h.product_id',
-  rating: 'h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, h.typos, h.field, h.place, h.product_id',
-  distance: 'h.sellable DESC, h.chord2, h.typos, h.field, h.place, h.product_id',
+  price: 'h.sellable DESC, h.price NULLS LAST, h.typos, max(h.field, 1), h.place, h.product_id',
+  price_down: 'h.sellable DESC, h.price DESC NULLS LAST, h.typos, max(h.field, 1), h.place, h.product_id',
+  rating:
+    'h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, h.typos, max(h.field, 1), h.place, h.product_id',
+  distance: 'h.sellable DESC, h.chord2, h.typos, max(h.field, 1), h.place, h.product_id',
 };
 
 /** Returns a page of what was found, each with how many there are in all. */
