@@ -22,7 +22,7 @@ const restartMs = 5000;
 const futureMs = 60_000;
 
 /** How long something has not happened: the longest of all times between two of its occurrences, in milliseconds. */
-export class Gap {
+class Gap {
   #last = Date.now();
   #longest = 0;
 
