@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,11 +84,12 @@ function resolved(
 
 /** Sets a soft limit of the running daemon, and of each that is started meanwhile. */
 function limited(limit: string, normal: string): Pick<Day, 'begin' | 'end'> {
-  const set = (pid: number, value: string) => void tool('prlimit', '--pid', String(pid), value);
+  // A daemon that has just ended has no limits.
+  const set = (pid: number, value: string) => void spawnSync('prlimit', ['--pid', String(pid), value]);
   return {
     begin: async (world) => {
       world.started = (pid) => set(pid, limit);
-      if (world.pid !== 0) set(world.pid, limit);
+      set(world.pid, limit);
     },
     end: async (world) => {
       world.started = () => undefined;

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 /** How a name is answered: with our own host, not at all, or with an IPv6 address behind which nobody listens. */
 export type Answering = 'usual' | 'nothing' | 'only IPv6';
 
-const address = '127.0.30.53';
+/** Of this process alone, so that two harnesses can run on one machine. */
+const address = `127.30.${(process.pid >> 8) & 255}.${process.pid & 255}`;
 
 /** A name server of our own, which this process and its children ask instead of the machine's: needs a mount namespace. */
 export class Resolver implements Disposable {
