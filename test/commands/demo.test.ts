@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
@@ -39,6 +40,16 @@ it('the demo shows how the file follows what the service announces', {
   expect({ ...doctor, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('accepts the key') });
   expect(status.stdout).toMatch(/Daemon +running/);
   expect(explained.stdout).toContain(product_id);
+  // The check is of what is on sale, and its price is that of the query above it.
+  const [, of = '', date = ''] = / check (\d+) --date (\S+)/.exec(said) ?? [];
+  const shown = / "(SELECT date, .* LIMIT 7)"/.exec(said)?.[1] ?? '';
+  const db = new Database(join(directory.path, 'data/demo/mirror.db'), { readonly: true });
+  const [day] = db.prepare(`SELECT * FROM (${shown.replace('LIMIT 7', '')}) WHERE date = ?`).all(date) as object[];
+  db.close();
+  expect(day).toMatchObject({ state: 'available', lowest_adult_price: expect.any(Number) });
+  expect(said).not.toMatch(/\b(lowest_price|from_price)\b/);
+  const checked = await runCli(['check', of, '--date', date], asked);
+  expect({ ...checked, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('holds') });
   expect(statSync(join(directory.path, 'data/demo/state/api_key')).mode & 0o777).toBe(0o600);
   demo.child.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);

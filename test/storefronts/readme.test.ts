@@ -20,7 +20,7 @@ it('the README’s examples in PHP, Python and Node read a mirror', needs('php',
   putProducts(test.mirror, [productOf(703295)]);
   const { path } = test.mirror;
   const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
-  expect(run('php', '-r', `${example('php', path)} echo 'read ', $query->paramCount();`)).toBe('read 1');
+  expect(run('php', '-r', `${example('php', path)} echo 'read ', $query->columnCount();`)).toBe('read 3');
   expect(run('python3', '-c', `import sqlite3\n${example('python', path)}print('read', len(rows.description))`)).toBe(
     'read 2\n',
   );

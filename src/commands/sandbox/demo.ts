@@ -88,7 +88,7 @@ async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<voi
   );
   using db = openMirrorToRead(mirror.path);
   await play({ sandbox, mirror, clock: ports.clock, signal: io.signal, say, description: db.description });
-  const [id] = mirror.products.ids();
+  const { product_id: id } = db.onSale();
   if (!io.signal.aborted)
     io.stdout.write(
       `\nChange something yourself, and see it arrive:\n  curl -d '{"reason":"temporary_closure"}' ${sandbox.url}/sandbox/products/${id}/disable\n  sqlite3 -box ${mirror.path} "SELECT product_id, sellable, disabled_reason, disabled_source FROM products WHERE product_id = ${id}"\n`,
@@ -102,8 +102,16 @@ function openMirrorToRead(path: string) {
       "SELECT json_extract(document, '$.description') FROM products WHERE product_id = ?",
     )
     .pluck();
+  // The play takes the first one off sale.
+  const sold = db.prepare<[], { product_id: number; date: string }>(
+    `SELECT b.product_id, min(b.date) AS date FROM bookable_days b
+    JOIN products p ON p.product_id = b.product_id AND p.language = 'en' AND p.sellable = 1
+    WHERE b.currency = 'EUR' AND b.date > date('now', '+2 days') GROUP BY b.product_id ORDER BY b.product_id LIMIT 1 OFFSET 1`,
+  );
   return {
     description: (product_id: number) => text.get(product_id) ?? null,
+    /** Returns a product that stays on sale, and a date on which it can be booked. */
+    onSale: () => sold.get() ?? { product_id: 0, date: '' },
     [Symbol.dispose]: () => {
       db.close();
     },
@@ -228,10 +236,9 @@ function introduction(
   { directory, token }: { directory: string; token: string },
 ): string {
   const { path, products } = wiring.mirror;
-  const ids = products.ids();
-  const [product_id] = ids;
   const socket = join(directory, 'state', 'admin.sock');
-  const soon = new Date(wiring.ports.clock.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+  using db = openMirrorToRead(path);
+  const { product_id, date } = db.onSale();
   return `
 The mirror is filled and kept true: ${number(products.count())} products in ${path}
 
@@ -244,14 +251,14 @@ Addresses
   the receiver     ${receiver}   (takes the service's notifications, which are held for ${holdMs / 1000} s here and for minutes by the real one)
 
 Queries to try in another terminal
-  sqlite3 -box ${path} "SELECT product_id, title, sale_status, from_price, currency FROM products WHERE language = 'en' AND sellable LIMIT 5"
-  sqlite3 -box ${path} "SELECT date, state, lowest_price, max_tickets FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
-  sqlite3 -box ${path} "SELECT p.title, b.date, b.lowest_price FROM bookable_days b JOIN products p USING (product_id) WHERE b.currency = 'EUR' AND b.date = date('now', '+3 days') AND p.language = 'en' ORDER BY b.lowest_price LIMIT 5"
+  sqlite3 -box ${path} "SELECT product_id, title, sale_status, lowest_adult_price, currency FROM products WHERE language = 'en' AND sellable LIMIT 5"
+  sqlite3 -box ${path} "SELECT date, state, lowest_adult_price, max_tickets FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
+  sqlite3 -box ${path} "SELECT p.title, b.date, b.lowest_adult_price FROM bookable_days b JOIN products p USING (product_id) WHERE b.currency = 'EUR' AND b.date = date('now', '+3 days') AND p.language = 'en' ORDER BY b.lowest_adult_price LIMIT 5"
 
 Commands to try there
   npx catalogued --config ${configFile(directory)} status
   npx catalogued --config ${configFile(directory)} explain ${product_id}
-  npx catalogued --config ${configFile(directory)} check ${ids.at(-1)} --date ${soon}
+  npx catalogued --config ${configFile(directory)} check ${product_id} --date ${date}
 
 Stop with Ctrl-C.
 `;

@@ -1,30 +1,43 @@
 <?php
-// Reading the mirror: open read-only, wait a little where it is busy, try once more, see one state in a page.
+// Reading the mirror: open read-only and kept open, wait a little where it is busy, try once more, see one state in a page.
 
 const LANGUAGE = 'en';
 const CURRENCY = 'EUR';
 const EARTH_KM = 6371.0;
 
-/** What is read from one state of the mirror: one connection, one transaction. What fails is read once more, on a new one. */
+/** Returns what is read from one state of the mirror, in one transaction. What fails is read once more, on a connection of its own. */
 function together(callable $read): mixed
 {
     try {
-        mirror(open: true);
-        return $read();
+        return in_one_state($read, kept: true);
     } catch (Exception) {
-        mirror(open: true);
-        return $read();
+        return in_one_state($read, kept: false);
     }
 }
 
-function mirror(bool $open = false): SQLite3
+/** Never by exec('BEGIN'): PHP ends the transactions that it knows where a script dies, and the connection outlives the script. */
+function in_one_state(callable $read, bool $kept): mixed
+{
+    mirror($kept)->beginTransaction();
+    try {
+        return $read();
+    } finally {
+        mirror()->rollBack();
+    }
+}
+
+/** Opens the mirror, `kept` for later requests too, or returns what is open. PHP keeps connections by name: a replaced file has another inode. */
+function mirror(?bool $kept = null): PDO
 {
     static $db = null;
-    if ($open) {
-        $db = new SQLite3(getenv('MIRROR'), SQLITE3_OPEN_READONLY);
-        $db->enableExceptions(true);
-        $db->busyTimeout(2000);
-        $db->exec('BEGIN');
+    if ($kept !== null) {
+        $file = getenv('MIRROR');
+        $db = new PDO("sqlite:$file", options: [
+            PDO::SQLITE_ATTR_OPEN_FLAGS => PDO::SQLITE_OPEN_READONLY,
+            PDO::ATTR_TIMEOUT => 2,
+            PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
+            PDO::ATTR_PERSISTENT => $kept ? 'inode ' . @fileinode($file) : false,
+        ]);
     }
     return $db;
 }
@@ -34,13 +47,12 @@ function rows(string $sql, array $values = []): array
 {
     $statement = mirror()->prepare($sql);
     foreach ($values + ['language' => LANGUAGE, 'currency' => CURRENCY] as $name => $value) {
-        $statement->bindValue(":$name", $value);
+        if (preg_match("/:$name\\b/", $sql)) {
+            $statement->bindValue(":$name", $value, is_int($value) ? PDO::PARAM_INT : PDO::PARAM_STR);
+        }
     }
-    $rows = [];
-    for ($found = $statement->execute(); $row = $found->fetchArray(SQLITE3_ASSOC);) {
-        $rows[] = $row;
-    }
-    return $rows;
+    $statement->execute();
+    return $statement->fetchAll();
 }
 
 /** What the mirror advises to do with a row in this state: show, show_as_from, check_first or hide. */
@@ -143,8 +155,8 @@ function search(array $filters): array
     if ($filters['near'] !== null) {
         // The square of the straight line through the globe: no distance is lost at the date line or the poles.
         $distance = '((g.x - :x) * (g.x - :x) + (g.y - :y) * (g.y - :y) + (g.z - :z) * (g.z - :z))';
-        $joins .= ' JOIN product_places g ON g.product_id = p.product_id AND g.min_latitude >= :south AND g.max_latitude <= :north';
-        $where .= " AND $distance <= :chord";
+        $joins .= ' JOIN product_places g ON g.product_id = p.product_id AND g.min_latitude >= CAST(:south AS REAL) AND g.max_latitude <= CAST(:north AS REAL)';
+        $where .= " AND $distance <= CAST(:chord AS REAL)";
         [$latitude, $longitude] = array_map('deg2rad', $filters['near']);
         $angle = min(($filters['km'] ?? 5.0) / EARTH_KM, M_PI);
         $values += ['x' => cos($latitude) * cos($longitude), 'y' => cos($latitude) * sin($longitude), 'z' => sin($latitude), 'chord' => (2 * sin($angle / 2)) ** 2,
