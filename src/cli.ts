@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, writeSync } from 'node:fs';
 import module from 'node:module';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
 
@@ -31,7 +32,8 @@ function handOver(): void {
     });
   }
   child.on('exit', (code, signal) => {
-    process.exitCode = code ?? (signal === 'SIGKILL' ? 137 : 70);
+    const ofPerson = signal !== null && ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'].includes(signal);
+    process.exitCode = code ?? (ofPerson ? 128 + constants.signals[signal] : 70);
   });
 }
 
@@ -45,19 +47,21 @@ async function run(): Promise<void> {
   v8.setFlagsFromString('--heap-growing-percent=25');
   // Keeps compiled code between starts, in the temporary directory: `status` answers in half the time.
   module.enableCompileCache?.();
-  const { main, commandNamed, report } = await import('./commands/main.ts');
+  const { main, commandNamed, report, Stopped } = await import('./commands/main.ts');
   const args = process.argv.slice(2);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (stopping.signal.aborted) process.exit(70);
-      stopping.abort(new Error(`stopped by ${signal}`));
+      // A second signal ends the program at once, also a daemon that drains.
+      const stopped = new Stopped(signal);
+      if (stopping.signal.aborted) process.exit(stopped.exitCode);
+      stopping.abort(stopped);
     });
   }
   // SIGHUP asks a daemon to reload. Any other command has lost its terminal: it ends in order, and a second SIGHUP does
   // not hurry it.
   process.on('SIGHUP', () => {
-    if (commandNamed(args) !== 'run') stopping.abort(new Error('stopped by SIGHUP'));
+    if (commandNamed(args) !== 'run') stopping.abort(new Stopped('SIGHUP'));
   });
   const onHangup = (listener: () => void): Disposable => {
     process.on('SIGHUP', listener);

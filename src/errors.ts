@@ -10,9 +10,31 @@ export const exitCodes = {
   retryLater: 75,
   permission: 77,
   configuration: 78,
+  hungUp: 129,
+  interrupted: 130,
+  terminated: 143,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+const stopCodes = {
+  SIGHUP: exitCodes.hungUp,
+  SIGINT: exitCodes.interrupted,
+  SIGTERM: exitCodes.terminated,
+} as const;
+
+export type StopSignal = keyof typeof stopCodes;
+
+/** The reason with which a signal aborts a command. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  /** The exit code of a command that had not finished. */
+  readonly exitCode: ExitCode;
+  constructor(signal: StopSignal) {
+    super(`stopped by ${signal}`);
+    this.exitCode = stopCodes[signal];
+  }
+}
 
 /**
  * An error a person can act on. `main` prints `Error: <message>` and, when there is a hint, `Try: <hint>`,

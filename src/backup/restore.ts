@@ -10,6 +10,7 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { verifyBackup } from './drill.ts';
+import type { Manifest } from './manifest.ts';
 
 /** The result of `restore`: what it did, or with `dry` would do. */
 export interface Restore {
@@ -23,6 +24,14 @@ export interface Restore {
   readonly moved: readonly Move[];
 }
 
+export interface RestoreOptions {
+  readonly now: number;
+  readonly dry: boolean;
+  readonly entropy?: Entropy;
+  /** The manifest of the backup, if the caller has just verified it. */
+  readonly manifest?: Manifest;
+}
+
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
 /**
@@ -33,10 +42,9 @@ type Paths = Pick<Config, 'mirror' | 'backup'>;
 export function restoreBackup(
   config: Paths,
   backup: string,
-  { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
+  { now, dry, entropy = systemEntropy, manifest = verifyBackup(backup) }: RestoreOptions,
 ): Restore {
   const { path, inbox_path, state_dir } = config.mirror;
-  const manifest = verifyBackup(backup);
   prepareDirectory(dirname(path), 0o3770);
   prepareDirectory(state_dir, 0o700);
   prepareDirectory(dirname(inbox_path), 0o700);

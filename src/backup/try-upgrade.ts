@@ -11,7 +11,8 @@ import { version } from '../package.ts';
 import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
-import { bytesOf, freeIn, makeBackup, refuseWithoutSpace, removeUnfinished, spaceFor } from './make.ts';
+import { makeInChild } from './in-child.ts';
+import { bytesOf, freeIn, refuseWithoutSpace, removeUnfinished, spaceFor } from './make.ts';
 import { type SchemaSteps, schemaSteps } from './schema-steps.ts';
 
 /** What an upgrade to this version will do, tried on a copy. */
@@ -33,12 +34,14 @@ export interface UpgradeCheck extends SchemaSteps {
 
 /**
  * Tries the upgrade on a copy beside the backups, which is removed again: the backup that the start makes, and the change of
- * both files. The mirror is only read: a daemon may run. Throws where there is not even room to try it (74).
+ * both files. The mirror is only read: a daemon may run. Throws where there is not even room to try it (74), and the reason
+ * of an aborted signal.
  */
-export function checkUpgrade(
+export async function checkUpgrade(
   { mirror, backup }: Pick<Config, 'mirror' | 'backup'>,
   { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
-): UpgradeCheck {
+  signal: AbortSignal,
+): Promise<UpgradeCheck> {
   const { path, inbox_path } = mirror;
   const { directory } = backup;
   prepareDirectory(directory, 0o700);
@@ -50,7 +53,7 @@ export function checkUpgrade(
   try {
     const began = monotonic();
     const order = { mirror: path, inbox: inbox_path, directory: aside, why: 'upgrade', made_by: version } as const;
-    const made = makeBackup({ ...order, now: now() });
+    const made = await makeInChild({ ...order, now: now() }, signal);
     const backup_ms = Math.round(monotonic() - began);
     const changes = [changeOf(mirrorCopy(made.backup), join(aside, 'mirror.db'), mirrorFile, monotonic)];
     if (bytesOf(inbox_path) > 0)

@@ -17,7 +17,7 @@ export function ackCommand(io: Io): Command {
     )
     .action(async (code: string, { because }: { because: string }, own: Command) => {
       const operation = 'POST /v1/conditions/{code}/acknowledge' as const;
-      const done = await askDaemon(configurationFor(io, own), { operation, path: { code }, body: { because } });
+      const done = await askDaemon(io, configurationFor(io, own), { operation, path: { code }, body: { because } });
       if (done === null)
         throw new CataloguedError('no-daemon', 'no daemon runs: only one remembers what was acknowledged', {
           exitCode: exitCodes.retryLater,

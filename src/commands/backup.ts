@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { type Drill, lastDrill } from '../backup/drill.ts';
+import { makeInChild } from '../backup/in-child.ts';
 import { removeOld } from '../backup/keep.ts';
-import { makeBackup } from '../backup/make.ts';
+import { type BackupOrder, type MadeBackup, removeUnfinished } from '../backup/make.ts';
 import { readManifest } from '../backup/manifest.ts';
 import { systemClock } from '../clock.ts';
 import { backupsIn } from '../files/backups.ts';
@@ -25,7 +26,7 @@ export function backupCommand(io: Io): Command {
       'after',
       '\nIt holds what storefronts must not see, and is for this user alone. The daemon makes one by itself at backup.at.\n\nExamples:\n  catalogued backup\n  catalogued backup /mnt/elsewhere\n  catalogued backup --list',
     )
-    .action((dir: string | undefined, options: { list?: boolean; json?: boolean }, command: Command) => {
+    .action(async (dir: string | undefined, options: { list?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       const directory = dir === undefined ? config.backup.directory : resolve(dir);
       if (options.list) {
@@ -37,14 +38,18 @@ export function backupCommand(io: Io): Command {
       }
       // Refuses what is no mirror of this version, before anything is made.
       openMirrorForReading(config.mirror.path).close();
-      const made = makeBackup({
-        mirror: config.mirror.path,
-        inbox: config.mirror.inbox_path,
-        directory,
-        why: 'asked',
-        made_by: `catalogued ${version}`,
-        now: systemClock.now(),
-      });
+      io.ifStopped('no backup was made; what was begun of it is removed');
+      const made = await makeStoppably(
+        {
+          mirror: config.mirror.path,
+          inbox: config.mirror.inbox_path,
+          directory,
+          why: 'asked',
+          made_by: `catalogued ${version}`,
+          now: systemClock.now(),
+        },
+        io.signal,
+      );
       const removed =
         dir === undefined ? removeOld(directory, { keep: config.backup.keep, now: systemClock.now() }) : 0;
       io.stdout.write(
@@ -53,6 +58,16 @@ export function backupCommand(io: Io): Command {
           : `Backup    ${made.backup}, ${megabytes(made.bytes)}, verified\n${removed === 0 ? '' : `Removed   ${removed} of the oldest: backup.keep is ${config.backup.keep}\n`}`,
       );
     });
+}
+
+/** Makes a backup in a process of its own, which a signal ends: gigabytes take minutes. */
+async function makeStoppably(order: BackupOrder, signal: AbortSignal): Promise<MadeBackup> {
+  try {
+    return await makeInChild(order, signal);
+  } catch (error) {
+    if (signal.aborted) removeUnfinished(order.directory);
+    throw error;
+  }
 }
 
 interface Listed {

@@ -51,8 +51,10 @@ export function changesCommand(io: Io): Command {
     .action(async (options: Options, command: Command) => {
       const { config } = configurationFor(io, command);
       const print = options.json ? printJson(io) : printRows(io);
-      if (options.follow) await follow(config.mirror.path, options, print, io.signal);
-      else await list(config.mirror.path, options, print, io.signal);
+      if (options.follow) {
+        io.runsUntilStopped();
+        await follow(config.mirror.path, options, print, io.signal);
+      } else await list(config.mirror.path, options, print, io.signal);
     });
 }
 

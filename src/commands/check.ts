@@ -66,6 +66,7 @@ export function checkCommand(io: Io): Command {
       const loaded = configurationFor(io, command);
       const question = questionOf(product_id, options, loaded.config.service.currencies[0]);
       const patience_ms = options.deadline + 5000;
+      io.ifStopped('the service has not answered, so nothing is known about the date', 'ask again before the order');
       const answer = await daemonOrHere(
         { io, loaded },
         { operation: 'POST /v1/check', body: question, patience_ms },

@@ -13,8 +13,11 @@ export async function daemonOrHere<Name extends OperationName, Own>(
   call: AdminCall<Name>,
   here: (wiring: Wiring) => Own | Promise<Own>,
 ): Promise<Answer<Name> | Own> {
-  const answer = await askDaemon(loaded, call);
+  const answer = await askDaemon(io, loaded, call);
   if (answer !== null) return answer;
   await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io), ...overrides });
-  return await here(wiring);
+  const own = await here(wiring);
+  // Work that a signal has cut short is no answer.
+  io.signal.throwIfAborted();
+  return own;
 }

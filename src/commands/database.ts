@@ -26,7 +26,13 @@ export function databaseCommand(io: Io): Command {
       const loaded = configurationFor(io, subcommand);
       const url = loaded.secrets.database_url?.reveal();
       if (url === undefined) throw noDatabase();
-      await using postgres = await connectPostgres({ url, schema: loaded.config.database.schema, connections: 1 });
+      io.ifStopped('the database rolled back the transaction under way');
+      await using postgres = await connectPostgres({
+        url,
+        schema: loaded.config.database.schema,
+        connections: 1,
+        signal: io.signal,
+      });
       await work(postgres, loaded, url);
     };
   const say = (text: string) => void io.stdout.write(`${text}\n`);
@@ -74,7 +80,12 @@ export function databaseCommand(io: Io): Command {
       withDatabase(async (_, { config }, from) => {
         const path = resolve(file);
         if (existsSync(path)) throw exists(path);
-        await using source = await databaseSource({ from, schema: config.database.schema, password: null });
+        await using source = await databaseSource({
+          from,
+          schema: config.database.schema,
+          password: null,
+          signal: io.signal,
+        });
         await source.copy(path, io.signal);
         say(`${path} is a mirror as it was published last.`);
       })(options, subcommand),

@@ -93,7 +93,11 @@ function refusedSecrets({ secrets }: LoadedConfig): CataloguedError | null {
 async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promise<Check[]> {
   const { config } = loaded;
   try {
-    const asked = await daemonClient(loaded).call({ operation: 'GET /v1/doctor', patience_ms: patienceMs });
+    const asked = await daemonClient(loaded).call({
+      operation: 'GET /v1/doctor',
+      patience_ms: patienceMs,
+      signal: io.signal,
+    });
     if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);

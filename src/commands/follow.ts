@@ -34,6 +34,7 @@ export function followCommand(io: Io): Command {
       '\nExamples:\n  catalogued follow --from https://catalogue.example.com --token-file token /var/lib/shop/mirror.db\n  catalogued follow --from unix:/run/catalogued/storefront.sock ./copy.db\n  catalogued follow --from postgres://follower@db.example.com/shop --token-file password ./copy.db\n\nHow old the copy is: mirror_info.published_at. Exit 77: the token is refused; 78: the file is no such copy, or no rows are published.',
     )
     .action(async (file: string, { from, tokenFile, schema, every }: Options) => {
+      io.runsUntilStopped();
       const text = tokenFile === undefined ? null : readSecretFile(tokenFile, '--token-file', 'owner').trim();
       const token = text === null ? null : { reveal: () => text };
       await using stack = new AsyncDisposableStack();

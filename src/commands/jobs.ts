@@ -24,7 +24,7 @@ export function jobsCommand(io: Io): Command {
     )
     .action(async ({ json }: { json?: boolean }, own: Command) => {
       const loaded = configurationFor(io, own);
-      const found = (await askDaemon(loaded, { operation: 'GET /v1/schedule' })) ?? noDaemon();
+      const found = (await askDaemon(io, loaded, { operation: 'GET /v1/schedule' })) ?? noDaemon();
       io.stdout.write(
         json ? `${JSON.stringify(found, null, 2)}\n` : `${render(found.jobs, systemClock.now(), widthOf(io))}\n`,
       );
@@ -42,12 +42,12 @@ export function jobsCommand(io: Io): Command {
     )
     .action(async (name: string, _: object, own: Command) => {
       const { json } = own.optsWithGlobals<{ json?: boolean }>();
+      io.ifStopped(`the daemon goes on with the job ${name}`, 'catalogued jobs');
       const run =
-        (await askDaemon(configurationFor(io, own), {
+        (await askDaemon(io, configurationFor(io, own), {
           operation: 'POST /v1/schedule/{name}/run',
           path: { name },
           patience_ms: patienceMs,
-          signal: io.signal,
         })) ?? noDaemon();
       io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : `${renderRun(run, systemClock.now())}\n`);
       if (run.failure !== null) io.answerIsNo();

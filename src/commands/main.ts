@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes, Stopped } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
 import { version } from '../package.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import type { Io } from './terminal/io.ts';
+
+export { Stopped };
 
 /** The commands. Only the module of the command typed is loaded, so that `status` answers at once. */
 const commands: Readonly<Record<string, { group: string; summary: string; load: (io: Io) => Promise<Command> }>> = {
@@ -160,20 +162,54 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
 };
 
-/** Runs one command line and returns its exit code. Prints errors, without a stack for what a person can fix. */
-export async function main(args: readonly string[], given: Omit<Io, 'answerIsNo'>): Promise<ExitCode> {
+/** What the entry point gives to `main`; the rest of `Io` is how a command tells `main` about itself. */
+export type Outside = Omit<Io, 'answerIsNo' | 'runsUntilStopped' | 'ifStopped'>;
+
+/**
+ * Runs one command line and returns its exit code. Prints errors, without a stack for what a person can fix. A command
+ * that a signal has stopped before it was done ends with the code of that signal, whatever it made of the abort.
+ */
+export async function main(args: readonly string[], outside: Outside): Promise<ExitCode> {
   let answer: ExitCode = exitCodes.done;
-  const answerIsNo = () => {
-    answer = exitCodes.no;
+  let untilStopped = false;
+  let left = '';
+  const { signal } = outside;
+  const io: Io = {
+    ...outside,
+    stdout: harmless(outside.stdout),
+    stderr: harmless(outside.stderr),
+    answerIsNo: () => {
+      answer = exitCodes.no;
+    },
+    runsUntilStopped: () => {
+      untilStopped = true;
+    },
+    ifStopped: (says, hint) => {
+      left = `: ${says}${hint === undefined ? '' : `\nTry: ${hint}`}`;
+    },
   };
-  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr), answerIsNo };
   try {
     const program = await programFor(args, io);
+    signal.throwIfAborted();
     await program.parseAsync([...args], { from: 'user' });
+    if (!untilStopped) signal.throwIfAborted();
     return answer;
   } catch (error) {
-    return report(error, io, commandNamed(args));
+    if (!isOfStop(error, signal, untilStopped)) return report(error, io, commandNamed(args));
+    if (untilStopped) return exitCodes.done;
+    const { message, exitCode } = signal.reason as Stopped;
+    io.stderr.write(`Error: ${message} before it was done${left}\n`);
+    return exitCode;
   }
+}
+
+/** Tells whether the stop caused an error: it is the reason of the abort, or says that somebody did not answer. */
+function isOfStop(thrown: unknown, { aborted, reason }: AbortSignal, untilStopped: boolean): boolean {
+  if (!aborted || !(reason instanceof Stopped)) return false;
+  const error = decisive(firstOf(thrown));
+  if (chainOf(firstOf(thrown)).includes(reason)) return true;
+  const unanswered: readonly ExitCode[] = [exitCodes.unavailable, exitCodes.retryLater];
+  return !untilStopped && error instanceof CataloguedError && unanswered.includes(error.exitCode);
 }
 
 /** Returns the stream with everything written to it made harmless (`printableOutput`). */
@@ -237,11 +273,7 @@ function quiet(command: Command, io: Io): void {
 }
 
 /** Prints what ended the program, the first cause first, and returns its exit code. */
-export function report(
-  thrown: unknown,
-  { stderr, signal }: Pick<Io, 'stderr' | 'signal'>,
-  named: string | undefined,
-): ExitCode {
+export function report(thrown: unknown, { stderr }: Pick<Io, 'stderr'>, named: string | undefined): ExitCode {
   const error = decisive(firstOf(thrown));
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
@@ -249,7 +281,7 @@ export function report(
     if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
     return exitCodes.usage;
   }
-  if (signal.aborted && error === signal.reason) return exitCodes.done;
+  if (error instanceof Stopped) return error.exitCode;
   if (error instanceof CataloguedError) {
     stderr.write(`Error: ${error.message}\n`);
     for (const detail of error.details) stderr.write(`  ${detail}\n`);

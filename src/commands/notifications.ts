@@ -84,7 +84,7 @@ export function notificationsCommand(io: Io): Command {
         io.stdout.write(`${number(deliveries)} deliveries would be applied again.${cannot}\n`);
         return;
       }
-      const { deliveries, running } = await replay(loaded, since);
+      const { deliveries, running } = await replay(io, loaded, since);
       const when = running ? 'now' : 'when the daemon runs';
       io.stdout.write(`${number(deliveries)} deliveries are applied again ${when}.\n`);
     });
@@ -92,10 +92,10 @@ export function notificationsCommand(io: Io): Command {
 }
 
 /** Replays through the daemon if one runs, else here under the lock. */
-async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
+async function replay(io: Io, loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
   const { config, secrets } = loaded;
   if (isOneOfSeveral(loaded)) throw noReplay();
-  const answer = await askDaemon(loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
+  const answer = await askDaemon(io, loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
   const { state_dir, inbox_path } = config.mirror;
   // Refuses a missing inbox before opening could create one.

@@ -31,6 +31,7 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
     .action(async ({ record, json }: { record?: string; json?: boolean }, command: Command) => {
       const loaded = configurationFor(io, command);
       const progress = progressOf(io);
+      io.ifStopped('the comparison is not complete; a probe stores nothing');
       const report =
         (await askRunning(io, loaded)) ??
         (await probeAlone(loaded, createLog('silent', io.stderr), io.signal, {
@@ -53,16 +54,17 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
 }
 
 async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | null> {
-  const report = await askDaemon(loaded, { operation: 'POST /v1/probe', patience_ms: patienceMs });
+  const report = await askDaemon(io, loaded, { operation: 'POST /v1/probe', patience_ms: patienceMs });
   if (report !== null) io.stderr.write('The running daemon asked the service.\n');
   return report;
 }
 
 /** Prints progress as one rewritten line, on a terminal only: a probe takes half a minute. */
-function progressOf({ stderr }: Io): { progressed(calls: number, asking: string): void; end(): void } {
+function progressOf({ stderr, ifStopped }: Io): { progressed(calls: number, asking: string): void; end(): void } {
   let open = false;
   return {
     progressed: (calls, asking) => {
+      ifStopped(`${calls} calls of at most ${mostCalls} were answered; a probe stores nothing`);
       if (!stderr.isTTY) return;
       stderr.write(`\r\u001b[K${calls} calls of at most ${mostCalls}: ${asking}`);
       open = true;

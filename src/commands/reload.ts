@@ -19,8 +19,7 @@ export function reloadCommand(io: Io): Command {
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const loaded = configurationFor(io, command);
       const ask = async (operation: 'POST /v1/reload' | 'GET /v1/reload'): Promise<Outcome> =>
-        (await askDaemon(loaded, { operation, patience_ms: patienceMs, signal: io.signal })) ??
-        noDaemon(loaded.config.admin.listen);
+        (await askDaemon(io, loaded, { operation, patience_ms: patienceMs })) ?? noDaemon(loaded.config.admin.listen);
       const begun = await ask('POST /v1/reload');
       // This waits while the new configuration takes over, and says how that ended.
       const outcome = begun.refused === null && begun.changed.length > 0 ? await ask('GET /v1/reload') : begun;

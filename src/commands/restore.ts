@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { Command } from 'commander';
+import { verifyBackup } from '../backup/drill.ts';
 import { type Restore, restoreBackup } from '../backup/restore.ts';
 import { systemClock } from '../clock.ts';
 import { ago } from '../format.ts';
@@ -18,11 +20,17 @@ export function restoreCommand(io: Io): Command {
       'after',
       '\nA sound inbox stays: deliveries since the backup are applied again. The next start reads what has changed since, and readers\nof the change feed are told to start over.\n\nExamples:\n  catalogued restore data/state/backup/2026-11-21T030000Z --dry-run\n  systemctl stop catalogued && catalogued restore /mnt/elsewhere/2026-11-21T030000Z && systemctl start catalogued',
     )
-    .action((dir: string, options: { dryRun?: boolean; json?: boolean }, command: Command) => {
+    .action(async (dir: string, options: { dryRun?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       const dry = options.dryRun === true;
       const now = systemClock.now();
-      const done = restoreBackup(config, resolve(dir), { now, dry });
+      const backup = resolve(dir);
+      io.ifStopped('nothing was changed', `catalogued restore ${dir}`);
+      const manifest = verifyBackup(backup);
+      // A signal that came during the verification stops here. From then on the files are moved, which finishes.
+      await setImmediate();
+      io.signal.throwIfAborted();
+      const done = restoreBackup(config, backup, { now, dry, manifest });
       io.stdout.write(
         options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry, now),
       );

@@ -24,6 +24,7 @@ export function runCommand(io: Io): Command {
       '\nExamples:\n  catalogued --config /etc/catalogued/catalogued.yaml run\n  CATALOGUED_LOG__LEVEL=debug catalogued run',
     )
     .action(async ({ force }: { force?: boolean }, command: Command) => {
+      io.runsUntilStopped();
       const load = () => fullConfigurationFor(io, command);
       const log = createLog('info', io.stdout);
       const allowList = force ? 'force' : 'check';

@@ -28,13 +28,17 @@ export function daemonClient({ config, secrets }: Pick<LoadedConfig, 'config' | 
   return adminClient(listen, listen.startsWith('unix:') ? null : secrets.admin_token);
 }
 
-/** Returns the daemon's answer, or null where none runs. Throws what the daemon refuses as the command's own refusal. */
+/**
+ * Returns the daemon's answer, or null where none runs. Throws what the daemon refuses as the command's own refusal. A
+ * signal that stops the command ends the call.
+ */
 export async function askDaemon<Name extends OperationName>(
+  { signal }: Pick<Io, 'signal'>,
   loaded: Pick<LoadedConfig, 'config' | 'secrets'>,
   call: AdminCall<Name>,
 ): Promise<Answer<Name> | null> {
   try {
-    return await daemonClient(loaded).call(call);
+    return await daemonClient(loaded).call({ signal, ...call });
   } catch (error) {
     throw asRefusal(error);
   }

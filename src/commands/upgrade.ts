@@ -20,9 +20,10 @@ export function upgradeCommand(io: Io): Command {
       'after',
       '\nExamples:\n  catalogued upgrade --check\n  catalogued upgrade --check && systemctl restart catalogued',
     )
-    .action((options: { json?: boolean }, command: Command) => {
+    .action(async (options: { json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
-      const check = checkUpgrade(config, systemClock);
+      io.ifStopped('nothing was changed; the copy is removed');
+      const check = await checkUpgrade(config, systemClock, io.signal);
       io.stdout.write(options.json ? `${JSON.stringify(check, null, 2)}\n` : render(check, config.backup.directory));
       if (check.free_bytes < check.needed_bytes) io.answerIsNo();
     });

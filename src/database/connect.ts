@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
 import { databaseError, isAnswer, wrongAddress } from './errors.ts';
 
@@ -30,11 +31,13 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** A statement that takes longer is given up. */
   readonly patience_ms?: number;
+  /** Ends what is under way when it is aborted, with its reason: the server rolls back. */
+  readonly signal?: AbortSignal;
 }
 
 /** Prepares connections; none is made before the first statement. A malformed URL is refused (78). */
 export async function connectPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, schema, connections = 4, patience_ms = 30_000 } = options;
+  const { url, schema, connections = 4, patience_ms = 30_000, signal } = options;
   const address = addressOf(url);
   const { default: pg } = await import('pg');
   const typed = (oid: number, format?: 'text') => (oid === int8 ? wholeNumber : pg.types.getTypeParser(oid, format));
@@ -54,6 +57,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Postgre
         connectionTimeoutMillis: 5000,
         idleTimeoutMillis: 30_000,
         keepAlive: true,
+        ...(signal === undefined ? {} : { stream: () => socketUntil(signal) }),
         // By our own clock: a server that is gone does not even answer that it gave up.
         query_timeout: patience_ms + 1000,
         types: { getTypeParser: typed as typeof pg.types.getTypeParser },
@@ -87,6 +91,16 @@ export async function connectPostgres(options: PostgresOptions): Promise<Postgre
     query: (text, values) => transaction((statements) => statements.query(text, values)),
     [Symbol.asyncDispose]: () => pool.end(),
   };
+}
+
+/** Returns a socket that breaks with the reason of the signal, and with it the statement under way. */
+function socketUntil(signal: AbortSignal): Socket {
+  const socket = new Socket();
+  const leave = () => void socket.destroy(signal.reason as Error);
+  signal.addEventListener('abort', leave, { once: true });
+  socket.once('close', () => signal.removeEventListener('abort', leave));
+  if (signal.aborted) leave();
+  return socket;
 }
 
 /** A name as SQL has it. */

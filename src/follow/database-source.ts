@@ -17,6 +17,8 @@ export interface DatabaseSourceOptions {
   readonly password: { reveal(): string } | null;
   /** For a storefront, or also for a daemon that may have to go on with the copy. */
   readonly rows?: 'shown' | 'all';
+  /** Breaks off what is under way, with its reason. */
+  readonly signal?: AbortSignal;
 }
 
 export interface DatabaseSource extends RowSource, AsyncDisposable {
@@ -35,9 +37,10 @@ export async function databaseSource({
   schema,
   password,
   rows = 'shown',
+  signal,
 }: DatabaseSourceOptions): Promise<DatabaseSource> {
   const url = password === null ? from : withPassword(from, password.reveal());
-  const postgres = await connectPostgres({ url, schema, connections: 1 });
+  const postgres = await connectPostgres({ url, schema, connections: 1, ...(signal === undefined ? {} : { signal }) });
   const asked = async <Result>(reading: Promise<Result>) => {
     try {
       return await reading;

@@ -188,13 +188,13 @@ describe('a supervised start that changes the schema', needs('time'), () => {
 });
 
 describe('upgrade --check', () => {
-  it('says what will change, measured on a copy, and leaves nothing', () => {
+  it('says what will change, measured on a copy, and leaves nothing', async () => {
     using test = place();
     const config = configOf(test);
     older(test.mirror.path);
     const before = readFileSync(test.mirror.path);
     const to = schemaVersion(mirrorFile);
-    const check = checkUpgrade(config, systemClock);
+    const check = await checkUpgrade(config, systemClock, unwatched.signal);
     expect(check).toMatchObject({ mirror: { to }, contract: { from: 2, to: contractVersion }, removed: [] });
     expect(check.added).toContain('policies.action');
     expect(check.needed_bytes).toBeGreaterThan(before.length);
@@ -202,13 +202,17 @@ describe('upgrade --check', () => {
     expect(readdirSync(test.backups)).toEqual([]);
   });
 
-  it('takes the time of the whole backup, not of the copy alone', () => {
+  it('takes the time of the whole backup, not of the copy alone', async () => {
     using test = place();
     enlarge(test.mirror.path, 1);
     let now = 0;
     // A clock on which every look takes a second.
     const monotonic = () => (now += 1000);
-    const { backup_ms, change_ms } = checkUpgrade(configOf(test), { now: systemClock.now, monotonic });
+    const { backup_ms, change_ms } = await checkUpgrade(
+      configOf(test),
+      { now: systemClock.now, monotonic },
+      unwatched.signal,
+    );
     expect([backup_ms, change_ms]).toEqual([1000, 1000]);
   });
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
+import { Stopped } from '../../src/errors.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -106,7 +107,7 @@ describe('catalogued changes', () => {
     at.add(1);
     await from.said(4);
     expect(seqs(from.lines())).toEqual([2, 3, 4, 5]);
-    at.stop.abort(new Error('stopped by SIGINT'));
+    at.stop.abort(new Stopped('SIGINT'));
     expect([await from.ended, from.err()]).toEqual([0, '']);
   });
 
@@ -136,7 +137,7 @@ describe('catalogued changes', () => {
     at.add(2);
     publish();
     await follower.said(4);
-    at.stop.abort(new Error('stopped by SIGINT'));
+    at.stop.abort(new Stopped('SIGINT'));
     expect([await follower.ended, follower.err(), seqs(follower.lines())]).toEqual([0, '', [1, 2, 3, 4]]);
   });
 

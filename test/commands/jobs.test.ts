@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { Stopped } from '../../src/errors.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -89,9 +90,12 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
   while (asked() < 2) await setImmediate();
   const { jobs } = JSON.parse((await runHere(['--config', file, 'jobs', '--json'])).stdout) as { jobs: object[] };
   expect(jobs).toContainEqual(expect.objectContaining({ name: 'pass', running: 1, runs: 1, last_ms: null }));
-  leaving.abort(new Error('stopped by SIGINT'));
-  expect(await left).toBe(0);
-  expect([io.out(), io.err()]).toEqual(['', '']);
+  leaving.abort(new Stopped('SIGINT'));
+  expect(await left).toBe(130);
+  expect([io.out(), io.err()]).toEqual([
+    '',
+    'Error: stopped by SIGINT before it was done: the daemon goes on with the job pass\nTry: catalogued jobs\n',
+  ]);
   await Promise.all([daemon[Symbol.asyncDispose](), hanging]);
   expect(JSON.parse((await waiting).stdout)).toMatchObject({ name: 'pass', joined: 1, runs: 1, running: 0 });
 });

@@ -19,6 +19,8 @@ export function capturedIo(env: Record<string, string> = {}): Io & { out(): stri
     answerIsNo: () => {
       code = 1;
     },
+    runsUntilStopped: () => undefined,
+    ifStopped: () => undefined,
     /** Of a command that ends without an error. */
     code: () => code,
     out: () => written.out,

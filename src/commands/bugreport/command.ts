@@ -37,8 +37,10 @@ export function bugreportCommand(io: Io): Command {
     .action(async (options: Options, command: Command) => {
       const loaded = once(() => configurationFor(io, command));
       const question = { product_id: options.record ?? null, log: options.log ?? null };
-      const facts = factsFor(loaded, question, { env: io.env, clock: systemClock });
+      const facts = factsFor(loaded, question, { io, clock: systemClock });
+      io.ifStopped('no archive was written');
       const collected = await collect(facts, scrubbing(knownSecrets(loaded, io.env)));
+      io.signal.throwIfAborted();
       const now = systemClock.now();
       const instant = new Date(now).toISOString().slice(0, 19).replaceAll(':', '');
       const output = options.output ?? `catalogued-bugreport-${instant}Z.tar.gz`;

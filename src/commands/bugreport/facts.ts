@@ -32,14 +32,14 @@ export type Fact = () => unknown;
 export function factsFor(
   loaded: () => LoadedConfig,
   { product_id, log }: Question,
-  { env, clock }: { readonly env: Io['env']; readonly clock: Clock },
+  { io, clock }: { readonly io: Pick<Io, 'env' | 'signal'>; readonly clock: Clock },
 ): Readonly<Record<string, Fact>> {
   const mirror = () => loaded().config.mirror;
   return {
-    'versions.json': () => versions(env),
+    'versions.json': () => versions(io.env),
     'config.json': () => configuration(loaded()),
-    'doctor.json': () => doctor(loaded()),
-    'status.json': () => status(loaded()),
+    'doctor.json': () => doctor(io, loaded()),
+    'status.json': () => status(io, loaded()),
     'mirror.json': () => fileFacts(mirror().path),
     'inbox.json': () => fileFacts(mirror().inbox_path),
     'failing.json': () => failingRows(mirror().path),
@@ -80,9 +80,9 @@ function withoutSecretsElse(loaded: LoadedConfig): ReturnType<typeof settings> {
   }
 }
 
-async function doctor(loaded: LoadedConfig): Promise<unknown> {
+async function doctor(io: Pick<Io, 'signal'>, loaded: LoadedConfig): Promise<unknown> {
   const local = localChecks(loaded, checkedCredentials(loaded));
-  const asked = await askDaemon(loaded, { operation: 'GET /v1/doctor' });
+  const asked = await askDaemon(io, loaded, { operation: 'GET /v1/doctor' });
   return { daemon: asked === null ? 'none runs' : 'runs', checks: [...local, ...(asked ?? [])] };
 }
 
@@ -95,8 +95,8 @@ function checkedCredentials(loaded: LoadedConfig): ReturnType<typeof credentialC
 }
 
 /** Returns what a running daemon says of itself, its jobs and its conditions; else what the file says. */
-async function status(loaded: LoadedConfig): Promise<unknown> {
-  const live = await askDaemon(loaded, { operation: 'GET /v1/status' });
+async function status(io: Pick<Io, 'signal'>, loaded: LoadedConfig): Promise<unknown> {
+  const live = await askDaemon(io, loaded, { operation: 'GET /v1/status' });
   if (live !== null) return live;
   const db = openMirrorForReading(loaded.config.mirror.path);
   try {

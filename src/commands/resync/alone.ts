@@ -14,7 +14,7 @@ import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts'
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
 import { upgradeOn } from '../terminal/upgrade-progress.ts';
-import { concludeJob } from './conclude-job.ts';
+import { concludeJob, doneSays } from './conclude-job.ts';
 
 /** A one-shot command gives up after the service has been unreachable for this long. */
 const giveUpAfterMs = 2 * 60 * 1000;
@@ -32,6 +32,7 @@ export async function resyncAlone(
 ): Promise<void> {
   const { config } = loaded;
   for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
+  io.ifStopped('nothing was read', sameAgain);
   // People see progress; failures of single records go to the log.
   await using wiring = await wire(
     loaded,
@@ -54,6 +55,8 @@ export async function resyncAlone(
   } finally {
     stop.abort(new Error('the resync has ended'));
     await watching;
+    const { records, left, failed } = wiring.mirror.jobs.find(opened.job_id) ?? opened;
+    io.ifStopped(`${doneSays({ records, left, failed })}; the rest stays due`, sameAgain);
   }
   const { calls } = wiring.limiter.state();
   const received = wiring.ports.upstream.received();
@@ -74,6 +77,8 @@ export async function resyncAlone(
     );
   concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job);
 }
+
+const sameAgain = 'run the same command again: it continues, and reads nothing twice';
 
 async function untilDone(
   { ports, workers, mirror, limiter, storage, watch }: Wiring,

@@ -16,7 +16,7 @@ import { progressPrinter } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
 import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { resyncAlone } from './alone.ts';
-import { concludeJob } from './conclude-job.ts';
+import { concludeJob, doneSays } from './conclude-job.ts';
 
 interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;
@@ -52,7 +52,7 @@ export function resyncCommand(io: Io): Command {
       const request = requestOf(options, command);
       const loaded = configurationFor(io, command);
       const body = { ...request, dry_run: options.dryRun === true };
-      const answer = await askDaemon(loaded, { operation: 'POST /v1/resync', body });
+      const answer = await askDaemon(io, loaded, { operation: 'POST /v1/resync', body });
       if (answer === null) {
         if (options.dryRun) await priceAlone(io, loaded, request, options);
         else await resyncAlone(io, loaded, request, options);
@@ -60,6 +60,7 @@ export function resyncCommand(io: Io): Command {
       }
       if (options.dryRun || answer.job_id === null) return printPrice(io, answer, options);
       printStart(io, answer, options);
+      io.ifStopped(`the daemon goes on with job ${answer.job_id}`, 'catalogued status');
       if (options.wait) await waitFor(io, loaded, answer.job_id, systemClock);
     });
 }
@@ -108,8 +109,8 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
   /** The daemon counts its calls since its start. */
   let before: number | null = null;
   for (;;) {
-    const job = await askDaemon(loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });
-    const status = await askDaemon(loaded, { operation: 'GET /v1/status' });
+    const job = await askDaemon(io, loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });
+    const status = await askDaemon(io, loaded, { operation: 'GET /v1/status' });
     if (job === null || status === null) {
       throw new CataloguedError('daemon-gone', 'the daemon stopped before the job was done', {
         exitCode: exitCodes.retryLater,
@@ -119,6 +120,7 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
     const refusal = keyRefused(status.daemon) ?? throttledTooLong(status.daemon, clock.now());
     if (refusal !== null) throw refusal;
     const done = job.records - job.left;
+    io.ifStopped(`${doneSays(job)}; the daemon goes on with job ${job_id}`, 'catalogued status');
     before ??= status.daemon.calls;
     const calls = status.daemon.calls - before;
     printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note: null }, clock.now());

@@ -36,6 +36,7 @@ export function demoCommand(io: Io): Command {
     .option('--directory <path>', 'directory for the mirror', ownDirectory)
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
+      io.runsUntilStopped();
       refuseForeign(directory);
       const key = newId(systemEntropy);
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

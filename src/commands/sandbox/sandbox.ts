@@ -88,7 +88,10 @@ export function sandboxCommand(io: Io): Command {
     .option('--legacy <url>', 'send notifications of the older system to this URL (default: send none)', address)
     .option('--images-port <port>', 'serve the images too, on a port of their own (default: serve none)', port)
     .addHelpText('after', notes)
-    .action((given: Options) => serve(io, given));
+    .action(async (given: Options) => {
+      io.runsUntilStopped();
+      await serve(io, given);
+    });
 }
 
 /** Serves until the signal ends it. */

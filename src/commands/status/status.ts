@@ -18,7 +18,7 @@ export function statusCommand(io: Io): Command {
     .addHelpText('after', '\nExamples:\n  catalogued status\n  catalogued status --json | jq .freshness')
     .action(async (options: { json?: boolean }, command: Command) => {
       const loaded = configurationFor(io, command);
-      const asked = await askDaemon(loaded);
+      const asked = await askDaemon(io, loaded);
       const now = systemClock.now();
       const status: ShownStatus =
         asked === null || asked === 'silent'
@@ -42,9 +42,9 @@ async function filesSay({ config }: LoadedConfig, daemon: 'none' | 'silent', now
   return statusOfFiles(config, daemon, now);
 }
 
-async function askDaemon(loaded: LoadedConfig): Promise<Live | 'silent' | null> {
+async function askDaemon({ signal }: Io, loaded: LoadedConfig): Promise<Live | 'silent' | null> {
   try {
-    return await daemonClient(loaded).call({ operation: 'GET /v1/status', patience_ms: patienceMs });
+    return await daemonClient(loaded).call({ operation: 'GET /v1/status', patience_ms: patienceMs, signal });
   } catch (error) {
     if (error instanceof AdminRefusal) return null;
     if ((error as { code?: unknown }).code === 'daemon-silent') return 'silent';

@@ -9,4 +9,8 @@ export interface Io {
   onHangup?(listener: () => void): Disposable;
   /** Called where the answer that was printed is no: the exit code is 1. */
   answerIsNo(): void;
+  /** Called by a command that runs until it is stopped: a signal is its proper end, and the exit code is 0. */
+  runsUntilStopped(): void;
+  /** Records what a signal would leave finished and unfinished now, and what to do then. `main` prints the latest record if a signal ends the command. */
+  ifStopped(left: string, hint?: string): void;
 }

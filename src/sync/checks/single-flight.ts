@@ -92,6 +92,8 @@ export function createSingleFlight<Found>(
       stopped = true;
       for (const call of calls.all()) {
         settle(call, unanswered('stopping'));
+        // A timer that is left would keep a stopped command alive.
+        call.timer?.[Symbol.dispose]();
         call.stop.abort(new Error('the checks are closed'));
       }
       close();
