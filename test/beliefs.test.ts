@@ -242,7 +242,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'parameters.page',
     otherwise: 'it is called otherwise',
-    seen: '`probe`: page 2 is page 1 once more; exit 69',
+    seen: '`probe`: page 2 is page 1 once more; exit 69. Never filled, alarm “Answers”',
     shows: told(unknown('page'), 'list order', /page 2 is page 1.*parameters\.page/),
   },
   {

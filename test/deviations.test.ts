@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
+import { concludeJob } from '../src/commands/resync/conclude-job.ts';
 import { createSecret } from '../src/config/secrets.ts';
-import { probeAlone } from '../src/daemon/probing.ts';
+import { probeAlone, probeThrough } from '../src/daemon/probing.ts';
 import { createLog } from '../src/log.ts';
+import { verdictOf } from '../src/status/verdict.ts';
+import { requestResync, resyncResources } from '../src/sync/records/resync.ts';
 import { canary, canaryMark } from './fakes/canary.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { startJobs } from './fakes/daemon-jobs.ts';
@@ -19,9 +22,10 @@ import { type VirtualHarness, virtualHarness } from './fakes/virtual-harness.ts'
 
 /*
  * Services that differ from the specification as services do. What a key of `service.profile` describes is mirrored as
- * from any other service.
+ * from any other service. What no key describes yet is refused in words, and never taken for a catalogue.
  */
 
+const hour = 3_600_000;
 const never = new AbortController().signal;
 
 interface Deviation {
@@ -80,6 +84,60 @@ const followed: readonly Deviation[] = [
   },
 ];
 
+interface Refused {
+  readonly service: string;
+  readonly difference: Difference;
+  readonly settings?: object;
+  /** What `status`, the page and the alert say after the heading. */
+  readonly says: RegExp;
+  /** The assumption of `probe`, and what it says of the service. */
+  readonly probed: readonly [name: string, seen: RegExp];
+}
+
+/** The list is read from `cursor` or `offset` on: a page number means nothing to it. */
+const ignoresPages = (name: string): Difference => ({
+  request: ({ url: { searchParams } }) => {
+    if (searchParams.has('page')) searchParams.set('page', '1');
+    return null;
+  },
+  answer: ({ pagination, ...json }) => (pagination === undefined ? undefined : { ...json, [name]: 'b3Blbg' }),
+});
+
+const refused: readonly Refused[] = [
+  {
+    service: 'has the rows of the list under data',
+    difference: {
+      answer: ({ products, ...json }) => (products === undefined ? undefined : { ...json, data: products, meta: {} }),
+    },
+    says: /members: .*data, meta; expected: products/,
+    probed: ['shape of the list', /members: .*data, meta; expected: products/],
+  },
+  {
+    service: 'pages by a cursor',
+    difference: ignoresPages('next_cursor'),
+    says: /same-page: page 2 is page 1 once more, the page number is ignored; members: .*next_cursor/,
+    probed: ['list order', /page 2 is page 1 once more; members: .*next_cursor/],
+  },
+  {
+    service: 'pages by an offset',
+    difference: ignoresPages('next_offset'),
+    says: /same-page: page 2 is page 1 once more, the page number is ignored; members: .*next_offset/,
+    probed: ['list order', /page 2 is page 1 once more; members: .*next_offset/],
+  },
+  {
+    service: 'takes the language from a header',
+    difference: {
+      request: ({ url: { searchParams } }) => {
+        searchParams.delete('lang');
+        return null;
+      },
+    },
+    settings: { languages: ['en', 'nl'] },
+    says: /asked for language nl, all 10 rows are in en/,
+    probed: ['language', /nl: en/],
+  },
+];
+
 /** A daemon whose service is the sandbox but for one difference. */
 async function before(difference: Difference, profile: object, service: object = {}): Promise<VirtualHarness> {
   let target = '';
@@ -107,6 +165,41 @@ describe('a service that', () => {
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
     expect(harness.wiring.mirror.records.fill().failing).toBe(0);
+  });
+});
+
+describe('a service that cannot be followed', () => {
+  it.each(refused)('$service: it is never green, and the words name it', async (refusal) => {
+    const { difference, settings = {}, says, probed } = refusal;
+    await using harness = await before(difference, {}, settings);
+    const { wiring, parts, clock } = harness;
+    const job = requestResync(wiring.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
+    const state = () => wiring.mirror.jobs.find(job.job_id);
+    await harness.runUntil(() => state()?.left === 0);
+    await harness.liveUntil(clock.now() + hour);
+    // A resync that waits ends with 69.
+    const ended = state();
+    expect(ended?.failed).toBeGreaterThan(0);
+    if (ended !== null)
+      expect(() => concludeJob(capturedIo(), ended)).toThrow(expect.objectContaining({ exitCode: 69 }));
+    // The running daemon is not ready, and says why with an example.
+    expect(wiring.mirror.filledAt()).toBeNull();
+    const status = await parts.status(0);
+    expect(verdictOf(status, clock.now()).reasons.join('\n')).toMatch(says);
+    const [first] = status.conditions;
+    expect(first).toMatchObject({ code: 'answers-unusable', severity: 'error' });
+    expect(first?.says).toMatch(says);
+    // Names of members are all that is quoted.
+    const [{ id = 0, title = '' } = {}] = harness.sandbox.world.visible();
+    expect(first?.says).not.toContain(String(id));
+    expect(first?.says).not.toContain(title);
+    // The probe names it, and ends with 69.
+    const report = await harness.drive(
+      probeThrough({ raw: wiring.raw, clock }, wiring.config, never, { calls_a_second: 10 }),
+    );
+    const [name, seen] = probed;
+    expect(report.findings.find((each) => each.name === name)?.seen).toMatch(seen);
+    expect(report.unusable).toMatchObject({ code: 'not-followed', message: expect.stringMatching(seen) });
   });
 });
 

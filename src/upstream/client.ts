@@ -121,7 +121,8 @@ export function createUpstream({ http, limiter, profile, select, commission, may
         entry,
         paths.products,
         { ...select, ...inBoth(language, currency), ...paged(page), ...(ordered === undefined ? {} : inOrder) },
-        (text) => decodeProductPage(parseExact(text), currency, mayPublish),
+        // Whether a language is ignored the first page shows; a later one may be short and have none of its texts.
+        (text) => decodeProductPage(parseExact(text), currency, mayPublish, page === 1 ? language : null),
         { list: true, signal },
       ),
     experiencePage: (page, language, currency, signal) =>

@@ -4,7 +4,7 @@ import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
 import { decodeVariantList } from './decode-variants.ts';
-import { answered, elements, flag, integer, members, moneyIn, text, WrongShape } from './shape.ts';
+import { answered, elements, elementsIn, flag, integer, members, moneyIn, text, WrongShape } from './shape.ts';
 
 export interface AvailabilityQuestion {
   readonly from: string;
@@ -37,7 +37,7 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
   const days = new Map<string, DayForm>();
   const asked: Asked = { ...question, money: moneyIn(question.currency), refused: { prices: 0 } };
   let named = null as AvailabilityAnswer['named'];
-  for (const element of elements(answer.dates, 'dates')) {
+  for (const element of elementsIn(answer, 'dates')) {
     const day = members(element, 'a date');
     const { date } = day;
     if (!isDate(date)) throw new WrongShape(`date ${JSON.stringify(date)} is no date`);
@@ -56,7 +56,7 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
     named,
     max_tickets_per_order: integer(answer.max_tickets_per_order),
     days,
-    variants: decodeVariantList(answer.variants),
+    variants: decodeVariantList(elementsIn(answer, 'variants')),
     groups: groupsIn(answer.groups),
     context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
     ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),

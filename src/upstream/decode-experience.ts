@@ -3,7 +3,7 @@ import { identifier } from '../domain/values/identifier.ts';
 import { isMembers } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
 import { decodePage, type Page, rated } from './decode-product.ts';
-import { elements, measure, members, money, text, WrongShape } from './shape.ts';
+import { elements, measure, members, missing, money, text, WrongShape } from './shape.ts';
 
 /** Decodes a page of the experience list (service-facts.md section 3). */
 export function decodeExperiencePage(json: unknown, currency: string): Page<Experience> {
@@ -13,6 +13,7 @@ export function decodeExperiencePage(json: unknown, currency: string): Page<Expe
 function decodeExperience(json: unknown, currency: string): Experience {
   const experience = members(json, 'the experience');
   const experience_id = identifier(experience.id);
+  if (experience.id === undefined) throw missing(experience, 'id');
   if (experience_id === null)
     throw new WrongShape(`experience id ${JSON.stringify(experience.id)} is no usable identifier`);
   const { images: _, ...rest } = experience;

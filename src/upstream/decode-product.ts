@@ -3,8 +3,20 @@ import { type ProductEntry, saleStatus } from '../domain/catalogue/product.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { knownZone } from '../domain/time/venue.ts';
 import { identifier } from '../domain/values/identifier.ts';
-import { isMembers, type Members } from '../domain/values/members.ts';
-import { answered, elements, integer, measure, members, money, text, WrongShape } from './shape.ts';
+import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
+import {
+  answered,
+  elements,
+  elementsIn,
+  integer,
+  measure,
+  members,
+  membersIn,
+  missing,
+  money,
+  text,
+  WrongShape,
+} from './shape.ts';
 
 /** One page of a list. */
 export interface Page<Entry> {
@@ -15,11 +27,34 @@ export interface Page<Entry> {
   readonly total: number | null;
   /** Whether it has fewer rows than it says itself that a page has. */
   readonly short: boolean;
+  /** The names of the answer's members, as an example for people. */
+  readonly members: string;
 }
 
-/** Decodes a page of the product list (specification §4). Rejects rows without a usable id and keeps the others. */
-export function decodeProductPage(json: unknown, currency: string, mayPublish: MayPublish): Page<ProductEntry> {
+/**
+ * Decodes a page of the product list (specification §4). Rejects rows without a usable id and keeps the others. With
+ * `language`, a page on which every row is in another one is a wrong shape: the service ignores what it is asked for.
+ */
+export function decodeProductPage(
+  json: unknown,
+  currency: string,
+  mayPublish: MayPublish,
+  language: string | null = null,
+): Page<ProductEntry> {
+  if (language !== null) refuseOtherLanguage(json, language);
   return decodePage(json, 'products', (row) => decodeProduct(row, currency, mayPublish));
+}
+
+/** A product that has no texts in the language, and says so, may be answered in another. */
+function refuseOtherLanguage(json: unknown, language: string): void {
+  const rows = isMembers(json) && Array.isArray(json.products) ? json.products.filter(isMembers) : [];
+  const said = rows.map((row) => text(row.language)?.toLowerCase() ?? null);
+  if (said.length === 0 || said.some((each) => each === null || each === language)) return;
+  const ignored = rows.some(({ languages }) => !Array.isArray(languages) || languages.includes(language));
+  if (ignored)
+    throw new WrongShape(
+      `asked for language ${language}, all ${rows.length} rows are in ${[...new Set(said)].slice(0, 3).join(', ')}; members: ${memberNames(rows[0])}`,
+    );
 }
 
 /** Decodes the single-product read: `{success, product}`. */
@@ -29,7 +64,7 @@ export function decodeProductDetail(
   currency: string,
   mayPublish: MayPublish,
 ): ProductEntry {
-  const entry = decodeProduct(answered(json).product, currency, mayPublish);
+  const entry = decodeProduct(membersIn(answered(json), 'product'), currency, mayPublish);
   if (entry.product_id !== product_id)
     throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
   return entry;
@@ -38,7 +73,7 @@ export function decodeProductDetail(
 /** Decodes a paged list under the member `name`, with its pagination. */
 export function decodePage<Entry>(json: unknown, name: string, decode: (row: unknown) => Entry): Page<Entry> {
   const answer = answered(json);
-  const rows = elements(answer[name], name);
+  const rows = elementsIn(answer, name);
   const pagination = isMembers(answer.pagination) ? answer.pagination : {};
   const [size, total] = [integer(pagination.page_size), integer(pagination.total)];
   const entries: Entry[] = [];
@@ -51,12 +86,13 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
       rejected.push(`${name}[${index}]: ${error.message}`);
     }
   }
-  return { entries, rejected, total, short: size !== null && rows.length < size };
+  return { entries, rejected, total, short: size !== null && rows.length < size, members: memberNames(answer) };
 }
 
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
   const product = members(json, 'the product');
   const product_id = identifier(product.id);
+  if (product.id === undefined) throw missing(product, 'id');
   if (product_id === null) throw new WrongShape(`product id ${JSON.stringify(product.id)} is no usable identifier`);
   const { images, ...rest } = product;
   const place = isMembers(product.geolocation) ? product.geolocation : {};

@@ -1,5 +1,5 @@
 import { decimalText, nearestNumber } from '../domain/values/exact-json.ts';
-import { isMembers, type Members } from '../domain/values/members.ts';
+import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
 import { minorUnits, minorUnitsIn } from '../domain/values/money.ts';
 
 /** An answer that is JSON, but not what the endpoint promises: a failed read, and the old copy stays. */
@@ -17,6 +17,26 @@ export function members(value: unknown, what: string): Members {
 export function elements(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new WrongShape(`${what} is ${kindOf(value)}, expected an array`);
+}
+
+/**
+ * Returns the elements of a member of an answer that the endpoint promises. Where it is missing, the error shows which
+ * members there are: the service may call it otherwise.
+ */
+export function elementsIn(answer: Members, name: string): readonly unknown[] {
+  if (answer[name] === undefined) throw missing(answer, name);
+  return elements(answer[name], name);
+}
+
+/** The same for a member that is an object. */
+export function membersIn(answer: Members, name: string): Members {
+  if (answer[name] === undefined) throw missing(answer, name);
+  return members(answer[name], name);
+}
+
+/** Returns the error of an object without a member that it needs, with the names of those it has as an example. */
+export function missing(value: unknown, expected: string): WrongShape {
+  return new WrongShape(`members: ${memberNames(value)}; expected: ${expected}`);
 }
 
 /** Returns an answer's top level: an object whose `success` is not false. */

@@ -20,6 +20,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   unconfirmed_images: [],
   records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
   failures: [],
+  unusable: null,
   freshness: [
     {
       resource: 'availability',

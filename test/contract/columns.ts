@@ -415,7 +415,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
+    'oldest_image_at', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
     'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],

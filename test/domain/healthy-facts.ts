@@ -17,6 +17,7 @@ export const healthy: ConditionFacts = {
   filled_at: 0,
   wal_bytes: 0,
   records: { all: 12, never_fetched: 0, failing: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
+  unusable: null,
   subscriptions: [],
   freshness: [
     {

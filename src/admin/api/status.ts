@@ -51,6 +51,7 @@ const mirror = {
     last_read_at: never,
     unanswered: count,
   }),
+  unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
   freshness: z.array(promise),
   removals: z.object({ held: count, since: instant }).nullable(),

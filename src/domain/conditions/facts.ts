@@ -15,6 +15,8 @@ export interface ConditionFacts {
     /** Availability whose answers leave out dates that were asked for. */
     readonly unanswered: number;
   };
+  /** Answers that came again and again and could not be used; null: there are none. */
+  readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly subscriptions: readonly { readonly status: string | null }[];
   readonly freshness: readonly FreshnessFacts[];
   readonly removals: { readonly held: number; readonly since: number } | null;

@@ -1,4 +1,4 @@
-import { duration, number, printable } from '../../format.ts';
+import { duration, number, printable, resourceLabel } from '../../format.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
@@ -35,6 +35,23 @@ export const ofService = {
     found: ({ daemon, tried }) => {
       const since = daemon?.unreachable_since ?? tried?.unreachable_since ?? null;
       return since === null ? null : { since, says: 'it cannot be reached: readers keep what is mirrored' };
+    },
+  },
+  'answers-unusable': {
+    about: 'Answers',
+    severity: 'error',
+    means:
+      'the service answers, and its answers about a list or about many products cannot be used: rows under another name, an id that is called otherwise, pages that are not numbered, a language that is ignored, no JSON. A mirror is not filled from such a list; what was mirrored before stays and becomes outdated',
+    todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, send us what `catalogued probe --record DIR` keeps; if it answered otherwise before, tell the service',
+    depends_on: ['key-refused', 'service-unreachable'],
+    found: ({ unusable }) => {
+      if (unusable === null) return null;
+      const { resource, failure, records } = unusable;
+      const of = records === 1 ? '' : ` (${number(records)} records)`;
+      return {
+        since: null,
+        says: `answers cannot be used, ${resourceLabel(resource).toLowerCase()}${of}: ${printable(failure)}`,
+      };
     },
   },
   'checks-flood': {

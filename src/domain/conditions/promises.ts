@@ -15,6 +15,7 @@ export const promiseTable: readonly PromiseKind[] = [
       'mirror-damaged',
       'disk-full',
       'file-locked',
+      'answers-unusable',
       'no-progress',
       'fill-endless',
       'daemon-silent',

@@ -34,7 +34,7 @@ export interface RecordReads {
    */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
-  /** Tells whether a record was never fetched, and is not in quarantine. */
+  /** Tells whether a record was never fetched, and is not in quarantine; or a product list cannot be used. */
   isAnyUnread(): boolean;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
   beyond(now: number): RecordKey[];
@@ -278,7 +278,16 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
       .selectFrom('_record')
       .select('product_id')
       .where('fetched_at', 'is', null)
-      .where('failures', '<', quarantineAfter)
+      // A list whose answers cannot be used is not excused: without it nobody knows what there is.
+      .where(({ eb, and, or }) =>
+        or([
+          eb('failures', '<', quarantineAfter),
+          and([
+            eb('resource', '=', 'products'),
+            or([eb('failure', 'like', 'wrong-shape:%'), eb('failure', 'like', 'same-page:%')]),
+          ]),
+        ]),
+      )
       .limit(1),
   );
   return {

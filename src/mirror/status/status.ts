@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
+import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
 import { isMissing } from '../../domain/sale/absence.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
-import { type Reads, readsOf } from '../../sqlite/statements.ts';
+import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
 import { removalReads } from '../catalogue/removals.ts';
 import { closureReads } from '../push/closures.ts';
@@ -56,6 +57,8 @@ export interface MirrorStatus {
     readonly unanswered: number;
   };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
+  /** Answers that came again and again and could not be used: of a list, or of many records; null: there are none. */
+  readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly freshness: readonly Freshness[];
   /** Products whose removal is held, and since when; null: nothing is held. */
   readonly removals: { readonly held: number; readonly since: number } | null;
@@ -110,6 +113,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     ...imagesShown(reads),
     unconfirmed_images: unconfirmedImages(reads),
     ...recordCounts(reads, quarantineAfter),
+    unusable: unusableAnswers(reads),
     freshness: freshness.all(),
     removals: removalsHeld(reads),
     contradicted: contradictedSales(reads),
@@ -208,6 +212,31 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
     },
     failures: failures.all(),
   };
+}
+
+/** A single unusable answer is an accident. */
+const timesUnusable = 2;
+
+function unusableAnswers(db: Reads): UnusableAnswers | null {
+  const failing = db.rows((bound: Bound<{ times: number }>) =>
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => ['resource', 'failure', fn.countAll<number>().as('records')])
+      .where('failures', '>=', bound.times)
+      .where('failure', 'is not', null)
+      .$narrowType<{ failure: string }>()
+      .groupBy(['resource', 'failure'])
+      .orderBy('records', 'desc'),
+  );
+  const all = db.rows(() =>
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => ['resource', fn.countAll<number>().as('records')])
+      .groupBy('resource'),
+  );
+  const found = failing.all({ times: timesUnusable });
+  if (!found.some(({ failure }) => isUnusable(failure))) return null;
+  return mostUnusable(found, new Map(all.all().map(({ resource, records }) => [resource, records])));
 }
 
 function pushStatus(db: Reads): Pick<MirrorStatus, 'subscriptions' | 'gaps'> {

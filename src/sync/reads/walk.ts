@@ -40,6 +40,8 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   let rejected = 0;
   const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated;
   let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
+  /** The rows of the first page, if this process read it and the next one is the second. */
+  let first: readonly number[] = [];
   for (;;) {
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
@@ -59,8 +61,11 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
         state = stored ?? mirror.walks.begin(key, clock.now(), 1);
         return null;
       }
+      const ids = page.entries.map(list.id);
+      if (before.next_page === 2 && isSamePage(first, ids)) return samePage(ports, record, key, page.members);
+      first = before.next_page === 1 ? ids : [];
       changed = list.store(page, sent_at, before) || changed;
-      const repeated = mirror.walks.turn(key, before, page.entries.map(list.id));
+      const repeated = mirror.walks.turn(key, before, ids);
       state = mirror.walks.find(key) ?? before;
       const rows = page.entries.length + page.rejected.length;
       const fresh = page.entries.length - repeated;
@@ -81,6 +86,26 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
     if (state.attempt > before.attempt)
       log.info({ ...key, attempt: state.attempt }, 'paging drifted: walking the list again');
   }
+}
+
+/** Tells whether two pages have the same rows in the same order: by chance, or because paging drifts, none do. */
+function isSamePage(one: readonly number[], other: readonly number[]): boolean {
+  return one.length > 0 && one.length === other.length && one.every((id, index) => other[index] === id);
+}
+
+/**
+ * Fails a walk whose second page is the first once more: the service does not page by number. The rows of the page stay
+ * stored. Nothing else is known of the list, not even that it was walked.
+ */
+function samePage(ports: SyncPorts, record: RecordFacts, key: WalkKey, members: string): Refreshed {
+  ports.mirror.walks.end(key, null);
+  const failure = {
+    code: 'same-page',
+    message: `page 2 is page 1 once more, the page number is ignored; members: ${members}`,
+  };
+  // Storing the first page has reset the failures; those of this kind go on counting.
+  recordFailure(ports, record, { ...failure, final: true });
+  return { kind: 'failed', ...failure };
 }
 
 /** Fails a walk whose list does not end: its rows stay stored, but it does not show what is missing. */
