@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { probeAlone } from '../src/daemon/probing.ts';
+import { conditionTable } from '../src/domain/conditions/table.ts';
 import { createLog } from '../src/log.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { readStatus } from '../src/mirror/status/status.ts';
@@ -513,6 +514,41 @@ const beliefs: readonly Belief[] = [
   },
 ];
 
+/** What the specification does not show, in the order of docs/service.md: reads, subscriptions, notifications. */
+const openPoints: readonly string[] = [
+  'Authentication of the reads',
+  'Parameters of the product list',
+  'Parameters of the checkout information',
+  'Parameters of the availability',
+  'Path of the product variants',
+  'Fields of a product in the list',
+  'Fields of the checkout information',
+  'Fields of the availability',
+  'Fields of a variant',
+  'Errors of the reads',
+  'Format of an error',
+  'Status and body of a throttled answer',
+  'Limits that lead to throttling',
+  'Signing algorithm',
+  'Claims of a token',
+  'Headers of a signed request',
+  'Answer to the PUT of a subscription',
+  'Errors of creating a subscription',
+  'Reading a subscription',
+  'Updating a subscription',
+  'Cancelling or deleting a subscription',
+  'Listing the subscriptions',
+  'Status of a working subscription',
+  'The way out of degraded',
+  'Retries of a notification',
+  'Hold time of a notification',
+  'Values of reason_code',
+  'Values of expected_reopening',
+  'What else moves the sale status',
+  'Addresses that the service calls from',
+  'The older notification system',
+];
+
 /** How many products a PUT names: its body is a token. */
 function namedIn(body: string): number {
   const payload = Buffer.from(body.split('.')[1] ?? '', 'base64url').toString() || body;
@@ -570,5 +606,36 @@ describe('the list of what is believed', () => {
     expect(table).toEqual(
       beliefs.map(({ belief, otherwise, seen }) => `| ${named(belief)} | ${otherwise} | ${seen} |`),
     );
+  });
+});
+
+describe('the open points of the specification', () => {
+  const rows = [...section('Open points of the specification').matchAll(/^\| (.+) \|$/gm)]
+    .map(([, cells = '']) => cells.split(' | '))
+    .slice(1);
+
+  it('have a row each, and no row is about anything else', () => {
+    expect(rows.map(([point]) => point)).toEqual(openPoints);
+    expect(new Set(openPoints).size).toBe(openPoints.length);
+    for (const cells of rows) expect(cells.filter((cell) => cell.trim() !== '')).toHaveLength(5);
+  });
+
+  it('name a key that exists, or say that another answer needs code or nothing to configure', () => {
+    const keys = new Set(configKeys().map(({ name }) => name));
+    const named = rows.map(([point, , , otherwise = '']) => ({
+      point,
+      keys: [...otherwise.matchAll(/`((?:[a-z_]+\.)+[a-z_]+)[^`]*`/g)].map(([, key = '']) => key),
+      says: /needs? code|nothing to configure/.test(otherwise),
+    }));
+    expect(named.flatMap((each) => each.keys).filter((key) => !keys.has(key))).toEqual([]);
+    expect(named.filter((each) => each.keys.length === 0 && !each.says)).toEqual([]);
+  });
+
+  it('name alarms that exist', () => {
+    const text = section('Open points of the specification');
+    const abouts = new Set(Object.values(conditionTable).map(({ about }) => about));
+    const alarms = [...text.matchAll(/“([A-Z][a-z]+)”/g)].map(([, about = '']) => about);
+    expect(alarms.filter((about) => !abouts.has(about))).toEqual([]);
+    expect(alarms.length).toBeGreaterThan(5);
   });
 });

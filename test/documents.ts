@@ -15,6 +15,7 @@ const homes = {
   'Exit codes': 'docs/troubleshooting.md',
   Conditions: 'docs/troubleshooting.md',
   'Every assumption, and what you see if it is wrong': 'docs/service.md',
+  'Open points of the specification': 'docs/service.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',
   'Reading the mirror in three languages': 'README.md',
