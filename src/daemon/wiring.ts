@@ -14,7 +14,7 @@ import { noteAbsence } from '../sync/notifications/coverage.ts';
 import { dateWitness } from '../sync/reads/date-witness.ts';
 import type { PathVerdict, Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
-import { sharedAnswer } from '../sync/records/shared-answer.ts';
+import { sharedAnswer, turns } from '../sync/records/shared-answer.ts';
 import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
@@ -141,6 +141,7 @@ function wired(
     policy,
     retries,
     productPath,
+    pageTurns: turns(),
     answerLengths: answerLengths(),
     ignoresDates: dateWitness(),
     budget: limiter.learned,

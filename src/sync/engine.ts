@@ -9,14 +9,15 @@ import { commitTogether } from './reads/commit.ts';
 import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
-import { walkProducts } from './reads/walk-products.ts';
+import { readPlace, walkProducts } from './reads/walk-products.ts';
 import type { Commit, Ports, SyncPorts } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
 type Refresh = (ports: SyncPorts, record: RecordFacts, signal: AbortSignal) => Promise<Refreshed>;
 
 const refreshes: Readonly<Record<Resource, Refresh>> = {
-  products: walkProducts,
+  products: (ports, record, signal) =>
+    record.product_id === 0 ? walkProducts(ports, record, signal) : readPlace(ports, record, signal),
   experiences: walkExperiences,
   product_detail: refreshProductDetail,
   checkout_information: refreshCheckoutInformation,

@@ -24,8 +24,8 @@ export interface ClosureReads {
   /** Returns how many took effect within the guard's span and were not confirmed, with older ones that still wait. */
   unconfirmed(now: number): number;
   counts(): ClosureCounts;
-  /** Tells whether a walk that began at `started_at` left any undecided that another one would decide. */
-  askAgain(started_at: number, now: number): boolean;
+  /** Returns the products with a closure that no read has decided yet. */
+  undecided(): number[];
   /** Returns the last that ended, or were confirmed, the newest first. */
   decided(limit: number): Pick<Tables['_closure'], 'confirmed_at' | 'ended_at'>[];
   ofProduct(product_id: number): Tables['_closure'][];
@@ -66,16 +66,7 @@ export function closureReads(db: Reads): ClosureReads {
         fn.countAll<number>().filterWhere('applied_at', 'is', null).as('held'),
       ]),
   );
-  // One that the walk did not meet at all, the next one will not meet either.
-  const askAgain = db.values(({ started_at, latest }: Bound<{ started_at: number; latest: number }>) =>
-    open
-      .select('closure_id')
-      .where('confirmed_at', 'is', null)
-      .where(({ between, or }) =>
-        or([between('notified_at', started_at, latest), between('available_at', started_at, latest)]),
-      )
-      .limit(1),
-  );
+  const undecided = db.values(() => open.select('product_id').where('confirmed_at', 'is', null));
   const decided = db.rows(({ limit }: Bound<{ limit: number }>) => {
     const at = sql<number | null>`coalesce(${sql.ref('confirmed_at')}, ${sql.ref('ended_at')})`;
     return query
@@ -97,7 +88,7 @@ export function closureReads(db: Reads): ClosureReads {
     inForce: (product_id) => inForce.get({ product_id }) ?? null,
     unconfirmed: countingUnconfirmed(db),
     counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
-    askAgain: (started_at, now) => askAgain.get({ started_at, latest: now + futureToleranceMs }) !== undefined,
+    undecided: () => undecided.all(),
     decided: (limit) => decided.all({ limit }),
     ofProduct: (product_id) => ofProduct.all({ product_id }),
   };

@@ -27,8 +27,6 @@ export interface Announcer extends Trust {
 export interface NoticeReads {
   /** The newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['_notice'][];
-  /** Whether anything was announced from then to now. */
-  noticedSince(from: number, now: number): boolean;
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
   updates(from: number, to: number): AnnouncedUpdates;
   /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
@@ -59,13 +57,6 @@ export function noticeReads(db: Reads): NoticeReads {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
   );
-  const since = db.values(({ from, now }: Bound<{ from: number; now: number }>) =>
-    query
-      .selectFrom('_notice')
-      .select('product_id')
-      .where(({ between }) => between('received_at', from, now))
-      .limit(1),
-  );
   const ripe = db.rows(({ found_before }: Bound<{ found_before: number }>) =>
     query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
   );
@@ -92,7 +83,6 @@ export function noticeReads(db: Reads): NoticeReads {
     unshown: unshownUpdates(db),
     documentsOf: documentsOf(db),
     noticesOf: (product_id) => ofProduct.all({ product_id }),
-    noticedSince: (from, now) => since.get({ from, now }) !== undefined,
     ripe: (found_before) => ripe.all({ found_before }),
     announcers: (expected) => announcers.all(expected),
   };

@@ -1,14 +1,19 @@
 import { laneIndex } from '../../domain/schedule/lanes.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { templateRows } from './record-rows.ts';
+import { isRecord, templateRows } from './record-rows.ts';
 
 /** Makes and drops records, as products, resources and windows come and go. */
 export interface RecordMaking {
   /** Makes what is missing for these products; what exists stays as it is. */
   create(templates: readonly RecordKind[], product_ids: readonly number[]): void;
+  /** Makes records of what was read at `fetched_at` as part of something else, for products that have none. */
+  createRead(templates: readonly RecordKind[], product_ids: readonly number[], read: CreatedRead): void;
+  /** Drops a record that nobody waits for. */
+  drop(key: RecordKey): void;
   createWalk(template: RecordKind): void;
   /** Returns for which kinds all products have their records, as it was noted; null: that has to be seen to. */
   madeFor(): string | null;
@@ -23,16 +28,30 @@ export interface RecordMaking {
   dropBeyond(product_id: number, last_part: number): void;
 }
 
+/** When it was read, and when it is due unless somebody asks for it before. */
+export interface CreatedRead {
+  readonly fetched_at: number;
+  readonly due_at: number;
+}
+
 /** `madeDue` is called where something may be due that was not. */
 export function recordMaking(db: Writes, madeDue: () => void): RecordMaking {
   const create = creating(db);
   const noted = madeForNote(db);
   const dropping = recordDropping(db);
+  const created = creatingRead(db);
+  const dropOne = db.change((bound: Bound<RecordKey>) => query.deleteFrom('_record').where(isRecord(bound)));
   return {
     ...noted,
     create: (templates, product_ids) => {
       madeDue();
       create.some.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids) });
+    },
+    createRead: (templates, product_ids, read) => {
+      created.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids), ...read });
+    },
+    drop: (key) => {
+      dropOne.run(key);
     },
     createWalk: (template) => {
       madeDue();
@@ -82,6 +101,26 @@ function creating(db: Writes) {
     ),
     one: db.change(({ templates }: Bound<{ templates: string }>) => insert(templates, sql`(select 0 as product_id)`)),
   };
+}
+
+function creatingRead(db: Writes) {
+  return db.change(({ templates, ids, fetched_at, due_at }: Bound<{ templates: string; ids: string } & CreatedRead>) =>
+    query
+      .insertInto('_record')
+      .orIgnore()
+      .columns(['resource', 'product_id', 'edition', 'part', 'due_at', 'due_reason', 'lane', 'fetched_at'])
+      .expression(
+        query
+          .selectFrom(templateRows(templates))
+          .crossJoin(sql<{ product_id: number }>`(select value as product_id from json_each(${ids}))`.as<'p'>('p'))
+          .select(['t.resource', 'p.product_id', 't.edition', 't.part', due_at.as('due_at')])
+          .select(({ val }) => [
+            val<'cadence-elapsed'>('cadence-elapsed').as('due_reason'),
+            val(laneIndex('weekly')).as('lane'),
+            fetched_at.as('fetched_at'),
+          ]),
+      ),
+  );
 }
 
 function recordDropping(db: Writes): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropProduct' | 'dropBeyond'> {

@@ -19,6 +19,12 @@ export interface WalkTable {
   turn(key: WalkKey, walk: WalkState, ids: readonly number[]): number;
   /** Returns how many different rows this attempt has met, and how many all its attempts together. */
   rows(key: WalkKey, attempt: number): { attempt: number; all: number };
+  /** Returns the page on which a row was last met; null: unknown, or not met by this walk yet. */
+  pageOf(key: WalkKey, id: number): number | null;
+  /** Returns how many pages the list had; null: unknown. */
+  pages(key: WalkKey): number | null;
+  /** Notes that rows were met on a page by a read outside the walk, which does not count them. */
+  moved(key: WalkKey, page: number, ids: readonly number[]): void;
   /** Ends the walk. Only a complete one says anything about what is absent. */
   end(key: WalkKey, completed_at: number | null): void;
 }
@@ -55,6 +61,7 @@ export function walkTable(db: Writes): WalkTable {
       .where('edition', '=', bound.edition),
   );
   const met = walkRows(db);
+  const pages = listPages(db);
 
   const find = (key: WalkKey) => one.get(key) ?? null;
   return {
@@ -65,11 +72,16 @@ export function walkTable(db: Writes): WalkTable {
       return find(key) as WalkState;
     },
     turn: (key, { next_page, attempt }, ids) => {
-      const repeated = ids.filter((id) => !met.note({ ...key, id, attempt })).length;
+      const repeated = ids.filter((id) => !met.note({ ...key, id, attempt, page: next_page })).length;
       advance.run({ ...key, next_page: next_page + 1, repeated });
       return repeated;
     },
     rows: met.count,
+    pageOf: (key, id) => pages.of.get({ ...key, id }) ?? null,
+    pages: (key) => pages.all.get(key) ?? null,
+    moved: (key, page, ids) => {
+      for (const id of ids) pages.move.run({ ...key, id, page });
+    },
     end: (key, completed_at) => {
       finish.run({ ...key, completed_at });
     },
@@ -81,12 +93,15 @@ function walkRows(db: Writes) {
   const forget = db.change((bound: Bound<WalkKey>) =>
     query.deleteFrom('_walk_row').where('resource', '=', bound.resource).where('edition', '=', bound.edition),
   );
-  const note = db.change(({ resource, edition, id, attempt }: Bound<Tables['_walk_row']>) =>
+  const note = db.change(({ resource, edition, id, attempt, page }: Bound<Tables['_walk_row']>) =>
     query
       .insertInto('_walk_row')
-      .values({ resource, edition, id, attempt })
+      .values({ resource, edition, id, attempt, page })
       .onConflict((known) =>
-        known.columns(['resource', 'edition', 'id']).doUpdateSet({ attempt }).where('_walk_row.attempt', '<>', attempt),
+        known
+          .columns(['resource', 'edition', 'id'])
+          .doUpdateSet({ attempt, page })
+          .where('_walk_row.attempt', '<>', attempt),
       ),
   );
   const count = db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
@@ -107,4 +122,34 @@ function walkRows(db: Writes) {
     note: (row: Tables['_walk_row']) => note.run(row).changes > 0,
     count: (key: WalkKey, attempt: number) => count.get({ ...key, attempt }) ?? { attempt: 0, all: 0 },
   };
+}
+
+/** The pages on which rows stood. */
+function listPages(db: Writes) {
+  type Row = WalkKey & { id: number };
+  const of = db.values(({ resource, edition, id }: Bound<Row>) =>
+    query
+      .selectFrom('_walk_row')
+      .select('page')
+      .where('resource', '=', resource)
+      .where('edition', '=', edition)
+      .where('id', '=', id),
+  );
+  const all = db.values(({ resource, edition }: Bound<WalkKey>) =>
+    query
+      .selectFrom('_walk_row')
+      .select((eb) => eb.fn.max<number | null>('page').as('pages'))
+      .where('resource', '=', resource)
+      .where('edition', '=', edition),
+  );
+  const move = db.change(({ resource, edition, id, page }: Bound<Row & { page: number }>) =>
+    query
+      .updateTable('_walk_row')
+      .set({ page })
+      .where('resource', '=', resource)
+      .where('edition', '=', edition)
+      .where('id', '=', id)
+      .where('page', 'is not', page),
+  );
+  return { of, all, move };
 }

@@ -315,7 +315,7 @@ export interface Tables {
     repeated: number;
     completed_at: number | null;
   };
-  _walk_row: { resource: Resource; edition: string; id: number; attempt: number };
+  _walk_row: { resource: Resource; edition: string; id: number; attempt: number; page: number | null };
   _job: {
     job_id: number;
     scope: string;

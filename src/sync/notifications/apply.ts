@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
-import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
+import { confirmApartMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
 import type { Ports } from '../records/context.ts';
-import { askOwnReads, hasOwnReads, walkAgainSpaced, walkListSoon } from '../records/deciding-reads.ts';
+import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
 
 /** A delivery as stored in the inbox. */
 export interface StoredDelivery {
@@ -135,7 +135,7 @@ function applyNotices(
   notices: readonly ProductNotice[],
   state: Outcome,
 ): number {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
   for (const notice of known) noteNotice(ports, delivery, notice);
   // The later delivery has all its other effects, but only this one shows that this subscription announced this kind of
@@ -146,9 +146,11 @@ function applyNotices(
   const visible = closing.length > 0 ? mirror.products.count() : 0;
   for (const notice of closing) close(ports, delivery, notice, visible);
   const closed = idsOf(closing);
-  if (closed.length > 0) confirm(ports, closed);
-  if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
-  if (known.length > 0 && !hasOwnReads(policy)) walkListSoon(ports);
+  if (closed.length > 0) askDecidingReads(ports, closed, 'closure-unconfirmed');
+  if (known.length > 0) {
+    createPlacesInLists(ports, idsOf(known));
+    mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
+  }
   return notices.length - known.length;
 }
 
@@ -209,23 +211,6 @@ function wasReopened({ trust }: ApplyPorts['mirror'], { product_id, notified_at 
   return trust
     .noticesOf(product_id)
     .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);
-}
-
-/** Makes the read due first that decides about a closure: the product's own, or the list if products have none. */
-function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
-  if (askOwnReads(ports, product_ids, 'closure-unconfirmed') === null)
-    walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
-}
-
-/**
- * Called when the list was walked to its end. If only the list can decide, it is walked again for what was announced
- * during the walk, and for products that it showed as available for the first time.
- */
-export function walkForNotices(ports: ApplyPorts, started_at: number): void {
-  const { mirror, clock, policy } = ports;
-  if (hasOwnReads(policy)) return;
-  if (mirror.closures.askAgain(started_at, clock.now())) walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
-  else if (mirror.trust.noticedSince(started_at, clock.now())) walkListSoon(ports);
 }
 
 /** Returns the notifications that later ones repeat completely, for each of their products. */

@@ -3,7 +3,7 @@ import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
-import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-reads.ts';
+import { askDecidingReads, hasOwnReads } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
 
 /** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
@@ -92,7 +92,7 @@ function dropUnsold(
 
 /** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */
 export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
-  if (askOwnReads(ports, [product_id], 'sale-status-doubted') === null) walkListSoon(ports);
+  askDecidingReads(ports, [product_id], 'sale-status-doubted');
 }
 
 /**

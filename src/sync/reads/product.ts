@@ -1,6 +1,6 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
-import { lookPastCaches, reopeningLook } from '../../domain/schedule/cadence.ts';
+import { cachedMs, lookPastCaches, reopeningLook } from '../../domain/schedule/cadence.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
@@ -69,7 +69,6 @@ export function storeProductDetail(
   const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
   const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
-  const announced = off && record.due_reason === 'notified' ? lookPastCaches(sent_at) : null;
   const reopening = off
     ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
     : null;
@@ -78,7 +77,7 @@ export function storeProductDetail(
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
     body_hash: hash,
     cadence,
-    sooner: primary ? (closureLook(ports, product_id, sent_at) ?? announced ?? reopening) : null,
+    sooner: primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null,
   });
 }
 
@@ -87,11 +86,28 @@ function askLater({ due_reason }: RecordFacts, now: number): Due {
   return { at: now + 30_000, reason: due_reason };
 }
 
-/** Returns the next look at a product whose closure no read has decided yet; null: there is no such closure. */
-function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, sent_at: number): Due | null {
+/**
+ * Returns the next look at a product after a read that notifications caused: while no read has decided about its closure,
+ * and where it was announced as open but is off sale in this read, which a cache may have answered. Null: none is needed.
+ */
+export function lookAfterNotice(
+  { mirror }: Pick<SyncPorts, 'mirror'>,
+  { product_id, due_reason }: RecordFacts,
+  sent_at: number,
+): Due | null {
   const closure = mirror.closures.inForce(product_id);
   const at = closure === null ? null : confirmAt(closure);
-  return at === null ? null : { at: Math.max(at, sent_at + confirmApartMs), reason: 'closure-unconfirmed' };
+  if (at !== null) return { at: Math.max(at, sent_at + confirmApartMs), reason: 'closure-unconfirmed' };
+  if (due_reason !== 'notified' || mirror.products.find(product_id)?.sale_status !== 'disabled') return null;
+  const opened_at =
+    mirror.trust
+      .noticesOf(product_id)
+      .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= sent_at)
+      ?.received_at ?? 0;
+  // Most caches are a minute old at most; the second look is past any cache.
+  if (sent_at - opened_at < confirmApartMs) return { at: sent_at + confirmApartMs, reason: 'notified' };
+  const { at: past, reason } = lookPastCaches(sent_at - opened_at < cachedMs ? opened_at : sent_at);
+  return { at: Math.max(past, sent_at + confirmApartMs), reason };
 }
 
 /**

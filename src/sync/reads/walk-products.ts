@@ -1,18 +1,20 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
-import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
+import type { Reading } from '../../upstream/client.ts';
+import type { Page } from '../../upstream/decode-product.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
-import { walkForNotices } from '../notifications/apply.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
+import { hasOwnReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
 import { extraWalk } from '../records/pricing.ts';
 import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
-import type { Refreshed } from '../records/settle.ts';
+import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { noteSignal } from './list-signal.ts';
-import { afterStore, productCadence } from './product.ts';
+import { afterStore, lookAfterNotice, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**
@@ -20,8 +22,7 @@ import { walk } from './walk.ts';
  * Additions and changes apply page by page; products missing from a complete walk are doubted (absence.ts).
  */
 export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
-  const { language, currency } = splitListEdition(record.edition);
+  const { mirror, clock, policy } = ports;
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
   const cadence = listCadence(policy.cadence);
@@ -34,35 +35,17 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     mirror.transaction(() => mirror.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
     return { kind: 'postponed' };
   }
-  let ordered = policy.listOrdered;
+  const list = productList(ports, record, signal);
   return walk(ports, record, {
     cadence,
     ...(primary ? { sooner: (started_at) => extraWalk(ports, started_at) } : {}),
-    read: async (page) => {
-      const reading = await upstream.productPage(page, language, currency, signal, ordered ? 'ordered' : undefined);
-      if (!ordered || reading.kind !== 'refused' || reading.status !== 400) return reading;
-      // It does not know the order: better without places than without products.
-      ordered = false;
-      return upstream.productPage(page, language, currency, signal);
-    },
+    read: list.read,
     id: (entry: ProductEntry) => entry.product_id,
-    store: (page, sent_at, { started_at, next_page }) => {
-      noteRefused(ports, refusedOf(page.entries), started_at);
-      const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
-      if (primary && ordered)
-        mirror.listPlaces.note(
-          page.entries.map(({ product_id }) => product_id),
-          (next_page - 1) * policy.pageSize + 1,
-        );
-      // Only the primary walk says anything about images.
-      const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
-      return storeEntries(ports, stored, { primary, language, currency, sent_at, reason: record.due_reason });
-    },
+    store: (page, sent_at, { started_at, next_page }) => list.store(page, { number: next_page, sent_at, started_at }),
     finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
-      if (!ordered) mirror.listPlaces.clear();
+      if (!list.isOrdered()) mirror.listPlaces.clear();
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
-      walkForNotices(ports, started_at);
       mirror.alarms.clearImages(started_at, clock.now());
       clearRefused(ports, started_at);
       // Further languages and currencies add to what the primary walk found, so they come after it.
@@ -71,6 +54,118 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       mirror.jobs.adopt([0]);
     },
   });
+}
+
+/** A page of the product list, and when it was read. */
+interface ReadPage {
+  readonly number: number;
+  readonly sent_at: number;
+  /** When the walk began that reads it; of a page by itself, when that was sent. */
+  readonly started_at: number;
+}
+
+/** The product list in a language and currency: reads its pages, and stores what stands on them. */
+interface ProductList {
+  read(page: number): Promise<Reading<Page<ProductEntry>>>;
+  /** Called in a transaction. Returns whether anything changed. What a page lacks means nothing. */
+  store(page: Page<ProductEntry>, read: ReadPage): boolean;
+  /** Whether the list comes in the order of popularity. */
+  isOrdered(): boolean;
+}
+
+function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): ProductList {
+  const { upstream, mirror, policy } = ports;
+  const { language, currency } = splitListEdition(record.edition);
+  const primary = record.edition === walkKinds(policy.extent).primary.edition;
+  let ordered = policy.listOrdered;
+  return {
+    isOrdered: () => ordered,
+    read: async (page) => {
+      const reading = await upstream.productPage(page, language, currency, signal, ordered ? 'ordered' : undefined);
+      if (!ordered || reading.kind !== 'refused' || reading.status !== 400) return reading;
+      // It does not know the order: better without places than without products.
+      ordered = false;
+      return upstream.productPage(page, language, currency, signal);
+    },
+    store: (page, { number, sent_at, started_at }) => {
+      noteRefused(ports, refusedOf(page.entries), started_at);
+      const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
+      if (primary && ordered)
+        mirror.listPlaces.note(
+          page.entries.map(({ product_id }) => product_id),
+          (number - 1) * policy.pageSize + 1,
+        );
+      // Only the primary walk says anything about images.
+      const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
+      const by = { primary, language, currency, sent_at, reason: record.due_reason };
+      const changed = storeEntries(ports, stored, by);
+      if (!hasOwnReads(policy))
+        for (const { product_id } of stored) settlePlace(ports, { ...record, product_id }, sent_at);
+      return changed;
+    },
+  };
+}
+
+/** Called when a product's place in the list was read: plans the next look at it, where a notification needs one. */
+function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: number): void {
+  const current = ports.mirror.records.find({ ...key, part: 0 });
+  if (current === null) return;
+  const primary = key.edition === walkKinds(ports.policy.extent).primary.edition;
+  const sooner = primary ? lookAfterNotice(ports, current, sent_at) : null;
+  const read = { sent_at, changed: false, body_hash: null, cadence: placeRestMs, teaches: 'nothing' } as const;
+  settleStored(ports, current, { ...read, current, sooner });
+}
+
+/**
+ * Reads the page of the list on which a product last stood, then the pages beside it: where the service has no
+ * single-product read, they decide about a notification. Whoever else asks for the same page waits for it, and is answered
+ * by it if its product stands there. If the product is on none of them, the list is walked again, spaced.
+ */
+export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { mirror, clock } = ports;
+  const { product_id, resource, edition } = record;
+  const key = { resource, edition };
+  const list = productList(ports, record, signal);
+  if (isAnswered(ports, record)) return { kind: 'postponed' };
+  if (record.due_reason === 'cadence-elapsed' && record.job_id === null) {
+    // Nobody has asked since: the walk of the list is enough.
+    mirror.transaction(() => mirror.records.drop(record));
+    return { kind: 'postponed' };
+  }
+  const at = mirror.walks.pageOf(key, product_id);
+  let end = Number.POSITIVE_INFINITY;
+  for (const number of at === null ? [] : [at, at + 1, at - 1].filter((page) => page > 0)) {
+    if (number > end) continue;
+    const result = await ports.pageTurns(`${edition} ${number}`, async (): Promise<Refreshed | 'elsewhere'> => {
+      if (isAnswered(ports, record)) return { kind: 'postponed' };
+      const reading = await list.read(number);
+      if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
+      if (reading.kind !== 'read') return settleFailure(ports, mirror.records.find(record) ?? record, reading);
+      const { value: page, sent_at } = reading;
+      if (page.short || page.entries.length === 0) end = number;
+      const changed = mirror.transaction(() => {
+        const ids = page.entries.map((entry) => entry.product_id);
+        mirror.walks.moved(key, number, ids);
+        return list.store(page, { number, sent_at, started_at: sent_at });
+      });
+      ports.progressed();
+      const isThere = page.entries.some((entry) => entry.product_id === product_id);
+      return isThere ? { kind: 'stored', changed } : 'elsewhere';
+    });
+    if (result !== 'elsewhere') return result;
+  }
+  mirror.transaction(() => {
+    walkForPlace(ports, record);
+    mirror.records.setDue(record, { at: clock.now() + placeRestMs, reason: 'cadence-elapsed' });
+    if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
+  });
+  return { kind: 'postponed' };
+}
+
+/** Tells whether a page that another product asked for has answered for this one too. */
+function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean {
+  const current = mirror.records.find(record);
+  return current === null || current.due_at > clock.now();
 }
 
 function storeEntries(

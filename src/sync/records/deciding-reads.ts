@@ -1,4 +1,5 @@
-import type { DueReason, RecordKey } from '../../domain/schedule/record.ts';
+import { guardSpanMs } from '../../domain/sale/closure.ts';
+import type { DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import {
   type Extent,
   productKinds,
@@ -11,7 +12,7 @@ import type { Ports } from './context.ts';
 
 /*
  * Finds and requests the read that decides about a product: its own, in the primary language. If the profile has no
- * such read, or the service lacks it, the list decides, which is walked again, but not for every doubt.
+ * such read, or the service lacks it, a page of the list decides, and else the list, which is not walked for every doubt.
  */
 
 type DecidingPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
@@ -40,6 +41,54 @@ export function askOwnReads(
 ): number | null {
   const kinds = ownReads(policy);
   return kinds.length === 0 ? null : mirror.records.bringForward({ kinds, product_ids }, clock.now(), reason);
+}
+
+/**
+ * Makes the reads due that decide about products: their own. Where products have none, the page of the list on which
+ * each last stood is read (list-place.ts).
+ */
+export function askDecidingReads(ports: DecidingPorts, product_ids: readonly number[], reason: DueReason): void {
+  if (askOwnReads(ports, product_ids, reason) !== null) return;
+  const { primary } = walkKinds(ports.policy.extent);
+  createPlaces(ports, product_ids, [primary]);
+  ports.mirror.records.bringForward({ kinds: [primary], product_ids }, ports.clock.now(), reason);
+}
+
+/** Where products have no own reads: makes a record of their place in each list, so that notices make it due too. */
+export function createPlacesInLists(ports: DecidingPorts, product_ids: readonly number[]): void {
+  if (hasOwnReads(ports.policy)) return;
+  const { primary, further } = walkKinds(ports.policy.extent);
+  createPlaces(ports, product_ids, [primary, ...further.filter(({ resource }) => resource === primary.resource)]);
+}
+
+function createPlaces({ mirror, clock }: DecidingPorts, product_ids: readonly number[], kinds: readonly RecordKind[]) {
+  for (const kind of kinds) {
+    // What was not walked yet is walked soon.
+    const fetched_at = mirror.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
+    if (fetched_at !== null)
+      mirror.records.createRead([kind], product_ids, { fetched_at, due_at: clock.now() + placeRestMs });
+  }
+}
+
+/** The record of a product's place in a list is dropped when nobody has asked for so long. */
+export const placeRestMs = 3_600_000;
+
+/** Lists of at most so many pages are walked again for a single product. */
+const fewPages = 10;
+const shortListEveryMs = 60_000;
+
+/**
+ * Walks a list again because a product was not on the page on which it last stood, nor beside it: at most once a minute
+ * where the list is short, else once in ten minutes.
+ */
+export function walkForPlace({ mirror, clock }: DecidingPorts, { edition, part, ...record }: RecordFacts): void {
+  const { resource } = record;
+  const list = { resource, edition, part };
+  const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : guardSpanMs;
+  const now = clock.now();
+  const walked = mirror.records.find({ ...list, product_id: 0 })?.fetched_at ?? 0;
+  const at = walked > now ? now : Math.max(now, walked + apart);
+  mirror.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }
 
 /**
@@ -76,7 +125,7 @@ export function walkAgain(
 }
 
 /** Does the same as soon as the last walk is `apart` ago: now, if there was none or its instant lies in the future. */
-export function walkAgainSpaced(
+function walkAgainSpaced(
   ports: DecidingPorts,
   apart: number,
   reason: DueReason,

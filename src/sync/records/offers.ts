@@ -13,7 +13,7 @@ import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.
 import type { ServiceReads } from '../../upstream/client.ts';
 import { askMissing } from './absence.ts';
 import type { PathVerdict, Ports } from './context.ts';
-import { walkAgain } from './deciding-reads.ts';
+import { askDecidingReads } from './deciding-reads.ts';
 import { prepareRecords } from './prepare.ts';
 
 type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
@@ -99,12 +99,11 @@ export function noteNotOffered(
 
 /** Lets the list decide about sale status, closures and absence from now on. */
 function leaveToList(ports: OfferPorts): void {
-  const { mirror, clock } = ports;
+  const { mirror } = ports;
   mirror.removals.forgetGone();
   askMissing(ports);
-  const { unconfirmed, held } = mirror.closures.counts();
-  if (unconfirmed + held === 0) return;
-  walkAgain(ports, clock.now(), 'closure-unconfirmed');
+  const undecided = mirror.closures.undecided();
+  if (undecided.length > 0) askDecidingReads(ports, undecided, 'closure-unconfirmed');
 }
 
 /**

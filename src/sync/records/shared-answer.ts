@@ -13,3 +13,21 @@ export function sharedAnswer<Answered>(): SharedAnswer<Answered> {
     }
   };
 }
+
+/** Runs work under a name when the work before it under the same name has ended. */
+export type Turns = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>;
+
+export function turns(): Turns {
+  const last = new Map<string, Promise<unknown>>();
+  return async (name, work) => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work);
+    // Whoever comes next waits for the end of this one, not for its success.
+    const over = mine.catch(() => undefined);
+    last.set(name, over);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(name) === over) last.delete(name);
+    }
+  };
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
+import { deliveryList, disabled, enabled, notificationOf } from '../fakes/delivery-list.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
+
+const minute = 60_000;
+const never = new AbortController().signal;
+
+interface Size {
+  readonly products?: number;
+  readonly page_size?: number;
+  readonly habits?: Partial<Habits>;
+}
+
+/** A mirror of a service with only the calls of the specification, filled half an hour ago. */
+async function filled({ products = 120, page_size = 10, habits = {} }: Size = {}) {
+  const pages: number[] = [];
+  const harness = await virtualHarness(
+    {
+      lean: true,
+      products,
+      habits: { endpoints: 'specification', ...habits },
+      served: ({ path, query }) => {
+        if (path === '/v2/products') pages.push(Number(new URLSearchParams(query).get('page')));
+      },
+    },
+    { scheduling: 'fixed', service: { profile: { authorization: { header: null }, page_size } } },
+  );
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
+  await live(30 * minute);
+  pages.length = 0;
+  const inbox = deliveryList(harness.clock);
+  const query = <Row>(sql: string) => {
+    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const rows = db.prepare<[], Row>(sql).all();
+    db.close();
+    return rows;
+  };
+  return {
+    harness,
+    /** The pages of the list that were read since the fill. */
+    pages,
+    ids: harness.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
+    live,
+    query,
+    sandboxed: (product_id: number) => harness.sandbox.world.find(product_id) as { status: string; withdrawn: boolean },
+    post: async (payload: unknown) => {
+      inbox.post(payload);
+      await applyDeliveries(harness.wiring.ports, inbox, never);
+    },
+    product: (product_id: number) =>
+      query<Record<string, unknown>>(
+        `SELECT sale_status, sellable, disabled_source FROM products WHERE product_id = ${product_id}`,
+      )[0],
+    alternatives: () => query('SELECT product_id, alternative_product_id FROM alternatives'),
+    [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
+  };
+}
+
+type Filled = Awaited<ReturnType<typeof filled>>;
+
+/** Begins another walk of the list, after which its rows stand in another order. */
+async function walkElsewhere({ harness }: Filled): Promise<void> {
+  await harness.drive(fetch(`${harness.sandbox.url}/v2/products?page=1&page_size=10`).then((answer) => answer.text()));
+}
+
+/** Closes a product in the service, and announces it two minutes ago. */
+async function closeAndWait(test: Filled, id: number, other: number): Promise<void> {
+  test.sandboxed(id).status = 'unavailable';
+  await test.post(notificationOf(id, disabled({ recommended_alternative_product_id: other })));
+  await test.live(2 * minute);
+}
+
+const confirmed = { sale_status: 'disabled', sellable: 0, disabled_source: 'read' };
+const open = { sale_status: 'enabled', sellable: 1, disabled_source: null };
+
+describe('where only the calls of the specification exist', () => {
+  it.each<[string, Size]>([
+    ['a list of twelve pages', {}],
+    ['pages that a cache answers as they were for half a minute', { habits: { cached_ms: 30_000 } }],
+    ['a list of eight pages in another order at each walk', { products: 80, habits: { list_order: 'shifting' } }],
+  ])(
+    'a closure is confirmed and its alternative shown within two minutes, and a reopening seen: %s',
+    async (_, size) => {
+      await using test = await filled(size);
+      const [id = 0, other = 0] = [test.ids.at(-1), test.ids[0]];
+      await closeAndWait(test, id, other);
+      expect(test.product(id)).toEqual(confirmed);
+      expect(test.alternatives()).toEqual([{ product_id: id, alternative_product_id: other }]);
+      await test.live(30 * minute);
+      test.sandboxed(id).status = 'available';
+      await test.post(notificationOf(id, enabled));
+      await test.live(2 * minute);
+      expect(test.product(id)).toEqual(open);
+      expect(test.alternatives()).toEqual([]);
+    },
+  );
+
+  it('in a long list in another order at each walk, only the next walk finds the product (control)', async () => {
+    await using test = await filled({ habits: { list_order: 'shifting' } });
+    const [first = 0, other = 0, id = 0] = [test.ids[1], test.ids[0], test.ids[40]];
+    await walkElsewhere(test);
+    await closeAndWait(test, first, other);
+    expect(test.product(first)).toEqual(confirmed);
+    await walkElsewhere(test);
+    await closeAndWait(test, id, other);
+    expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'notification' });
+    await test.live(10 * minute);
+    expect(test.product(id)).toEqual(confirmed);
+  });
+
+  it('a closure that is not true is undone by two reads of its page, a minute apart', async () => {
+    await using test = await filled();
+    const id = test.ids.at(-1) ?? 0;
+    await test.post(notificationOf(id, disabled({})));
+    await test.live(30_000);
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+    await test.live(2 * minute);
+    expect(test.product(id)).toEqual(open);
+    expect(new Set(test.pages).size).toBe(1);
+    expect(test.pages).toHaveLength(2);
+  });
+
+  it('a product that has moved by a page is found beside it, and what its page lacks is not withdrawn', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0] = [test.ids.at(-1), test.ids[0]];
+    const gone = test.ids.slice(0, 12);
+    for (const each of gone) test.sandboxed(each).withdrawn = true;
+    await closeAndWait(test, id, other);
+    expect(test.product(id)).toEqual(confirmed);
+    expect(test.pages.length).toBeLessThanOrEqual(3);
+    expect(test.query('SELECT product_id FROM products').length).toBe(
+      test.harness.sandbox.world.visible().length + gone.length,
+    );
+  });
+
+  it('one read of a page answers for every product on it: a hundred closures at once cost no more than the list', async () => {
+    await using test = await filled({ products: 130, page_size: 5 });
+    const closed = test.ids.slice(0, 100);
+    for (const id of closed) test.sandboxed(id).status = 'unavailable';
+    await test.post({ products: closed.map((product_id) => ({ product_id, changes: [disabled({})] })) });
+    await test.live(2 * minute);
+    expect(closed.map((id) => test.product(id)?.sellable)).toEqual(closed.map(() => 0));
+    expect(closed.every((id) => test.product(id)?.sale_status === 'disabled')).toBe(true);
+    expect(test.pages.length).toBeLessThanOrEqual(26);
+  });
+
+  it('a hundred forged notifications in five minutes have the page read once a minute', async () => {
+    await using test = await filled();
+    const id = test.ids.at(-1) ?? 0;
+    for (let post = 0; post < 100; post += 1) {
+      await test.post(notificationOf(id, enabled, disabled({})));
+      await test.live(3000);
+    }
+    expect(test.pages.length).toBeLessThanOrEqual(6);
+    await test.live(3 * minute);
+    expect(test.product(id)).toEqual(open);
+  });
+});
