@@ -91,7 +91,8 @@ const kept: readonly Kept[] = [
     lines: {
       'const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));':
         'const known = notices;',
-      'if (closed.length > 0) confirm(ports, closed);': 'if (closed.length > 1) confirm(ports, closed);',
+      "if (closed.length > 0) askDecidingReads(ports, closed, 'closure-unconfirmed');":
+        "if (closed.length > 1) askDecidingReads(ports, closed, 'closure-unconfirmed');",
     },
   },
   // The catalogue is never emptied by a bad answer.
