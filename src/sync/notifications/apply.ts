@@ -147,10 +147,8 @@ function applyNotices(
   for (const notice of closing) close(ports, delivery, notice, visible);
   const closed = idsOf(closing);
   if (closed.length > 0) askDecidingReads(ports, closed, 'closure-unconfirmed');
-  if (known.length > 0) {
-    createPlacesInLists(ports, idsOf(known));
-    mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
-  }
+  if (known.length > 0) createPlacesInLists(ports, idsOf(known));
+  if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
   return notices.length - known.length;
 }
 

@@ -10,7 +10,7 @@ import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
-import type { SharedAnswer, Turns } from './shared-answer.ts';
+import type { SharedAnswer, TakeTurns } from './shared-answer.ts';
 
 /** The policy for products of one category: what is read of them, and how often. */
 export interface ProductPolicy {
@@ -66,7 +66,7 @@ export interface Ports {
   /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
   readonly productPath: SharedAnswer<PathVerdict>;
   /** Has those who need the same page of a list take turns, so that one read answers for all. */
-  readonly pageTurns: Turns;
+  readonly pageTurns: TakeTurns;
 }
 
 /**

@@ -15,9 +15,9 @@ export function sharedAnswer<Answered>(): SharedAnswer<Answered> {
 }
 
 /** Runs work under a name when the work before it under the same name has ended. */
-export type Turns = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>;
+export type TakeTurns = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>;
 
-export function turns(): Turns {
+export function turns(): TakeTurns {
   const last = new Map<string, Promise<unknown>>();
   return async (name, work) => {
     const mine = (last.get(name) ?? Promise.resolve()).then(work);
