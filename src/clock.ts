@@ -98,7 +98,8 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     signal?.throwIfAborted();
     try {
-      await delay(ms, undefined, signal ? { signal } : {});
+      // A moment that has passed meanwhile: Node would warn of a negative number.
+      await delay(Math.max(0, ms), undefined, signal ? { signal } : {});
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
@@ -106,7 +107,7 @@ export const systemClock: Clock = {
   },
   deadline(ms, parent) {
     const own = new AbortController();
-    const timer = setTimeout(() => own.abort(new DeadlineExceeded(ms)), ms);
+    const timer = setTimeout(() => own.abort(new DeadlineExceeded(ms)), Math.max(0, ms));
     // Of `AbortSignal.any` the collector has to find out what is still needed: this is a tenth of the price of a call.
     const end = () => own.abort(parent?.reason);
     if (parent?.aborted) end();

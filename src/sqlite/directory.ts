@@ -88,6 +88,11 @@ function setMode(path: string, mode: number): void {
   }
 }
 
+/** Returns whether a path lies on a file system that is mounted, or has become, read-only. */
+export function isOnReadOnlySystem(path: string): boolean {
+  return (whyNotIn(dirname(path)) as NodeJS.ErrnoException | null)?.code === 'EROFS';
+}
+
 export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';

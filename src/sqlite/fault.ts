@@ -63,10 +63,11 @@ export function sqliteCode(error: unknown): string {
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
 }
 
-/** Tells whether the system or SQLite says that there is no room: on the disk, or within the quota of this user. */
+/** Tells whether the system or SQLite says that there is no room: on the disk, or within the limits of this user. */
 export function isWithoutRoom(error: unknown): boolean {
   if (faultOf(error) === 'disk-full') return true;
   // Node has no name for EDQUOT: its `code` would be "Unknown system error -122".
   const { errno = 0 } = error as NodeJS.ErrnoException;
-  return -errno === constants.errno.ENOSPC || -errno === constants.errno.EDQUOT;
+  const { ENOSPC, EDQUOT, EFBIG } = constants.errno;
+  return [ENOSPC, EDQUOT, EFBIG].includes(-errno);
 }

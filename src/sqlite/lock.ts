@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { faultOf } from './fault.ts';
+import { guarded } from './refusals.ts';
 
 /**
  * The right to write: one process a state directory, held until it is disposed of or the process ends. A kernel
@@ -24,7 +25,7 @@ export function acquireMirrorLock(path: string): Disposable {
 }
 
 function held(path: string, { holds, hint }: { holds: string; hint: string }): Disposable {
-  const lock = new Database(path, { timeout: 0 });
+  const lock = guarded(path, () => new Database(path, { timeout: 0 }));
   try {
     lock.pragma('journal_mode = DELETE');
     lock.exec('BEGIN EXCLUSIVE');
@@ -32,7 +33,10 @@ function held(path: string, { holds, hint }: { holds: string; hint: string }): D
     chmodSync(path, 0o600);
   } catch (error) {
     lock.close();
-    if (faultOf(error) !== 'locked') throw error;
+    if (faultOf(error) !== 'locked')
+      return guarded(path, () => {
+        throw error;
+      });
     throw new CataloguedError('already-running', `another catalogued holds ${holds}`, {
       exitCode: exitCodes.retryLater,
       hint,

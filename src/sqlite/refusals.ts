@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { reasonOf } from './directory.ts';
+import { isOnReadOnlySystem, reasonOf } from './directory.ts';
 import { faultOf } from './fault.ts';
 import { wasOurs } from './read-only.ts';
 
@@ -85,6 +85,13 @@ function locked(path: string, cause: unknown): CataloguedError {
 }
 
 export function permission(path: string, error: unknown): CataloguedError {
+  // As 77 no supervisor would start it again once the file system is back.
+  if (isOnReadOnlySystem(path))
+    return new CataloguedError('io', `cannot write ${path}: the file system is read-only`, {
+      exitCode: exitCodes.io,
+      hint: `find out why (dmesg), repair it, then: mount -o remount,rw "$(findmnt -n -o TARGET -T ${dirname(path)})"`,
+      cause: error,
+    });
   return new CataloguedError(
     'permission',
     `cannot write ${path}: ${error instanceof Database.SqliteError ? error.message : reasonOf(error)}`,

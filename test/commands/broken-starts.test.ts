@@ -238,6 +238,20 @@ const arranged: typeof starts = [
       says({ mirror: { path: join(path, 'mirror', 'mirror.db'), inbox_path: join(state_dir, 'inbox.db'), state_dir } });
     },
   ],
+  [
+    // Not 77, with which systemd would never start it again.
+    'files whose file system has become read-only',
+    74,
+    /read-only/,
+    ({ state, stack }) => {
+      mkdirSync(state);
+      const mount = (options: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', state]).status;
+      expect(mount('size=1m,mode=0700')).toBe(0);
+      stack.defer(() => void spawnSync('umount', ['--lazy', state]));
+      new Database(join(state, 'catalogued.lock')).exec('CREATE TABLE used (x)').close();
+      expect(mount('remount,ro')).toBe(0);
+    },
+  ],
 ];
 
 async function start(breaks: Break): Promise<Ran> {

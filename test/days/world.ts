@@ -86,6 +86,7 @@ export class World implements AsyncDisposable {
   #daemon: ChildProcess | null = null;
   /** The harness ends the daemon: no exit of its own. */
   #stopping = false;
+  #restart: NodeJS.Timeout | undefined;
   #callback: string | null = null;
   #ids: readonly number[] = [];
 
@@ -134,7 +135,7 @@ export class World implements AsyncDisposable {
     child.once('exit', (code, signal) => {
       if (this.#stopping) return;
       this.exits.push(code ?? signal ?? 'unknown');
-      setTimeout(() => this.#over.signal.aborted || this.run(), restartMs);
+      this.#restart = setTimeout(() => this.run(), restartMs);
     });
   }
 
@@ -142,6 +143,7 @@ export class World implements AsyncDisposable {
   async stop(): Promise<number | string | null> {
     const child = this.#daemon;
     this.#stopping = true;
+    clearTimeout(this.#restart);
     if (child === null || child.exitCode !== null || child.signalCode !== null) return null;
     const ended = new Promise<number | string | null>((resolve) =>
       child.once('exit', (code, signal) => resolve(code ?? signal)),

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -53,6 +53,26 @@ describe('a used-up quota', () => {
     expect(code).toBe(0);
   });
 
+  it('is also a file that has reached the largest size allowed', () => {
+    using directory = temporaryDirectory();
+    const path = (name: string) => JSON.stringify(fileURLToPath(new URL(`../../src/sqlite/${name}`, import.meta.url)));
+    const script = `
+      import Database from 'better-sqlite3';
+      import { withinQuota } from ${path('quota.ts')};
+      const db = new Database(${JSON.stringify(join(directory.path, 'mirror.db'))});
+      db.pragma('journal_mode = WAL');
+      db.exec('CREATE TABLE rows (x)');
+      const add = () => db.exec('INSERT INTO rows VALUES (randomblob(20000))');
+      try { for (;;) withinQuota(db.name, add); } catch (error) { console.log(error.code); }`;
+    // In blocks of 512 bytes.
+    const child = spawnSync(
+      'sh',
+      ['-c', 'ulimit -f 600; exec "$0" --input-type=module --eval "$1"', process.execPath, script],
+      { cwd: fileURLToPath(new URL('../..', import.meta.url)), encoding: 'utf8' },
+    );
+    expect(child.stdout.trim()).toBe('SQLITE_FULL');
+  });
+
   it('is told from a broken disk, which ends a daemon with 74 (control)', { ...needs('strace') }, async () => {
     const { code, said } = await runWithin('a broken disk');
     expect(said.join('\n')).toContain('the disk failed');
@@ -61,12 +81,12 @@ describe('a used-up quota', () => {
 
   it('becomes the error of a full disk only where nothing else can be written there', needs('time'), () => {
     const failed = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
-    const write = () => withinQuota('/mirror/mirror.db', fails, (directory) => directory === '/mirror');
+    const write = () => withinQuota('/mirror/mirror.db', fails, (path) => path.startsWith('/mirror/'));
     const fails = () => {
       throw failed;
     };
     expect(write).toThrow(expect.objectContaining({ code: 'SQLITE_FULL', cause: failed }));
-    expect(() => withinQuota('/inbox/inbox.db', fails, (directory) => directory === '/mirror')).toThrow(failed);
+    expect(() => withinQuota('/inbox/inbox.db', fails, (path) => path.startsWith('/mirror/'))).toThrow(failed);
     expect(() => withinQuota('/proc/mirror.db', fails)).toThrow(failed);
   });
 });
