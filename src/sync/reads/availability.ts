@@ -51,6 +51,9 @@ export interface SaidNow {
   readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
+/** After this long, dates that an answer left out for the first time are asked for again; later ones at the usual time. */
+const leftOutRetryMs = 60_000;
+
 /** Reads one window of a product's dates because it is due; without an answer the record has failed. */
 export async function refreshAvailability(
   ports: SyncPorts,
@@ -170,7 +173,13 @@ function settleWindow(
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const off_before = ports.mirror.products.datesOffAt(record.product_id);
-  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  // What is left out once is often answered the next time: how long its answers are may just have been learned.
+  const again =
+    read.unanswered_at != null && record.unanswered_at === null
+      ? ({ at: read.sent_at + leftOutRetryMs, reason: 'retry' } as const)
+      : null;
+  const sooner = again !== null && again.at < (incoming?.at ?? Number.POSITIVE_INFINITY) ? again : incoming;
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, cadence: window.every, worth: product, sooner });
   planMovedDate(ports, record, window);
