@@ -48,7 +48,7 @@ export const ofFiles = {
     severity: 'error',
     means:
       'a file cannot be written. Storefronts notice nothing; deliveries that the inbox cannot store get 503 and come again',
-    todo: 'Free some space, or raise the quota of the daemon’s user (`quota -s`): work goes on by itself, and nothing is lost',
+    todo: 'Free some space, or raise the quota of the daemon’s user (`quota -s`) or its largest file (`LimitFSIZE`): work goes on by itself, and nothing is lost',
     found: ({ storage }) => (storage === null ? null : diskFull(storage)),
   },
   'disk-low': {
