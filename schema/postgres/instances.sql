@@ -17,7 +17,8 @@ INSERT INTO _leader DEFAULT VALUES;
 -- When an instance that stands by last looked who leads: by the clock of this server.
 CREATE TABLE _standby (
   name text PRIMARY KEY,              -- instance.name
-  seen_at timestamptz NOT NULL DEFAULT now()
+  seen_at timestamptz NOT NULL DEFAULT now(),
+  warm boolean NOT NULL DEFAULT false -- whether its mirror was equal to what is published
 );
 
 -- The number of the last delivery: its lock lasts until the commit, so that numbers become visible in their order.

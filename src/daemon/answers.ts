@@ -8,6 +8,7 @@ import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
+import { unwritableMs } from '../domain/leadership/lease.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
@@ -106,6 +107,9 @@ export function answersOf(
     processFigures: figures.look,
     ready: () => {
       files.look();
+      const trouble = wiring.sharing === null ? null : storage.status().trouble;
+      // Another instance can serve better.
+      if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },

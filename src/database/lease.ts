@@ -30,6 +30,15 @@ export interface Leadership extends AsyncDisposable {
   trusted(): boolean;
   /** Aborted when another instance leads, or the database has forgotten this term. */
   readonly lost: AbortSignal;
+  /** Returns whether an instance stands by whose mirror was equal to what is published. */
+  hasWarmStandby(): Promise<boolean>;
+}
+
+/** What decides whether an instance that stands by may lead. */
+export interface Candidate {
+  mayClaim(leader: Leader): boolean;
+  /** Whether its mirror was equal to what is published. */
+  isWarm(): boolean;
 }
 
 export interface LeaseOptions {
@@ -44,8 +53,8 @@ export interface LeaseOptions {
 export interface Lease {
   /** Who led at the last look; null: nobody has looked since this instance led. */
   seen(): Leader | null;
-  /** Waits until nobody else leads, and leads once `mayClaim` agrees. Rejects with the reason of the signal. */
-  win(signal: AbortSignal, mayClaim?: (leader: Leader) => boolean): Promise<Leadership>;
+  /** Waits until nobody else leads, and leads once the candidate may. Rejects with the reason of the signal. */
+  win(signal: AbortSignal, candidate?: Candidate): Promise<Leadership>;
 }
 
 /** A leader that stands still in a transaction is cut off, so that another can lead: far longer than one that works ever waits. */
@@ -76,11 +85,13 @@ export function leaseIn(options: LeaseOptions): Lease {
   let seen: SeenLease | null = null;
   let leader: Leader | null = null;
 
-  async function look(): Promise<Leader> {
+  async function look(warm: boolean): Promise<Leader> {
     const [row] = await database.query<Leader>(
-      `WITH standing AS (INSERT INTO _standby (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET seen_at = now())
+      `WITH standing AS (
+         INSERT INTO _standby (name, warm) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET seen_at = now(), warm = excluded.warm)
        SELECT term, holder, beat, name, advertise FROM _leader`,
-      [options.instance.name],
+      [options.instance.name, warm],
     );
     if (row === undefined) throw new Error('the schema has no row in _leader');
     known = Math.max(known, row.term);
@@ -106,8 +117,8 @@ export function leaseIn(options: LeaseOptions): Lease {
   }
 
   /** Returns the term, or in how many milliseconds to look again. */
-  async function attempt(mayClaim: (leader: Leader) => boolean): Promise<Leadership | number> {
-    const row = await look();
+  async function attempt({ mayClaim, isWarm }: Candidate): Promise<Leadership | number> {
+    const row = await look(isWarm());
     const now = clock.boot();
     seen = seenAgain(seen, row, now);
     const wait = claimableIn(seen, now, times);
@@ -117,11 +128,11 @@ export function leaseIn(options: LeaseOptions): Lease {
 
   return {
     seen: () => leader,
-    win: async (signal, mayClaim = () => true) => {
+    win: async (signal, candidate = { mayClaim: () => true, isWarm: () => false }) => {
       let away = false;
       for (;;) {
         signal.throwIfAborted();
-        const won = await attempt(mayClaim).catch((error: unknown) => {
+        const won = await attempt(candidate).catch((error: unknown) => {
           if (!away) log.warn({ err: error }, 'the database does not tell who leads');
           away = true;
           return times.renew;
@@ -173,6 +184,13 @@ function lead({ database, times, clock, log, instance }: LeaseOptions, term: Ter
     term,
     trusted,
     lost: lost.signal,
+    hasWarmStandby: async () => {
+      const [found] = await database.query(
+        "SELECT 1 FROM _standby WHERE name <> $1 AND warm AND seen_at > now() - $2 * interval '1 ms' LIMIT 1",
+        [instance.name, times.lease],
+      );
+      return found !== undefined;
+    },
     [Symbol.asyncDispose]: async () => {
       ending.abort();
       await renewed;

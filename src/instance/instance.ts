@@ -20,6 +20,7 @@ import type { Logger } from '../log.ts';
 import { foreignPair } from '../mirror/claim.ts';
 import { type PublishedMirror, publishedMirror, type TakenOver } from './published.ts';
 import { type Standby, startStandby } from './standby.ts';
+import { hasToResign } from './unwritable.ts';
 
 /** Starts what the configuration asks for: a daemon, or an instance of several, which leads or stands by. */
 export async function startInstance(
@@ -54,7 +55,7 @@ async function startOneOfSeveral(loaded: LoadedConfig, log: Logger, overrides: D
   broken.promise.catch(() => undefined);
   const state: State = { standby: null, daemon: null, told: null };
   const turns: Turns = { ...shared, loaded, log, overrides, kept, state, signal: ending.signal, broken: broken.reject };
-  const standby = await standBy(turns);
+  const standby = await standBy(turns, false);
   const lived = live(turns, standby, pair_id).catch((error: unknown) => {
     if (!ending.signal.aborted) broken.reject(error);
   });
@@ -141,19 +142,11 @@ interface Turns extends Shared, Given {
   broken(error: unknown): void;
 }
 
-async function standBy({
-  loaded,
-  lease,
-  mirror,
-  deliveries,
-  overrides,
-  log,
-  kept,
-  state,
-  broken,
-}: Turns): Promise<Standby> {
+/** `resigned`: the files could not be written, and it is not warm before they can. */
+async function standBy(turns: Turns, resigned: boolean): Promise<Standby> {
+  const { loaded, lease, mirror, deliveries, overrides, log, kept, state, broken } = turns;
   const { allowList: rule = 'check', clock = systemClock } = overrides;
-  const standby = await startStandby({ loaded, lease, mirror, deliveries, rule, clock, log, kept });
+  const standby = await startStandby({ loaded, lease, mirror, deliveries, rule, clock, log, kept, resigned });
   standby.broken.catch(broken);
   state.standby = standby;
   return standby;
@@ -166,17 +159,22 @@ async function live(turns: Turns, first: Standby, joined: string | null): Promis
   const { name } = selfIn(loaded.config);
   let pair_id = joined;
   let standby = first;
+  let resigned = false;
   while (!signal.aborted) {
     while (pair_id === null) {
       await clock.sleep(loaded.config.leadership.renew, signal);
       pair_id = await join().catch(unlessAway);
     }
     const began = clock.monotonic();
-    const mayClaim = (leader: Leader) =>
-      leader.name === null || leader.name === name || standby.isWarm() || clock.monotonic() - began > coldMs;
-    const leadership = await lease.win(signal, mayClaim);
-    await lead(turns, { leadership, standby, pair_id });
-    if (!signal.aborted) standby = await standBy(turns);
+    const mayClaim = (leader: Leader) => {
+      if (clock.monotonic() - began > coldMs) return true;
+      // The instance that it resigned for goes first.
+      if (leader.name === name) return !resigned;
+      return leader.name === null || standby.isWarm();
+    };
+    const leadership = await lease.win(signal, { mayClaim, isWarm: standby.isWarm });
+    resigned = await lead(turns, { leadership, standby, pair_id });
+    if (!signal.aborted) standby = await standBy(turns, resigned);
   }
 }
 
@@ -186,10 +184,13 @@ interface Turn {
   readonly pair_id: string;
 }
 
-/** Leads until the term is over. The daemon takes the listeners over before the standby lets go of them. */
-async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promise<void> {
+/**
+ * Leads until the term is over. The daemon takes the listeners over before the standby lets go of them. Returns whether it
+ * resigned because its files cannot be written.
+ */
+async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promise<boolean> {
   const { loaded, log, overrides, mirror, deliveries, kept, state, signal, broken } = turns;
-  const { now } = overrides.clock ?? systemClock;
+  const { clock = systemClock } = overrides;
   await using _ = leadership;
   await standby.stopFollowing();
   const over = AbortSignal.any([leadership.lost, signal]);
@@ -199,21 +200,24 @@ async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promi
   if (known === null) {
     state.standby = null;
     await standby[Symbol.asyncDispose]();
-    return;
+    return false;
   }
   const [epochs, last_alive_at, begun] = known;
-  readyInbox(loaded, { pair_id, now: now(), epochs, begun });
+  readyInbox(loaded, { pair_id, now: clock.now(), epochs, begun });
   const sharing: Sharing = { name: selfIn(loaded.config).name, leadership, deliveries, last_alive_at, begun };
   await using daemon = await startDaemon(loaded, log, { ...overrides, kept, hold: alreadyHeld, sharing });
   state.daemon = daemon;
   state.standby = null;
   const let_go = standby[Symbol.asyncDispose]();
   daemon.broken.catch(broken);
-  await aborted(over);
-  if (!signal.aborted) log.warn({ term: leadership.term.number }, 'this instance leads no more, and stands by');
+  const resigns = await hasToResign(daemon, leadership, clock, over);
+  const term = leadership.term.number;
+  if (resigns) log.error({ term }, 'the files of this instance cannot be written: it resigns for one that stands by');
+  else if (!signal.aborted) log.warn({ term }, 'this instance leads no more, and stands by');
   state.told = daemon.trouble();
   state.daemon = null;
   await let_go;
+  return resigns;
 }
 
 interface State {
@@ -228,13 +232,6 @@ const alreadyHeld = () => ({ [Symbol.dispose]: () => undefined });
 function unlessAway(error: unknown): null {
   if (isAway(error)) return null;
   throw error;
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener('abort', () => resolve());
-  if (signal.aborted) resolve();
-  await promise;
 }
 
 /** Returns what joins the other instances: files that belong to another pair are refused (78). */

@@ -11,6 +11,7 @@ import { type CallbackAddresses, recogniser } from '../inbox/addresses.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
+import { takesWrites } from '../sqlite/trial-write.ts';
 import type { PublishedMirror } from './published.ts';
 
 export interface StandbyOptions {
@@ -22,6 +23,8 @@ export interface StandbyOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly kept: OpenListener;
+  /** It led, and resigned because its files could not be written: before they can be it is not warm. */
+  readonly resigned: boolean;
 }
 
 /** An instance that receives, passes requests on to the leader, and follows what is published. Disposing ends all that is left. */
@@ -69,7 +72,8 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   broken.promise.catch(() => undefined);
   const followed = mirror
     .follow(following.signal, () => {
-      warm = true;
+      // What it published last is its own, and equal without a write.
+      warm ||= !options.resigned || takesWrites(config.mirror.path);
     })
     .catch(broken.reject);
   const stopFollowing = async () => {

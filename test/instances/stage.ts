@@ -77,6 +77,8 @@ export interface StageOptions {
   readonly server?: StartedPostgres;
   /** A host of its own for `a`. */
   readonly apart?: Apart;
+  /** 3000 unless given: more to read than a test takes, so that there is always a next call. */
+  readonly products?: number;
 }
 
 /** A host that reaches the service and PostgreSQL over a network. */
@@ -96,14 +98,13 @@ const schema = 'catalogued';
 export const patient = { timeout: 180_000, interval: 20 };
 
 /** A database, a service that says who calls it, and two instances that are not started yet. */
-export async function stage({ config = {}, apart, ...given }: StageOptions = {}): Promise<Stage> {
+export async function stage({ config = {}, apart, products = 3000, ...given }: StageOptions = {}): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(temporaryDirectory()).path;
   const server = given.server ?? stack.use(startPostgres());
   const database = stack.use(await connectPostgres({ url: server.url, schema, connections: 2 }));
-  // More to read than a test takes: there is always a next call.
   const sandbox = stack.use(
-    await startSandbox({ clock: systemClock, seed: 1, products: 3000, lean: true, hold_ms: 0, counts: 'none' }),
+    await startSandbox({ clock: systemClock, seed: 1, products, lean: true, hold_ms: 0, counts: 'none' }),
   );
   const calls: Call[] = [];
   const instances: Instance[] = [];

@@ -56,3 +56,6 @@ export function claimableIn({ holder, since }: SeenLease, now: number, { lease }
  * the last second of its own.
  */
 export const firstCallInMs = 1000;
+
+/** A leader whose files could not be written for so long is not ready, and resigns while another instance can go on. */
+export const unwritableMs = 30_000;

@@ -1,0 +1,28 @@
+import type { Clock } from '../clock.ts';
+import type { Running } from '../daemon/daemon.ts';
+import type { Leadership } from '../database/lease.ts';
+import { unwritableMs } from '../domain/leadership/lease.ts';
+
+const lookEveryMs = 1000;
+
+/**
+ * Resolves with true when a leader has to resign: its files could not be written for 30 seconds, and another instance stands
+ * by with an equal mirror. Resolves with false when the signal is aborted.
+ */
+export async function hasToResign(
+  daemon: Pick<Running, 'writeTrouble'>,
+  leadership: Pick<Leadership, 'hasWarmStandby'>,
+  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let since: number | null = null;
+  while (!signal.aborted) {
+    const now = clock.monotonic();
+    since = daemon.writeTrouble() === null ? null : (since ?? now);
+    // A database that is away ends the term by itself.
+    if (since !== null && now - since >= unwritableMs && (await leadership.hasWarmStandby().catch(() => false)))
+      return true;
+    await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+  }
+  return false;
+}
