@@ -26,7 +26,7 @@ interface Effect {
   readonly job: string;
   readonly claim: string;
   /** When it is seen, of a list that is made a quarter of a second after noon. */
-  readonly at: '12:00:01' | '12:01:00' | '12:30:00' | '13:00:00';
+  readonly at: '12:00:01' | '12:00:05' | '12:00:15' | '12:01:00' | '12:30:00' | '13:00:00';
   /** Gives the job something to do; without it there is something in a world that has just been made. */
   cause?(world: JobWorld): unknown;
   seen(world: JobWorld): boolean;
@@ -152,14 +152,25 @@ const effects: readonly Effect[] = [
     seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM _record WHERE resource = 'variants'") > start,
   },
   {
+    job: 'doubts',
+    claim: 'after a call that failed another one is made within five seconds',
+    at: '12:00:05',
+    cause: async ({ sandbox, drive, parts }) => {
+      sandbox.faults.add({ kind: 'html', times: 1 });
+      await drive(parts.wiring.probe(never));
+      sandbox.calls.reset();
+    },
+    seen: (world) => listed(world) > 0,
+  },
+  {
     job: 'outage',
-    claim: 'a service that is away is told of in the next second',
-    at: '12:00:01',
+    claim: 'a service that has been away for ten seconds is logged in the next five',
+    at: '12:00:15',
     cause: async ({ sandbox, drive, parts }) => {
       await sandbox.setReachable('no');
       await drive(parts.wiring.probe(never));
     },
-    seen: ({ said }) => said('the service cannot be reached: readers keep what is mirrored') > 0,
+    seen: ({ said }) => said('condition began', { condition: 'service-unreachable' }) > 0,
   },
   {
     job: 'snapshot',
@@ -279,6 +290,8 @@ type Mutation = (jobs: readonly Job[]) => Job[];
 /** The seconds after noon at which jobs tick and somebody looks: also just before an effect is due. */
 const looks: Readonly<Record<Effect['at'], readonly number[]>> = {
   '12:00:01': [0.5, 0.75, 1, 2, 5],
+  '12:00:05': [1, 2, 2.5, 4, 5, 10],
+  '12:00:15': [5, 7.5, 10, 12.5, 14, 15, 20],
   '12:01:00': [1, 2, 5, 10, 15, 30, 45, 59, 60, 61, 120],
   '12:30:00': [1, 60, 600, 900, 1200, 1799, 1800, 1801, 3600],
   '13:00:00': [1, 60, 600, 900, 1200, 1800, 2700, 3599, 3600, 3601],
@@ -330,19 +343,47 @@ const mutations: Readonly<
 > = {
   'left out': {
     change: () => [],
-    seen: { '12:00:01': 'never', '12:01:00': 'never', '12:30:00': 'never', '13:00:00': 'never' },
+    seen: {
+      '12:00:01': 'never',
+      '12:00:05': 'never',
+      '12:00:15': 'never',
+      '12:01:00': 'never',
+      '12:30:00': 'never',
+      '13:00:00': 'never',
+    },
   },
   doubled: {
     change: (job) => [job, job],
-    seen: { '12:00:01': twice, '12:01:00': twice, '12:30:00': twice, '13:00:00': twice },
+    seen: {
+      '12:00:01': twice,
+      '12:00:05': twice,
+      '12:00:15': twice,
+      '12:01:00': twice,
+      '12:30:00': twice,
+      '13:00:00': twice,
+    },
   },
   'half as often': {
     change: every(2),
-    seen: { '12:00:01': '12:00:02', '12:01:00': '12:02:00', '12:30:00': '13:00:00', '13:00:00': 'never' },
+    seen: {
+      '12:00:01': '12:00:02',
+      '12:00:05': '12:00:10',
+      '12:00:15': '12:00:20',
+      '12:01:00': '12:02:00',
+      '12:30:00': '13:00:00',
+      '13:00:00': 'never',
+    },
   },
   'twice as often': {
     change: every(1 / 2),
-    seen: { '12:00:01': '12:00:00.500', '12:01:00': '12:00:30', '12:30:00': '12:15:00', '13:00:00': '12:30:00' },
+    seen: {
+      '12:00:01': '12:00:00.500',
+      '12:00:05': '12:00:02.500',
+      '12:00:15': '12:00:12.500',
+      '12:01:00': '12:00:30',
+      '12:30:00': '12:15:00',
+      '13:00:00': '12:30:00',
+    },
   },
 };
 
@@ -401,20 +442,9 @@ async function orderIn(causes: readonly Effect[], mutated: Mutation = (jobs) => 
   return order;
 }
 
-/** Every job at once, but for the clock: while that is in doubt nothing is forgotten. */
-const together = effects.flatMap((effect): Effect[] => {
-  if (effect.job === 'clock') return [];
-  if (effect.job !== 'outage') return [effect];
-  // One that is over: the others ask the service.
-  const cause = async (world: JobWorld) => {
-    await effect.cause?.(world);
-    world.parts.outage.look();
-    await world.sandbox.setReachable('yes');
-    while (world.parts.wiring.limiter.pause().unreachable_since !== null)
-      await world.drive(world.parts.wiring.probe(never));
-  };
-  return [{ ...effect, cause, seen: ({ said }) => said('the service answers again') > 0 }];
-});
+/** Every job at once, but for the clock: while that is in doubt nothing is forgotten. Nor may the service be away: the others ask it. */
+const alone: ReadonlySet<string> = new Set(['clock', 'doubts', 'outage']);
+const together = effects.filter(({ job }) => !alone.has(job));
 const doubted = effects.filter(({ job }) => ['disk', 'clock', 'feed-witness', 'receiver'].includes(job));
 
 function namesOf(list: readonly Effect[]): string[] {

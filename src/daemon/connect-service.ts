@@ -3,13 +3,15 @@ import type { Config, LoadedConfig } from '../config/load.ts';
 import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import type { Logger } from '../log.ts';
-import { createUpstream, type Upstream } from '../upstream/client.ts';
+import { createUpstream, type Upstream, undecodable } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';
 import { createHttp } from '../upstream/http.ts';
 import { type CallLeadership, createLimiter, type Limiter } from '../upstream/limiter.ts';
-import { failed, type Outcome } from '../upstream/outcome.ts';
+import { type Failed, failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
+import { exampleOf } from '../upstream/refusal.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
+import { answered, elements } from '../upstream/shape.ts';
 import { connectionsFor } from '../upstream/turns.ts';
 import type { OpenFiles } from './open-files.ts';
 
@@ -64,6 +66,7 @@ export function connectService(
       }),
     ),
   );
+  const quote = (text: string) => exampleOf(text, secrets.api_key);
   const upstream = createUpstream({
     http,
     limiter,
@@ -71,6 +74,7 @@ export function connectService(
     select: queryOf(service.select),
     commission: mirror.commission,
     mayPublish: publishable([...images.hosts, ...imageAddresses]),
+    quote,
   });
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
   return {
@@ -78,7 +82,7 @@ export function connectService(
     http,
     upstream,
     raw: createRawReads({ http, limiter, clock, limits }),
-    probe: proberOf(profile, { http, limiter, clock }),
+    probe: proberOf(profile, { http, limiter, clock, quote }),
     serviceClock: ownClock,
   };
 }
@@ -122,20 +126,38 @@ function connectionOf({ service, budget }: Config) {
 
 function proberOf(
   { parameters, paths, first_page, timeouts, max_bytes }: Config['service']['profile'],
-  { http, limiter, clock }: Pick<ServiceConnection, 'http' | 'limiter'> & Pick<OpenFiles, 'clock'>,
+  {
+    http,
+    limiter,
+    clock,
+    quote,
+  }: Pick<ServiceConnection, 'http' | 'limiter'> & Pick<OpenFiles, 'clock'> & { quote(text: string): string },
 ): ServiceConnection['probe'] {
   const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
   const query = { [parameters.page]: String(first_page), [parameters.page_size]: '1' };
   return async (signal) => {
     using patience = clock.deadline(timeouts.total, signal);
     try {
-      const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
-      return await limiter.run(ask, patience.signal, 'notification');
+      const ask = async (turn: AbortSignal): Promise<Outcome> => {
+        const came = await http.get(paths.products, query, { ...limits, signal: turn });
+        return came.kind === 'answer' ? (noList(came.text, quote) ?? came) : came;
+      };
+      return await limiter.run(ask, patience.signal, 'notification', paths.products);
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
       return failed('deadline', 'no answer in time, or it asked for a longer pause');
     }
   };
+}
+
+/** Returns why an answer is no product list; null: it is one. */
+function noList(text: string, quote: (text: string) => string): Failed | null {
+  try {
+    elements(answered(JSON.parse(text)).products, 'products');
+    return null;
+  } catch (error) {
+    return undecodable(error, text, quote);
+  }
 }
 
 function queryOf(select: Config['service']['select']): Record<string, string | readonly string[]> {

@@ -20,7 +20,7 @@ const hour = 60 * minute;
 const looks = { workAt: () => null };
 
 /** Jobs that do their work without the mirror too. */
-const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage', 'conditions']);
+const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage', 'doubts', 'conditions']);
 
 /**
  * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
@@ -42,7 +42,7 @@ export function jobsOf(parts: Parts): Job[] {
 }
 
 function listOf(parts: Parts): Job[] {
-  const { wiring, guard, snapshots, backups, checks, images, outage, receiving, floods } = parts;
+  const { wiring, guard, snapshots, backups, checks, images, doubts, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
   /** Without a receiver this job has nothing to do. */
@@ -96,7 +96,13 @@ function listOf(parts: Parts): Job[] {
       workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
       run: (signal) => passOnce(parts, signal),
     },
-    { name: 'outage', every: second, ...looks, run: async () => outage.look() },
+    { name: 'doubts', every: 5 * second, asks_service: true, ...looks, run: (signal) => doubts.ask(signal) },
+    {
+      name: 'outage',
+      every: 5 * second,
+      ...looks,
+      run: (signal) => parts.conditions.lookForService(() => parts.status(0), signal),
+    },
     { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue, trouble: snapshots.failure },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
     { name: 'views', every: minute, ...looks, run: () => guarded(() => checks.views.flush()) },
@@ -132,7 +138,7 @@ function listOf(parts: Parts): Job[] {
       every: minute,
       ...looks,
       run: (signal) => parts.conditions.look(() => parts.status(0), signal),
-      trouble: parts.conditions.failure,
+      trouble: () => parts.conditions.failure(),
     },
   ];
 }

@@ -5,8 +5,8 @@ import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type CheckPorts, checkPorts } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
 import { type Audits, auditsOf } from '../sync/truth/audits.ts';
-import { type OutageWatch, outageWatch } from './conditions/outage-watch.ts';
-import { type ConditionWatch, watchConditions } from './conditions/watch.ts';
+import { DoubtedService } from './conditions/doubts.ts';
+import { ConditionWatch } from './conditions/watch.ts';
 import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
 import { type KeyPause, keyPause } from './key-pause.ts';
@@ -21,7 +21,7 @@ export interface Parts {
   readonly signal: AbortSignal;
   readonly guard: Guard;
   readonly key: KeyPause;
-  readonly outage: OutageWatch;
+  readonly doubts: DoubtedService;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
   /** Disposed of by whoever asked for the parts, like the image files. */
@@ -52,7 +52,7 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     signal,
     guard: guardFiles(wiring, signal),
     key: keyPause(wiring.answers),
-    outage: outageWatch(limiter.pause, ports),
+    doubts: new DoubtedService(wiring),
     snapshots: keepSnapshots(ports, config.snapshot),
     backups: keepBackups({ ...ports, inbox: wiring.inbox }, config.backup),
     checks: checkPorts(wiring),
@@ -60,6 +60,6 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     audits: auditsOf(ports),
     fruitless: fruitlessSearches(wiring.inbox, ports.clock),
     floods: watchChecks(ports, limiter.state),
-    conditions: watchConditions(wiring),
+    conditions: new ConditionWatch(wiring),
   };
 }

@@ -10,6 +10,7 @@ const alsoChecked: Readonly<Partial<Record<ConditionCode, string>>> = {
   'inbox-damaged': 'open inbox',
   'disk-low': 'disk space',
   'service-unreachable': 'service',
+  'service-unusable': 'service',
   'key-refused': 'service',
   'receiver-unreachable': 'receiver',
   'clock-off': 'clock',

@@ -5,10 +5,12 @@ import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
+import { printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { Limiter } from '../upstream/limiter.ts';
+import type { Away } from '../upstream/outcome-history.ts';
 
 /** The status that only a running daemon knows: its relation to the service. */
 export interface LiveStatus {
@@ -22,7 +24,9 @@ export interface LiveStatus {
   /** No call is sent before `not_before`; the service itself asked to wait until `told_until`. */
   readonly not_before: number | null;
   readonly told_until: number | null;
+  /** Since when it has been away: unreachable, silent, or without a usable answer. */
   readonly unreachable_since: number | null;
+  readonly away: Away | null;
   /** The service's message if it refuses the key. */
   readonly key_refused: string | null;
 }
@@ -89,6 +93,18 @@ export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, 
   });
 }
 
+/** So long a service may answer nothing usable before a waiting command gives up: an answer is spoilt now and then. */
+const unusableMs = 10_000;
+
+/** Returns the error of a waiting command if the service answers, and nothing it answers can be used, else null. */
+export function serviceUnusable({ away, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+  if (away?.how !== 'unusable' || unreachable_since === null || now - unreachable_since < unusableMs) return null;
+  return new CataloguedError('service-unusable', `no answer can be used: ${printable(away.says)}`, {
+    exitCode: exitCodes.unavailable,
+    hint: todoOf('service-unusable'),
+  });
+}
+
 /** Returns the error of a waiting command if the service refuses the key, else null. */
 export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): CataloguedError | null {
   if (key_refused === null) return null;
@@ -99,7 +115,7 @@ export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): Ca
 }
 
 export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
-  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, told_until, unreachable_since } =
+  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, told_until, unreachable_since, away } =
     limiter.state();
   return {
     calls,
@@ -111,6 +127,7 @@ export function liveStatus(limiter: Limiter, key_refused: string | null): LiveSt
     not_before: not_before === 0 ? null : not_before,
     told_until: told_until === 0 ? null : told_until,
     unreachable_since,
+    away,
     key_refused,
   };
 }

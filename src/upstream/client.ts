@@ -14,7 +14,8 @@ import { decodeProductDetail, decodeProductPage, type Page } from './decode-prod
 import { decodeVariants } from './decode-variants.ts';
 import type { Http } from './http.ts';
 import type { Limiter } from './limiter.ts';
-import type { Outcome } from './outcome.ts';
+import { type Failed, failed, type Outcome } from './outcome.ts';
+import { exampleOf } from './refusal.ts';
 import { WrongShape } from './shape.ts';
 
 /** The result of a read: decoded, the same bytes as last time, or an outcome without an answer. */
@@ -95,16 +96,26 @@ export interface UpstreamOptions {
   readonly commission: boolean;
   /** Decides which image URLs are given to readers. */
   readonly mayPublish: MayPublish;
+  /** Returns the start of an answer for a person to see, without the key; absent: there is no key to hide. */
+  readonly quote?: (text: string) => string;
 }
 
 /** The decoder's generation: part of every body hash, so that a new one reads unchanged bodies again. */
 const decoderGeneration = '2';
 
-export function createUpstream({ http, limiter, profile, select, commission, mayPublish }: UpstreamOptions): Upstream {
+export function createUpstream({
+  http,
+  limiter,
+  profile,
+  select,
+  commission,
+  mayPublish,
+  quote = (text) => exampleOf(text, null),
+}: UpstreamOptions): Upstream {
   const { paths, parameters } = profile;
   const received = { availability: 0, all: 0 };
 
-  const read = reader({ http, limiter, profile, received });
+  const read = reader({ http, limiter, profile, received, quote });
   const inText = (language: string) => ({ [parameters.language]: language });
   const inBoth = (language: string, currency: string) => ({ ...inText(language), [parameters.currency]: currency });
   const paged = (page: number) => ({
@@ -179,7 +190,11 @@ function reader({
   limiter,
   profile,
   received,
-}: Pick<UpstreamOptions, 'http' | 'limiter' | 'profile'> & { readonly received: { all: number } }) {
+  quote,
+}: Pick<UpstreamOptions, 'http' | 'limiter' | 'profile'> & {
+  readonly received: { all: number };
+  readonly quote: (text: string) => string;
+}) {
   return async function read<Value>(
     entry: LaneEntry,
     path: string | null,
@@ -207,21 +222,21 @@ function reader({
       : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
     const prefix = `${decoderGeneration}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
-    const ask = (turn: AbortSignal) => {
+    const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
       sent?.();
-      return http.get(path, query, { ...limits, signal: turn, known_hash: known });
+      const outcome = await http.get(path, query, { ...limits, signal: turn, known_hash: known });
+      if (outcome.kind !== 'answer') return outcome;
+      const { sent_at, bytes } = outcome;
+      received.all += bytes;
+      const hash = `${prefix}${outcome.hash}`;
+      if (outcome.hash === known) return { kind: 'unchanged', hash, sent_at, bytes };
+      try {
+        return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
+      } catch (error) {
+        return undecodable(error, outcome.text, quote);
+      }
     };
-    const outcome = await limiter.run(ask, signal, entry, product_id);
-    if (outcome.kind !== 'answer') return outcome;
-    const { sent_at, bytes } = outcome;
-    received.all += bytes;
-    const hash = `${prefix}${outcome.hash}`;
-    if (outcome.hash === known) return { kind: 'unchanged', hash, sent_at, bytes };
-    try {
-      return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
-    } catch (error) {
-      return undecodable(error);
-    }
+    return limiter.run(ask, signal, entry, product_id ?? path);
   };
 }
 
@@ -239,11 +254,12 @@ function parseFast(text: string): unknown {
   return longNumber.test(text) ? parseExact(text) : JSON.parse(text);
 }
 
-function undecodable(error: unknown): Extract<Outcome, { kind: 'failed' }> {
-  if (error instanceof WrongShape) return { kind: 'failed', code: 'wrong-shape', message: error.message };
-  if (error instanceof SyntaxError) return { kind: 'failed', code: 'not-json', message: 'the body is not JSON' };
+/** Returns the failure that an answer is whose text cannot be decoded; any other error is thrown again. */
+export function undecodable(error: unknown, text: string, quote: (text: string) => string): Failed {
+  if (error instanceof WrongShape) return { ...failed('wrong-shape', error.message), example: quote(text) };
+  if (error instanceof SyntaxError)
+    return failed('not-json', `the service answers with text that is no JSON: ${quote(text)}`);
   // A body nested 200,000 levels deep parses, and overflows the stack when it is printed again.
-  if (error instanceof RangeError)
-    return { kind: 'failed', code: 'too-deep', message: 'the body is nested too deeply' };
+  if (error instanceof RangeError) return failed('too-deep', 'the body is nested too deeply');
   throw error;
 }

@@ -7,7 +7,7 @@ import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { connectorOverSameMemory } from './read-memory.ts';
-import { errorBodyBytes, line, refusalText, refused, withoutKey } from './refusal.ts';
+import { errorBodyBytes, exampleOf, line, redirectTarget, refusalText, refused, withoutKey } from './refusal.ts';
 import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
@@ -64,7 +64,7 @@ export interface SendOptions extends GetOptions {
 export interface Http extends AsyncDisposable {
   /**
    * Sends one GET of an absolute path, without retries. Rejects only with the reason of an aborted `signal`, and for an
-   * invalid path. Messages contain neither the key nor an address nor the query.
+   * invalid path. Messages contain neither the key nor the query, and no address but that of a redirect.
    */
   get(path: string, query: Readonly<Record<string, string | readonly string[]>>, options: GetOptions): Promise<Outcome>;
   /**
@@ -125,8 +125,11 @@ export function createHttp(options: HttpOptions): Http {
     /** Returns what the head, and the body if it came, mean; null where neither says it. */
     const meaning = (body: readonly Buffer[] | null): Outcome | null => {
       if (said.verdict === 'done') return read([], known_hash, sentAt(sent, clock));
-      if (said.verdict !== null || said.head === null || body === null) return said.verdict;
+      if (said.head === null || body === null) return said.verdict;
       const encoding = header(said.head, 'content-encoding');
+      if (said.verdict?.kind === 'failed' && said.verdict.code === 'not-json-type')
+        return { ...said.verdict, message: `${said.verdict.message}: ${exampleOf(refusalText(body, encoding), key)}` };
+      if (said.verdict !== null) return said.verdict;
       const { statusCode: status } = said.head;
       if (status >= 400) return refused(status, refusalText(body, encoding), key);
       return cleaned(read(inflate(body, encoding, max_bytes), known_hash, sentAt(sent, clock)));
@@ -186,7 +189,7 @@ function hear(response: Head, { heard, clock }: HttpOptions): void {
 function judgeHead(
   response: Head,
   method: 'GET' | SendOptions['method'],
-  { throttle_statuses, clock }: HttpOptions,
+  { throttle_statuses, clock, base_url, key }: HttpOptions,
 ): Outcome | 'done' | null {
   const status = response.statusCode;
   if (throttle_statuses.includes(status)) {
@@ -195,14 +198,17 @@ function judgeHead(
     return { kind: 'throttled', status, until: wait === null ? null : now + wait };
   }
   if (status >= 400 && status < 500) return null;
-  if (status >= 300 && status < 400)
-    return failed('redirect', `the service redirects (${status}); redirects are not followed`);
+  if (status >= 300 && status < 400) {
+    const target = redirectTarget(header(response, 'location'), base_url, key);
+    return failed('redirect', `the service redirects${target === null ? '' : ` to ${target}`} (${status})`);
+  }
   const sent = method !== 'GET';
   if (status !== 200 && !(sent && (status === 201 || status === 204))) return failedStatus(status);
   const type = header(response, 'content-type')?.trim() ?? '';
   if (/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type)) return null;
   if (sent) return 'done';
-  return failed('not-json-type', `the answer is of type ${line(type, 80) || 'none'}`);
+  const named = /^text\/html\b/i.test(type) ? 'HTML' : line(type, 80) || 'a body of no type';
+  return failed('not-json-type', `the service answers with ${named} instead of JSON`);
 }
 
 /** A body that was read before is not put together. All of it is done with the memory of its parts at once. */
@@ -212,7 +218,7 @@ function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent
   for (const part of parts) sum.update(part);
   const hash = sum.digest('hex');
   const body = hash === known_hash ? noBytes : whole(parts);
-  if (!isUtf8(body)) return failed('invalid-utf8', 'the body is not UTF-8');
+  if (!isUtf8(body)) return failed('invalid-utf8', 'the service answers with text that is not UTF-8');
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   return { kind: 'answer', text: utf8.decode(body), hash, bytes, sent_at };
 }

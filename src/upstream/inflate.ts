@@ -16,7 +16,7 @@ export function inflate(
   if (name === '' || name === 'identity') return parts;
   // RFC 9110 section 8.4.1.3: x-gzip is another name of it.
   if (name !== 'gzip' && name !== 'x-gzip')
-    return failed('bad-encoding', 'the body is encoded in a way that was not asked for');
+    return failed('bad-encoding', 'the service answers in an encoding that was not asked for');
   try {
     const body = whole(parts);
     return [gunzipSync(body, { maxOutputLength: max_bytes, chunkSize: chunkOf(body) })];
@@ -25,7 +25,7 @@ export function inflate(
     if (code === 'ERR_BUFFER_TOO_LARGE')
       return failed('too-large', `the body inflates to more than ${max_bytes} bytes`);
     if (code === 'Z_BUF_ERROR') return failed('truncated', 'the body ends within its gzip');
-    return failed('bad-encoding', 'the body is not the gzip it claims to be');
+    return failed('bad-encoding', 'the service answers with gzip that cannot be read');
   }
 }
 

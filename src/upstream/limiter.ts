@@ -5,8 +5,8 @@ import { firstCallInMs } from '../domain/leadership/lease.ts';
 import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand } from './lane-waiters.ts';
-import type { Outcome } from './outcome.ts';
-import { outcomeHistory } from './outcome-history.ts';
+import type { WithoutAnswer } from './outcome.ts';
+import { type Away, OutcomeHistory, type Subject } from './outcome-history.ts';
 import { createTurns } from './turns.ts';
 
 export interface LimiterOptions {
@@ -33,8 +33,15 @@ export interface Pause {
   readonly not_before: number;
   /** The service itself asked for a pause until then; 0 where it did not: any other pause is our own. */
   readonly told_until: number;
-  /** Since when no connection was made; null while there is one. */
+  /** Since when the service has been away: not to be connected to, silent, or without any usable answer; null: it is there. */
   readonly unreachable_since: number | null;
+  /** Why it is away, by the last call; null: it is not. */
+  readonly away: Away | null;
+}
+
+/** An answer, decoded or not. */
+export interface Answered {
+  readonly kind: 'answer' | 'read' | 'unchanged';
 }
 
 export interface LimiterState extends Pause {
@@ -55,19 +62,21 @@ export interface LimiterState extends Pause {
 export interface Limiter extends Disposable {
   /**
    * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
-   * outcome, of which it matters about which product it is, if about one. Rejects with the reason of an aborted signal, and
-   * with what `call` rejects with.
+   * outcome, of which it matters what it is about: of several subjects that fail in a row none is at fault. Rejects with
+   * the reason of an aborted signal, and with what `call` rejects with.
    */
-  run(
-    call: (signal: AbortSignal) => Promise<Outcome>,
+  run<Got extends Answered>(
+    call: (signal: AbortSignal) => Promise<Got | WithoutAnswer>,
     signal: AbortSignal,
     entry: LaneEntry,
-    product_id?: number | null,
-  ): Promise<Outcome>;
+    about?: Subject,
+  ): Promise<Got | WithoutAnswer>;
   /** A call was sent so many milliseconds after its turn: another one waits for so long, or for a whole turn at most. */
   late(ms: number): void;
   state(): LimiterState;
   pause(): Pause;
+  /** Tells whether the last calls failed, and another one would show whether that is the service's trouble or their own. */
+  isInDoubt(): boolean;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
 }
@@ -83,7 +92,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let calls = 0;
   let throttled_count = 0;
   let closed: Error | null = null;
-  const history = outcomeHistory(options.burst_statuses);
+  const history = new OutcomeHistory(options.burst_statuses);
+  let away: Away | null = null;
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   const steady = () => started.at + clock.monotonic() - started.monotonic;
   const mayCall = () => leadership?.trusted() ?? true;
@@ -92,7 +102,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   if (options.learned !== null) turns.notBefore(1000 / budget.rate);
   if (leadership !== undefined) turns.notBefore(firstCallInMs);
   const learned = () => shifted(budget, clock.now() - steady());
-  const pause = () => pauseOf(budget, steady(), clock.now());
+  const pause = () => ({ ...pauseOf(budget, steady(), clock.now()), away });
 
   function throttled(until: number | null, now: number, sent_at: number): void {
     throttled_count += 1;
@@ -103,24 +113,31 @@ export function createLimiter(options: LimiterOptions): Limiter {
     if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
   }
 
-  function learn(came: Outcome, product_id: number | null, demand: CallDemand, sent_at: number): Outcome {
+  function learn<Got extends Answered>(
+    came: Got | WithoutAnswer,
+    about: Subject,
+    demand: CallDemand,
+    sent_at: number,
+  ): Got | WithoutAnswer {
     const now = steady();
-    const { teaches, outcome } = history.judge(came, product_id);
-    if (teaches === 'away') budget = afterMiss(budget, chance(), now);
-    else if (teaches === 'there' && outcome.kind === 'throttled') throttled(outcome.until, now, sent_at);
-    else if (teaches === 'there') budget = afterAnswer(budget, demand, now, sent_at);
+    const { teaches, outcome } = history.judge(came, about, now);
+    if (teaches === 'nothing') return outcome;
+    away = teaches === 'there' ? null : teaches;
+    if (away !== null) budget = afterMiss(budget, chance(), now);
+    else if (outcome.kind === 'throttled') throttled(outcome.until, now, sent_at);
+    else budget = afterAnswer(budget, demand, now, sent_at);
     return outcome;
   }
 
   return {
-    run: async (call, signal, entry, product_id = null) => {
+    run: async (call, signal, entry, about = null) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
       const demand = await turns.take(entry, signal);
       calls += 1;
       const sent_at = steady();
       try {
-        return learn(await call(signal), product_id, demand, sent_at);
+        return learn(await call(signal), about, demand, sent_at);
       } finally {
         turns.ended();
       }
@@ -138,6 +155,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       lanes: turns.byLane(),
     }),
     pause,
+    isInDoubt: () => history.isInDoubt(),
     learned,
     [Symbol.dispose]: () => {
       closed ??= new Error('the limiter is closed');
@@ -150,7 +168,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
  * Returns the pause that is left, in whole milliseconds: the limiter's own clock, which `now` and the budget's instants
  * go by, counts fractions. `wall` is the wall clock's time.
  */
-function pauseOf(budget: Budget, now: number, wall: number): Pause {
+function pauseOf(budget: Budget, now: number, wall: number): Omit<Pause, 'away'> {
   const toWall = wall - now;
   const left = pauseLeft(budget, now);
   const { unreachable_since, told_until } = budget;

@@ -1,93 +1,181 @@
-import { type FailureCode, failedStatus, type Outcome } from './outcome.ts';
+import { type Failed, type FailureCode, failedStatus, type WithoutAnswer } from './outcome.ts';
 
 /** Of the last five answers, so many of a burst status are back-pressure; so many in a row are the key after all. */
 const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set<FailureCode>(['deadline', 'reset', 'closed']), calls: 5 };
+/** Failures of ours: they say nothing about the service. */
+const ours: ReadonlySet<FailureCode> = new Set<FailureCode>(['not-sendable', 'no-signing-key']);
 
 /** So many 5xx among the last answers are the service's trouble, unless all are about one product: then they are its own. */
-const trouble = { of: 20, calls: 10, products: 2 };
+const trouble = { of: 20, calls: 10, subjects: 2 };
+/**
+ * So many calls in a row without a usable answer are the service's trouble: about several products, or about a product
+ * and the list. A list that fails alone has its own failure.
+ */
+const fruitless = { calls: 5, subjects: 3, withList: { calls: 3, subjects: 2 } };
+/** After a usable answer showed that others had failed by themselves, so long nothing but silence is the service's trouble. */
+const vouchedMs = 60_000;
 /** A 5xx that may mean "less" (503) but does not say so: half of the last ten, or a tenth of the last hundred, mean it. */
 const unsaid = [
   { of: 10, calls: 5 },
   { of: 100, calls: 10 },
 ] as const;
 
+/** What a call was about: a product by its id, or a list by its path; null: neither. */
+export type Subject = number | string | null;
+
+/** Why the service counts as away: how, and in the words of the last call, with an example of what came. */
+export interface Away {
+  /** No connection; connections without an answer; answers, none of which can be used. */
+  readonly how: 'unreachable' | 'silent' | 'unusable';
+  readonly says: string;
+}
+
 /** An outcome as those before it show it, and what it teaches: nothing at all, that the service is away, or that it is there. */
-export interface Judged {
-  readonly teaches: 'nothing' | 'away' | 'there';
-  readonly outcome: Outcome;
+export interface Judged<Came> {
+  readonly teaches: 'nothing' | 'there' | Away;
+  readonly outcome: Came | WithoutAnswer;
 }
 
-/** The outcomes of the last calls: what one of them means, the others tell. */
-export interface OutcomeHistory {
-  /** `product_id`: which product was asked for; null: none. */
-  judge(came: Outcome, product_id: number | null): Judged;
+/** Anything that a call can come to: an answer, decoded or not, or none. */
+type Came = { readonly kind: 'answer' | 'read' | 'unchanged' } | WithoutAnswer;
+
+/** Judges outcomes by those of the calls before: whether a failure is the service's or that of what was asked for. */
+export class OutcomeHistory {
+  /** Statuses that mean throttling when they come in bursts, and a record's own failure when single. */
+  readonly #burst_statuses: readonly number[];
+  readonly #overloaded = new LastOf(100);
+  readonly #refused = new LastOf(burst.of);
+  /** Of the last answers the subject of each 5xx; undefined: another answer. */
+  readonly #broken: (Subject | undefined)[] = [];
+  /** Subjects of the calls since the last usable answer, all of which failed. */
+  #fruitless: Subject[] = [];
+  /** Subjects that failed while others were answered, and were not answered since: their next failure is their own, too. */
+  readonly #failing = new Set<Subject>();
+  #silent_in_a_row = 0;
+  #refused_in_a_row = 0;
+  #answered = false;
+  /** Whether what failed last was taken for the service's trouble although answers came. */
+  #unusable = false;
+  #vouched_until = Number.NEGATIVE_INFINITY;
+
+  constructor(burst_statuses: readonly number[]) {
+    this.#burst_statuses = burst_statuses;
+  }
+
+  /** `now`: of a clock that never jumps. */
+  judge<Got extends Came>(came: Got, about: Subject, now: number): Judged<Got> {
+    const outcome = this.#judgeUnsaid(came);
+    if (outcome.kind === 'failed' && ours.has(outcome.code)) return { teaches: 'nothing', outcome };
+    if (outcome.kind === 'failed') return this.#judgeFailure(outcome, about, now);
+    this.#silent_in_a_row = 0;
+    if (outcome.kind === 'unreachable') return { teaches: { how: 'unreachable', says: outcome.message }, outcome };
+    // What is about no record is not decoded: a login page in the place of an answer looks the same.
+    if (about === null && this.#unusable) return { teaches: 'nothing', outcome };
+    this.#noteAnswer(about, now);
+    return { teaches: 'there', outcome: this.#judgeBurst(outcome) };
+  }
+
   /** Returns how many calls in a row ended in a burst status. */
-  refusedInARow(): number;
-}
+  refusedInARow(): number {
+    return this.#refused_in_a_row;
+  }
 
-/** `burst_statuses` mean throttling when they come in bursts, and a record's own failure when single. */
-export function outcomeHistory(burst_statuses: readonly number[]): OutcomeHistory {
-  const overloaded = lastOf(100);
-  /** Of the last answers the product of each 5xx; undefined: another answer. */
-  const failing: (number | null | undefined)[] = [];
-  const refused = lastOf(burst.of);
-  let silent_in_a_row = 0;
-  let refused_in_a_row = 0;
-  let answered = false;
+  /** Tells whether the last calls failed, and another one would show whether that is the service's trouble. */
+  isInDoubt(): boolean {
+    return this.#fruitless.length > 0 || this.#silent_in_a_row > 0;
+  }
+
+  #judgeFailure(outcome: Failed, about: Subject, now: number): Judged<never> {
+    const silent = silence.codes.has(outcome.code);
+    this.#silent_in_a_row = silent ? this.#silent_in_a_row + 1 : 0;
+    if (now < this.#vouched_until) this.#failing.add(about);
+    const own = about === null || this.#failing.has(about);
+    if (!own) this.#fruitless = [...this.#fruitless, about].slice(-trouble.of);
+    this.#noteBroken((outcome.status ?? 0) >= 500 && !own ? about : undefined);
+    const isTrouble = !own && (this.#isFruitless() || ((outcome.status ?? 0) >= 500 && this.#isBroken()));
+    if (!isTrouble && this.#silent_in_a_row < silence.calls)
+      return silent || this.#unusable
+        ? { teaches: 'nothing', outcome }
+        : { teaches: 'there', outcome: this.#judgeBurst(outcome) };
+    this.#unusable = !silent;
+    // Where nothing goes well, no record is at fault.
+    return {
+      teaches: { how: silent ? 'silent' : 'unusable', says: wordsOf(outcome) },
+      outcome: { ...outcome, kind: 'unreachable' },
+    };
+  }
+
+  #noteAnswer(about: Subject, now: number): void {
+    if (this.#unusable) this.#vouched_until = now + vouchedMs;
+    else for (const subject of this.#fruitless) this.#failing.add(subject);
+    this.#unusable = false;
+    this.#fruitless = [];
+    this.#failing.delete(about);
+    this.#noteBroken(undefined);
+  }
+
+  #noteBroken(about: Subject | undefined): void {
+    this.#broken.push(about);
+    if (this.#broken.length > trouble.of) this.#broken.shift();
+  }
+
+  #isFruitless(): boolean {
+    const { length } = this.#fruitless;
+    const subjects = new Set(this.#fruitless);
+    if (length >= fruitless.calls && subjects.size >= fruitless.subjects) return true;
+    const { calls, subjects: few } = fruitless.withList;
+    return length >= calls && subjects.size >= few && this.#fruitless.some((each) => typeof each === 'string');
+  }
+
+  /** Half of the last calls broke the service: nothing is wrong with what was asked for (reliability.md section 3). */
+  #isBroken(): boolean {
+    const about = this.#broken.filter((each) => each !== undefined);
+    return about.length >= trouble.calls && new Set(about).size >= trouble.subjects;
+  }
 
   /** A single 503 without Retry-After is the failure of what was asked for; only many of them are back-pressure. */
-  function judgeUnsaid(outcome: Outcome): Outcome {
+  #judgeUnsaid<Got extends Came>(outcome: Got): Got | WithoutAnswer {
     const hit = outcome.kind === 'throttled' && outcome.status >= 500 && outcome.until === null;
-    overloaded.add(hit);
-    if (!hit || unsaid.some(({ of, calls }) => overloaded.hits(of) >= calls)) return outcome;
+    this.#overloaded.add(hit);
+    if (!hit || unsaid.some(({ of, calls }) => this.#overloaded.hits(of) >= calls)) return outcome;
     return failedStatus(outcome.status);
   }
 
-  /** Half of the last calls broke the service, this one too: nothing is wrong with what was asked for (reliability.md section 3). */
-  function isTrouble(outcome: Outcome, product_id: number | null): boolean {
-    const broken = outcome.kind === 'failed' && (outcome.status ?? 0) >= 500;
-    failing.push(broken ? product_id : undefined);
-    if (failing.length > trouble.of) failing.shift();
-    const about = failing.filter((each) => each !== undefined);
-    return broken && about.length >= trouble.calls && new Set(about).size >= trouble.products;
-  }
-
   /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */
-  function judgeBurst(outcome: Outcome): Outcome {
-    const hit = outcome.kind === 'refused' && burst_statuses.includes(outcome.status);
-    refused_in_a_row = hit ? refused_in_a_row + 1 : 0;
-    answered ||= !hit;
-    refused.add(hit);
-    if (!hit || refused.hits() < burst.calls) return outcome;
+  #judgeBurst<Got extends Came>(outcome: Got): Got | WithoutAnswer {
+    const hit = outcome.kind === 'refused' && this.#burst_statuses.includes(outcome.status);
+    this.#refused_in_a_row = hit ? this.#refused_in_a_row + 1 : 0;
+    this.#answered ||= !hit;
+    this.#refused.add(hit);
+    if (!hit || this.#refused.hits() < burst.calls) return outcome;
     // A key that is taken away later looks like a burst at first, but outlasts every pause.
-    if (answered && refused_in_a_row < burst.key) return { kind: 'throttled', status: outcome.status, until: null };
+    if (this.#answered && this.#refused_in_a_row < burst.key)
+      return { kind: 'throttled', status: outcome.status, until: null };
     return { ...outcome, status: 401, message: `every call is refused with ${outcome.status}: ${outcome.message}` };
   }
+}
 
-  return {
-    judge: (came, product_id) => {
-      const outcome = judgeUnsaid(came);
-      const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
-      silent_in_a_row = silent ? silent_in_a_row + 1 : 0;
-      if (outcome.kind === 'unreachable' || silent_in_a_row >= silence.calls || isTrouble(outcome, product_id))
-        // Where nothing goes well, no record is at fault.
-        return { teaches: 'away', outcome: outcome.kind === 'failed' ? { ...outcome, kind: 'unreachable' } : outcome };
-      return silent ? { teaches: 'nothing', outcome } : { teaches: 'there', outcome: judgeBurst(outcome) };
-    },
-    refusedInARow: () => refused_in_a_row,
-  };
+function wordsOf({ message, example }: Failed): string {
+  return example === undefined ? message : `${message}: ${example}`;
 }
 
 /** The last so many of a row of hits and misses. */
-function lastOf(size: number): { add(hit: boolean): void; hits(among?: number): number } {
-  const last: boolean[] = [];
-  return {
-    add: (hit) => {
-      last.push(hit);
-      if (last.length > size) last.shift();
-    },
-    hits: (among = size) => last.slice(-among).filter(Boolean).length,
-  };
+class LastOf {
+  readonly #size: number;
+  readonly #last: boolean[] = [];
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  add(hit: boolean): void {
+    this.#last.push(hit);
+    if (this.#last.length > this.#size) this.#last.shift();
+  }
+
+  hits(among = this.#size): number {
+    return this.#last.slice(-among).filter(Boolean).length;
+  }
 }

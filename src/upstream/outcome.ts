@@ -37,8 +37,20 @@ export type Outcome =
   | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
   /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string }
-  /** Something came, and it cannot be used; `status`, where that is why. */
-  | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string; readonly status?: number };
+  /**
+   * Something came, and it cannot be used; `status`, where that is why. `example`: the start of an answer whose message
+   * does not quote it, without key and addresses.
+   */
+  | {
+      readonly kind: 'failed';
+      readonly code: FailureCode;
+      readonly message: string;
+      readonly status?: number;
+      readonly example?: string;
+    };
+
+/** What a call can end in that brought no answer. */
+export type WithoutAnswer = Exclude<Outcome, { kind: 'answer' }>;
 
 export type Failed = Extract<Outcome, { kind: 'failed' }>;
 

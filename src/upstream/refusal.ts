@@ -63,6 +63,23 @@ export function withoutKey(text: string, key: Key): string {
   return [...new Set(spellings)].reduce((clean, each) => clean.replaceAll(each, '[key]'), text);
 }
 
+/** The longest example of an answer, in characters. */
+const exampleLength = 120;
+
+/** Returns the start of an answer as one line between marks, without the key and addresses; of an empty one it says so. */
+export function exampleOf(text: string, key: Key): string {
+  const whole = line(withoutSecrets(text, key), Number.POSITIVE_INFINITY);
+  if (whole === '') return 'an empty body';
+  return `\`${whole.slice(0, exampleLength)}${whole.length > exampleLength ? '…' : ''}\``;
+}
+
+/** Returns where a redirect leads, without query and user; null: the header is missing or no address. */
+export function redirectTarget(location: string | undefined, base_url: string, key: Key): string | null {
+  if (location === undefined || !URL.canParse(location, base_url)) return null;
+  const { protocol, host, pathname } = new URL(location, base_url);
+  return line(withoutKey(`${protocol}//${host}${pathname}`, key), exampleLength);
+}
+
 /** One line of at most `length` characters, without what would steer a terminal. */
 export function line(text: string, length: number): string {
   return text

@@ -127,6 +127,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     not_before: null,
     told_until: null,
     unreachable_since: null,
+    away: null,
     key_refused: null,
   },
   inbox: {

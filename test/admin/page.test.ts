@@ -25,6 +25,7 @@ function textOf(status: Omit<DaemonStatus, 'conditions'>, memory = remembered): 
   return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
+const refused = { how: 'unreachable', says: 'the connection was refused' } as const;
 const empty: typeof known = {
   ...known,
   filled_at: null,
@@ -111,15 +112,15 @@ describe('the operator page says', () => {
       ],
     ],
     [
-      'that the service is away, for a minute as a remark',
-      { ...known, daemon: { ...known.daemon, unreachable_since: now - 44_000 } },
-      [/is true/, /been unreachable for 44 s/],
+      'that the service is away, for ten seconds as a remark',
+      { ...known, daemon: { ...known.daemon, unreachable_since: now - 9_000, away: refused } },
+      [/is true/, /been unreachable for 9 s/],
     ],
     [
       'that the service is away, and then with what that leads to in the same line',
-      { ...late, daemon: { ...known.daemon, unreachable_since: now - hour } },
+      { ...late, daemon: { ...known.daemon, unreachable_since: now - hour, away: refused } },
       [
-        /not entirely true Service: it cannot be reached: readers keep what is mirrored \(for 1 h\), hence promise-broken\./,
+        /not entirely true Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence promise-broken\./,
       ],
     ],
   ];

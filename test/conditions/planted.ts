@@ -170,9 +170,8 @@ export const planted: readonly Planted[] = [
     mended_ms: day,
     step_ms: 5 * minute,
     world: () => plantedWorld({}, 'empty'),
-    // Of two: what is about one product is its own trouble, and does not hold up a fill.
-    plant: (world) =>
-      fault(world, { kind: 'status', status: 500, path: `/products/(${world.ids().slice(0, 2).join('|')})/` }),
+    // What is throttled has not failed, and stays due.
+    plant: (world) => fault(world, { kind: 'status', status: 429, path: `/products/${world.ids()[0]}/` }),
   },
   {
     failure: 'the mirror is wrong at checkout, 2 in 100',

@@ -175,7 +175,7 @@ describe('the pause', () => {
     expect(pauseLeft(afterThrottle(long, now + second, 0, now), now)).toBe(60 * second);
   });
 
-  test('without a connection doubles up to two minutes, and any answer ends the row', () => {
+  test('without a connection doubles up to twenty seconds, and any answer ends the row', () => {
     let [budget, at] = [startBudget(10, now), now];
     const pauses = Array.from({ length: 9 }, () => {
       budget = afterMiss(budget, 0, at);
@@ -183,7 +183,7 @@ describe('the pause', () => {
       at += left;
       return left / second;
     });
-    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 120, 120]);
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 20, 20, 20, 20]);
     expect(budget.unreachable_since).toBe(now);
     expect(afterAnswer(budget, 'waiting', at)).toMatchObject({ misses: 0, unreachable_since: null });
     expect(afterThrottle(budget, null, 0, at)).toMatchObject({ misses: 0, unreachable_since: null });

@@ -12,7 +12,8 @@ const stale: ConditionFacts = {
   ...healthy,
   freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, kept: 0 as const })),
 };
-const away = (since: number) => ({ unreachable_since: since, key_refused: null, calls: 0 });
+const refused = { how: 'unreachable', says: 'the connection was refused' } as const;
+const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, calls: 0 });
 
 function check(facts: ConditionFacts, expected: readonly ConditionCode[], memory = noMemory): void {
   expect(conditionsOf(facts, now, memory).map(({ code }) => code)).toEqual(expected);
@@ -61,7 +62,7 @@ describe('what a daemon has watched', () => {
   };
   const repeated = (status: (each: number) => Partial<ConditionFacts>, times: number) =>
     Array.from({ length: times }, (_, each) => status(each));
-  const calling = (calls: number) => ({ daemon: { ...away(0), unreachable_since: null, calls } });
+  const calling = (calls: number) => ({ daemon: { ...away(0), unreachable_since: null, away: null, calls } });
   const waiting = (applied: number) => ({ inbox: { ...emptyInbox, waiting: 3, applied } });
   const filling = (never_fetched: number) => ({
     filled_at: null,
@@ -121,8 +122,8 @@ describe('a condition', () => {
   it('is none where nothing is wrong', () => check(healthy, []));
 
   it('is shown as soon as it has lasted long enough, and not before', () => {
-    check({ ...healthy, daemon: away(now - 44_999) }, []);
-    check({ ...healthy, daemon: away(now - 45_000) }, ['service-unreachable']);
+    check({ ...healthy, daemon: away(now - 9_999) }, []);
+    check({ ...healthy, daemon: away(now - 10_000) }, ['service-unreachable']);
   });
 
   it('of which the facts do not say since when lasts from the look that met it first', () => {
@@ -130,8 +131,8 @@ describe('a condition', () => {
     check(long, []);
     const met = metSince(long, now - 10 * minute, noMemory);
     check(long, ['wal-held'], { ...noMemory, met });
-    expect(metSince(long, now, { met })).toEqual(new Map([['wal-held', now - 10 * minute]]));
-    expect(metSince(healthy, now, { met })).toEqual(new Map());
+    expect(metSince(long, now, { ...noMemory, met })).toEqual(new Map([['wal-held', now - 10 * minute]]));
+    expect(metSince(healthy, now, { ...noMemory, met })).toEqual(new Map());
   });
 
   it('that has a cause is folded into it, which becomes as severe', () => {

@@ -45,6 +45,7 @@ export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
 /** An image host of a test is asked as fast as it goes, or time has to pass by itself. */
 const outsideJobs: ReadonlySet<string> = new Set([
   'conditions',
+  'outage',
   'snapshot',
   'backup',
   'restore-drill',
@@ -53,6 +54,9 @@ const outsideJobs: ReadonlySet<string> = new Set([
   'start-check',
   'integrity',
 ]);
+
+/** Each look counts every record, or connects to the service in the machine's time. */
+const conditionJobs: ReadonlySet<string> = new Set(['conditions', 'outage']);
 
 /** Wires the jobs of a daemon for whoever ticks them. No file is gone through in a process of its own. */
 export async function startJobs(
@@ -97,7 +101,7 @@ export async function startJobs(
   };
   const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
   const parts = { ...own, receiving, status };
-  const jobs = mutated(jobsOf(parts).filter(({ name }) => conditions || name !== 'conditions')).map((job) =>
+  const jobs = mutated(jobsOf(parts).filter(({ name }) => conditions || !conditionJobs.has(name))).map((job) =>
     outsideJobs.has(job.name) ? outside.noted(job) : job,
   );
   const monotonic = () => {

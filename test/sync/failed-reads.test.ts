@@ -58,7 +58,7 @@ describe('a read that cannot be used', () => {
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const before = cells(harness);
     // Where the service breaks down altogether, no record is at fault: the first few count, then it is waited for.
-    const breaks = fault.kind === 'reset' || fault.status === 500;
+    const breaks = fault.status !== 404;
     const least = breaks ? 4 : 30;
     harness.sandbox.faults.add({ ...fault, path: '^/v2/products/\\d+', ...(breaks ? { times: 40 } : {}) });
     requestResync(harness.wiring.ports, everything);

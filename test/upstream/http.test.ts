@@ -593,7 +593,7 @@ describe('the key stays at home:', () => {
     expect(outcome).toEqual({
       kind: 'failed',
       code: 'redirect',
-      message: `the service redirects (${status}); redirects are not followed`,
+      message: `the service redirects to ${other}/ (${status})`,
     });
     expect(elsewhere).toBe(0);
   });

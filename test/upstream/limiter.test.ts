@@ -55,10 +55,10 @@ function calls({ clock, limiter }: SetUp) {
 }
 
 /** Runs a call that ends at once, however long its turn takes. */
-async function once({ clock, limiter }: SetUp, outcome: Outcome, product_id?: number): Promise<Outcome> {
+async function once({ clock, limiter }: SetUp, outcome: Outcome, about?: number | string): Promise<Outcome> {
   let done = false;
   const run = limiter
-    .run(async () => outcome, never, 'near', product_id)
+    .run(async () => outcome, never, 'near', about)
     .finally(() => {
       done = true;
     });
@@ -473,7 +473,7 @@ describe('403', () => {
 });
 
 describe('an outage', () => {
-  test('costs at most 25 calls in ten minutes, and within two and a half minutes of its end calls go on', async () => {
+  test('costs at most 35 calls in ten minutes, and within 25 seconds of its end calls go on', async () => {
     const t = setUp();
     using _ = t.limiter;
     const { clock, limiter } = t;
@@ -484,11 +484,11 @@ describe('an outage', () => {
     };
     const workers = Array.from({ length: 4 }, () => work().catch(() => undefined));
     await clock.advance(600_000);
-    expect(limiter.state().calls).toBeLessThanOrEqual(25);
+    expect(limiter.state().calls).toBeLessThanOrEqual(35);
     // The two clocks have gone apart by half a millisecond.
     expect(limiter.state().unreachable_since).toBe(from - 1);
     up = true;
-    await clock.advance(150_000);
+    await clock.advance(60_000);
     expect(limiter.state().unreachable_since).toBe(null);
     expect(limiter.state().calls).toBeGreaterThan(250);
     stopped = true;
@@ -530,6 +530,60 @@ describe('an outage', () => {
     expect(t.limiter.state().unreachable_since).toBe(null);
     expect(await once(t, broken, 2)).toMatchObject({ kind: 'unreachable' });
     expect(t.limiter.state().unreachable_since).not.toBe(null);
+  });
+
+  const html: Outcome = { kind: 'failed', code: 'not-json-type', message: 'the service answers with HTML' };
+  const isAway = (t: SetUp) => t.limiter.pause().away?.how ?? null;
+
+  test('is also five answers in a row of which none can be used, about three products, until one can', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    for (const product of [1, 1, 1, 2, 2]) expect(await once(t, html, product)).toMatchObject({ kind: 'failed' });
+    expect(isAway(t)).toBe(null);
+    expect(await once(t, html, 3)).toMatchObject({ kind: 'unreachable' });
+    expect(t.limiter.pause()).toMatchObject({ away: { how: 'unusable', says: 'the service answers with HTML' } });
+    // Nor is the next one to blame, and what is about no record is not decoded.
+    expect(await once(t, html, 4)).toMatchObject({ kind: 'unreachable' });
+    await once(t, answer);
+    expect(isAway(t)).toBe('unusable');
+    await once(t, answer, 4);
+    expect(isAway(t)).toBe(null);
+  });
+
+  test('is also three such answers about a list and a product; a list alone, or one product, fails by itself', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    for (let i = 0; i < 30; i++) await once(t, html, '/v2/products');
+    await once(t, answer, 1);
+    for (let i = 0; i < 30; i++) await once(t, html, 2);
+    await once(t, answer, '/v2/products');
+    expect(isAway(t)).toBe(null);
+    for (const about of [3, '/v2/products', 3]) await once(t, html, about);
+    expect(isAway(t)).toBe('unusable');
+  });
+
+  test('is not a few records that failed while others were answered, however often they fail among themselves', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const broken: Outcome = { kind: 'failed', code: 'status-500', message: 'no', status: 500 };
+    for (const product of [1, 2, 3]) {
+      await once(t, broken, product);
+      await once(t, answer, 9);
+    }
+    for (let i = 0; i < 40; i++) expect(await once(t, broken, 1 + (i % 3))).toMatchObject({ kind: 'failed' });
+    expect(isAway(t)).toBe(null);
+  });
+
+  test('is none for a minute after one list was answered while all of another path failed', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    for (const product of [1, 2, 3, 4, 5]) await once(t, html, product);
+    await once(t, answer, '/v2/products');
+    for (const product of [1, 2, 3, 4, 5, 6, 7]) expect(await once(t, html, product)).toMatchObject({ kind: 'failed' });
+    expect(isAway(t)).toBe(null);
+    await t.clock.advance(60_000);
+    for (const product of [8, 9, 10, 11, 12]) await once(t, html, product);
+    expect(isAway(t)).toBe('unusable');
   });
 
   test('is no throttle: the rate stays', async () => {

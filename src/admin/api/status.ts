@@ -76,6 +76,7 @@ const live = z.object({
   not_before: never,
   told_until: never,
   unreachable_since: never,
+  away: z.object({ how: z.enum(['unreachable', 'silent', 'unusable']), says: text }).nullable(),
   key_refused: maybe,
 });
 

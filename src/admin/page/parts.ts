@@ -36,7 +36,7 @@ export function remarksPart(
   const told_of = new Set(conditions.map(({ code }) => code));
   const remarks = [
     ...when(
-      told_of.has('service-unreachable') ? null : daemon.unreachable_since,
+      told_of.has('service-unreachable') || told_of.has('service-unusable') ? null : daemon.unreachable_since,
       (since) =>
         `The service has been unreachable for ${duration(now - since)}. Readers notice nothing until promises are broken.`,
     ),

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from '../../config/load.ts';
+import { DoubtedService } from '../../daemon/conditions/doubts.ts';
 import { type Overrides, type Wiring, wire } from '../../daemon/wiring.ts';
 import { storageSays } from '../../domain/conditions/of-files.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -7,7 +8,7 @@ import { megabytes, number } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { LiveStatus } from '../../status/daemon-status.ts';
-import { keyRefused, liveStatus, throttledTooLong } from '../../status/daemon-status.ts';
+import { keyRefused, liveStatus, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
 import { pass } from '../../sync/engine.ts';
 import { findProducts } from '../../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
@@ -111,12 +112,9 @@ async function untilDone(
 }
 
 /** Shows progress every second, and ends the work when the service stays unreachable. */
-async function watch(
-  io: Io,
-  { ports, mirror, limiter, storage }: Wiring,
-  job_id: number,
-  stop: AbortController,
-): Promise<void> {
+async function watch(io: Io, wiring: Wiring, job_id: number, stop: AbortController): Promise<void> {
+  const { ports, mirror, limiter, storage } = wiring;
+  const doubted = new DoubtedService(wiring);
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
@@ -133,7 +131,12 @@ async function watch(
       },
       now,
     );
-    const refusal = unreachableTooLong(live, now) ?? throttledTooLong(live, now) ?? unwritableTooLong(storage, now);
+    void doubted.ask(stop.signal).catch(() => undefined);
+    const refusal =
+      serviceUnusable(live, now) ??
+      unreachableTooLong(live, now) ??
+      throttledTooLong(live, now) ??
+      unwritableTooLong(storage, now);
     if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
@@ -143,8 +146,9 @@ function phaseOf(visible: number, job: JobState): { visible: number; phase: stri
   return { visible, phase: job.left === 0 ? 'done' : 'resync' };
 }
 
-function noteOf({ not_before, unreachable_since }: LiveStatus, now: number, products: number): string | null {
-  if (unreachable_since !== null) return `not reachable for ${Math.round((now - unreachable_since) / 1000)} s`;
+function noteOf({ not_before, unreachable_since, away }: LiveStatus, now: number, products: number): string | null {
+  if (unreachable_since !== null)
+    return `${away?.how === 'unusable' ? 'no usable answer' : 'not reachable'} for ${Math.round((now - unreachable_since) / 1000)} s`;
   if (not_before !== null && not_before > now) return `told to wait ${Math.ceil((not_before - now) / 1000)} s`;
   return `${number(products)} products`;
 }

@@ -7,7 +7,7 @@ import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number, remaining } from '../../format.ts';
 import { createLog } from '../../log.ts';
-import { keyRefused, throttledTooLong } from '../../status/daemon-status.ts';
+import { keyRefused, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
 import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
 import { calendarDate, productIds } from '../options.ts';
 import { askDaemon, configurationFor } from '../setup.ts';
@@ -117,7 +117,10 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
         hint: 'start the daemon again: it continues the job, and reads nothing twice',
       });
     }
-    const refusal = keyRefused(status.daemon) ?? throttledTooLong(status.daemon, clock.now());
+    const refusal =
+      keyRefused(status.daemon) ??
+      serviceUnusable(status.daemon, clock.now()) ??
+      throttledTooLong(status.daemon, clock.now());
     if (refusal !== null) throw refusal;
     const done = job.records - job.left;
     io.ifStopped(`${doneSays(job)}; the daemon goes on with job ${job_id}`, 'catalogued status');

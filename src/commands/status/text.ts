@@ -281,11 +281,11 @@ function freshnessRow(
 }
 
 function describeDaemon(
-  { lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
+  { lanes, unreachable_since, away, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
   if (unreachable_since !== null)
-    return `running; the service has been unreachable for ${duration(now - unreachable_since)}`;
+    return `running; the service has ${away?.how === 'unusable' ? 'given no usable answer' : 'been unreachable'} for ${duration(now - unreachable_since)}`;
   const busy = Object.entries(lanes)
     .filter(([, count]) => count > 0)
     .map(([lane, count]) => `${lane} ${number(count)}`);

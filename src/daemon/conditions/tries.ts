@@ -2,17 +2,12 @@ import type { Tried } from '../../domain/conditions/facts.ts';
 import { isGone } from '../../domain/conditions/fields.ts';
 import { unshownOf } from '../../domain/conditions/unshown.ts';
 import { isMute } from '../../domain/push/mute.ts';
-import { isReachable } from '../../upstream/reach.ts';
+import { whyUnreachable } from '../../upstream/reach.ts';
 import type { Wiring } from '../wiring.ts';
 
-/** Tries for itself what no call would show: whether the service can be reached while nothing is due, and we from outside. */
-export interface ConditionTries {
-  tried(): Tried;
-  /** Run once a minute. */
-  look(signal: AbortSignal): Promise<void>;
-}
-
 const addressEveryMs = 15 * 60_000;
+/** Between two connections to the service while it is idle, and after one that failed. They send nothing. */
+const connectEveryMs = { usual: 10_000, failed: 5_000 };
 /** Updates announced within this time are looked for in the reads that followed; a read may take some minutes. */
 const announcedMs = { from: 6 * 3_600_000, to: 10 * 60_000 };
 /** Of updates that must show in what we mirror; the service's own caches may take so long. */
@@ -20,72 +15,95 @@ const awaitedMs = { from: 24 * 3_600_000, to: 30 * 60_000 };
 /** What the rhythm of deliveries is judged by. */
 const arrivalsAtMost = 2000;
 
-export function conditionTries({
-  config,
-  limiter,
-  serviceClock,
-  subscriptions,
-  mirror,
-  inbox,
-  files,
-  ports: { clock },
-}: Pick<
-  Wiring,
-  'config' | 'limiter' | 'serviceClock' | 'subscriptions' | 'mirror' | 'inbox' | 'files' | 'ports'
->): ConditionTries {
-  let calls = Number.NaN;
-  let unreachable_since: number | null = null;
-  let public_address: Tried['public_address'] = null;
-  let unshown: Tried['unshown'] = null;
-  let gone: Tried['gone'] = [];
-  let mute: Tried['mute'] = null;
-  let tested = Number.NEGATIVE_INFINITY;
+/** Tries for itself what no call would show: whether the service can be reached while nothing is due, and we from outside. */
+export class ConditionTries {
+  readonly #wiring: Wiring;
+  /** Calls made when the service was last looked for: more of them by now have shown by themselves whether it is there. */
+  #calls = Number.NaN;
+  #connected_at = Number.NEGATIVE_INFINITY;
+  #unreachable: Tried['unreachable'] = null;
+  #public_address: Tried['public_address'] = null;
+  #tested_at = Number.NEGATIVE_INFINITY;
+  #unshown: Tried['unshown'] = null;
+  #gone: Tried['gone'] = [];
+  #mute: Tried['mute'] = null;
 
-  async function lookForService(signal: AbortSignal): Promise<void> {
-    const state = limiter.state();
-    const idle = state.calls === calls && state.in_flight === 0;
-    calls = state.calls;
-    // Calls tell by themselves.
-    if (!idle || state.unreachable_since !== null) unreachable_since = null;
-    else if (await isReachable(config.service.base_url, clock, signal)) unreachable_since = null;
-    else if (!signal.aborted) unreachable_since ??= clock.now();
+  constructor(wiring: Wiring) {
+    this.#wiring = wiring;
   }
 
-  function lookAtReads(): void {
-    const now = clock.now();
+  tried(): Tried {
+    return {
+      unreachable: this.#unreachable,
+      clock_offset_ms: this.#wiring.serviceClock.offset(),
+      public_address: this.#public_address,
+      unshown: this.#unshown,
+      gone: this.#gone,
+      mute: this.#mute,
+    };
+  }
+
+  /** Connects to the service if no call was made since the last look, at most every ten seconds; run every few seconds. */
+  async lookForService(signal: AbortSignal): Promise<void> {
+    const { limiter, config, ports } = this.#wiring;
+    const { calls, in_flight, away } = limiter.state();
+    const idle = calls === this.#calls && in_flight === 0;
+    this.#calls = calls;
+    // The limiter knows it better by then.
+    if (away !== null) this.#unreachable = null;
+    // A call under way, and one that failed alone, do not show that the service is there.
+    if (away !== null || in_flight > 0 || limiter.isInDoubt()) return;
+    if (!idle) {
+      this.#unreachable = null;
+      return;
+    }
+    const every = this.#unreachable === null ? connectEveryMs.usual : connectEveryMs.failed;
+    if (ports.clock.monotonic() - this.#connected_at < every) return;
+    this.#connected_at = ports.clock.monotonic();
+    const began_at = ports.clock.now();
+    const says = await whyUnreachable(config.service.base_url, ports.clock, signal);
+    if (signal.aborted) return;
+    this.#unreachable = says === null ? null : { since: this.#unreachable?.since ?? began_at, says };
+  }
+
+  /** Looks at what reads and deliveries show, and tests our own public address now and then; run once a minute. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#wiring.ports;
+    this.#lookAtReads();
+    if (clock.monotonic() - this.#tested_at < addressEveryMs) return;
+    this.#tested_at = clock.monotonic();
+    this.#listen();
+    await this.#testAddress(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+
+  #lookAtReads(): void {
+    const { files, mirror, ports } = this.#wiring;
+    const now = ports.clock.now();
     if (!files.isWell('mirror')) return;
-    gone = mirror.fields.all().flatMap((each) => (isGone(each) ? [each.field] : []));
-    unshown = unshownOf({
+    this.#gone = mirror.fields.all().flatMap((each) => (isGone(each) ? [each.field] : []));
+    this.#unshown = unshownOf({
       told: mirror.trust.updates(now - announcedMs.from, now - announcedMs.to),
       awaited: mirror.trust.unshown(now - awaitedMs.from, now - awaitedMs.to),
     });
   }
 
-  function listen(): void {
+  #listen(): void {
+    const { files, inbox, ports } = this.#wiring;
     if (!files.isWell('inbox')) return;
-    const silent = [...inbox.deliveries.arrivals(arrivalsAtMost)].filter(([, times]) => isMute(times, clock.now()));
+    const now = ports.clock.now();
+    const silent = [...inbox.deliveries.arrivals(arrivalsAtMost)].filter(([, times]) => isMute(times, now));
     const last = silent.map(([, times]) => times.at(-1) ?? 0);
-    mute = silent.length === 0 ? null : { subscriptions: silent.map(([id]) => id), since: Math.min(...last) };
+    this.#mute = silent.length === 0 ? null : { subscriptions: silent.map(([id]) => id), since: Math.min(...last) };
   }
 
-  async function testAddress(signal: AbortSignal): Promise<void> {
+  async #testAddress(signal: AbortSignal): Promise<void> {
+    const { subscriptions, ports } = this.#wiring;
     if ('why' in subscriptions) return;
     const { result, message, answered = false } = await subscriptions.work.selfTest(signal);
-    const failsSince = public_address?.result === 'failed' ? public_address.since : clock.now();
-    public_address = { result, message, answered, since: result === 'passed' ? clock.now() : failsSince };
+    const now = ports.clock.now();
+    const failsSince = this.#public_address?.result === 'failed' ? this.#public_address.since : now;
+    this.#public_address = { result, message, answered, since: result === 'passed' ? now : failsSince };
   }
-
-  return {
-    tried: () => ({ unreachable_since, clock_offset_ms: serviceClock.offset(), public_address, unshown, gone, mute }),
-    look: async (signal) => {
-      await lookForService(signal);
-      lookAtReads();
-      if (clock.monotonic() - tested < addressEveryMs) return;
-      tested = clock.monotonic();
-      listen();
-      await testAddress(signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
-    },
-  };
 }

@@ -1,95 +1,190 @@
 import { type BrokenAge, brokenAges } from '../../domain/conditions/ages.ts';
-import { conditionsOf, type HeldCondition, type Memory, metSince, noMemory } from '../../domain/conditions/decide.ts';
+import type { Severity } from '../../domain/conditions/condition.ts';
+import {
+  conditionsOf,
+  type HeldCondition,
+  type Memory,
+  metSince,
+  nextShownAt,
+  noMemory,
+} from '../../domain/conditions/decide.ts';
 import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
-import { isCondition } from '../../domain/conditions/table.ts';
+import { type ConditionCode, conditionTable, isCondition } from '../../domain/conditions/table.ts';
 import { watchedNow } from '../../domain/conditions/watched.ts';
 import { SyncFailed } from '../../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import type { Wiring } from '../wiring.ts';
-import { conditionTries } from './tries.ts';
+import { ConditionTries } from './tries.ts';
 
-/** Remembers from one look to the next since when conditions have held, and notes when they and broken promises begin and end. */
-export interface ConditionWatch {
+type Unjudged = Omit<DaemonStatus, 'conditions'>;
+
+/** A condition whose beginning stands in the log, or in the file of an earlier process. */
+interface Announced {
+  readonly since: number;
+  readonly severity: Severity;
+}
+
+/**
+ * What an earlier process noted is taken as going on for so long: only then has this one tried for itself what conditions
+ * are decided by.
+ */
+const settlingMs = 2 * 60_000;
+
+/**
+ * Remembers from one look to the next since when conditions have held. Each that begins or ends is one line in the log,
+ * whether or not it can be noted in the inbox, too.
+ */
+export class ConditionWatch {
+  readonly #wiring: Wiring;
+  readonly #tries: ConditionTries;
+  readonly #started_at: number;
+  #watched: Watched | null = null;
+  #memory: Memory = noMemory;
+  /** Announced and not ended: the log and the file are compared with what holds one by one. */
+  readonly #announced = new Map<ConditionCode, Announced>();
+  /** Of those, the ones that only an earlier process has seen. */
+  readonly #recalled = new Set<ConditionCode>();
+  #failure: string | null = null;
+  /** What the last look found of the service: anything else is looked at without waiting for the minute. */
+  #service = 'there';
+  /** When a condition that holds is to be shown, having lasted long enough; null: none is waiting. */
+  #next_at: number | null = null;
+  /** Looks come one after another: an older status would undo what a newer one has announced. */
+  #looking: Promise<unknown> = Promise.resolve();
+
+  constructor(wiring: Wiring) {
+    this.#wiring = wiring;
+    this.#tries = new ConditionTries(wiring);
+    this.#started_at = wiring.ports.clock.monotonic();
+    for (const { code, began_at } of wiring.inbox.conditions.open()) {
+      if (!isCondition(code)) continue;
+      this.#announced.set(code, { since: began_at, severity: conditionTable[code].severity });
+      this.#recalled.add(code);
+    }
+    this.#recall();
+  }
+
   /** Returns the conditions that a status amounts to now. */
-  conditionsOf(status: Unjudged): HeldCondition[];
+  conditionsOf(status: Unjudged): HeldCondition[] {
+    return conditionsOf(this.#factsOf(status), this.#wiring.ports.clock.now(), this.#memory);
+  }
+
+  /** Looks whether the service is there, and at everything else where that has changed; run every few seconds. */
+  async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
+    const { limiter, ports } = this.#wiring;
+    await this.#tries.lookForService(signal);
+    const service = limiter.pause().away?.how ?? (this.#tries.tried().unreachable === null ? 'there' : 'unreachable');
+    const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
+    if (service === this.#service && !isDue) return;
+    this.#service = service;
+    await this.#settle(status);
+  }
+
   /**
    * Tries what no call would show, looks at the status, and notes what begins and ends; run once a minute. A note that
    * cannot be written is logged, and the next look writes it.
    */
-  look(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void>;
-  /** Returns why the last look was not noted; null: it was. */
-  failure(): string | null;
-  /** Acknowledges a condition that holds, until it ends; returns false for one that does not. */
-  acknowledge(status: Unjudged, code: string, because: string): boolean;
-}
-
-type Unjudged = Omit<DaemonStatus, 'conditions'>;
-
-export function watchConditions(
-  wiring: Parameters<typeof conditionTries>[0] & Pick<Wiring, 'inbox' | 'files' | 'storage'>,
-): ConditionWatch {
-  const { inbox, files, storage } = wiring;
-  const { clock, log } = wiring.ports;
-  const tries = conditionTries(wiring);
-  let watched: Watched | null = null;
-  let memory: Memory = noMemory;
-  let failure: string | null = null;
-
-  const factsOf = (status: Unjudged): ConditionFacts => ({ ...status, watched, tried: tries.tried() });
-
-  /** What an earlier process has noted; in memory, because status is asked for while the inbox is lost, too. */
-  function recall(): void {
-    const periods = inbox.conditions.open();
-    const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
-    memory = {
-      met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...memory.met]),
-      acknowledged: new Map(
-        of.flatMap(([code, { acknowledged }]) => (acknowledged === null ? [] : [[code, acknowledged] as const])),
-      ),
-    };
+  async look(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
+    await this.#tries.look(signal);
+    await this.#settle(status);
   }
 
-  function write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
-    const { began, ended } = inbox.conditions.note([...held, ...ages], now);
-    for (const { code, severity, says } of held.filter((each) => began.includes(each.code)))
-      log[severity === 'error' ? 'error' : 'warn']({ condition: code, says }, 'condition began');
-    for (const code of ended.filter(isCondition)) log.info({ condition: code }, 'condition ended');
-    recall();
+  /** Returns why the last look was not noted; null: it was. */
+  failure(): string | null {
+    return this.#failure;
+  }
+
+  /** Acknowledges a condition that holds, until it ends; returns false for one that does not. */
+  acknowledge(status: Unjudged, code: string, because: string): boolean {
+    const { inbox, ports } = this.#wiring;
+    const now = ports.clock.now();
+    const held = this.conditionsOf(status);
+    this.#announce(held, now);
+    this.#write(held, brokenAges(status), now);
+    const done = isCondition(code) && inbox.conditions.acknowledge(code, because, now);
+    this.#recall();
+    return done;
+  }
+
+  async #settle(status: () => Promise<Unjudged>): Promise<void> {
+    const settled = this.#looking.then(async () => this.#settleNow(await status()));
+    this.#looking = settled.catch(() => undefined);
+    await settled;
+  }
+
+  #settleNow(found: Unjudged): void {
+    const { files, storage, ports } = this.#wiring;
+    const now = ports.clock.now();
+    this.#watched = watchedNow(this.#watched, this.#factsOf(found), now);
+    const facts = this.#factsOf(found);
+    this.#memory = { ...this.#memory, met: metSince(facts, now, this.#memory) };
+    this.#next_at = nextShownAt(facts, now, this.#memory);
+    const held = conditionsOf(facts, now, this.#memory);
+    this.#announce(held, now);
+    if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, brokenAges(facts), now));
+  }
+
+  #factsOf(status: Unjudged): ConditionFacts {
+    return { ...status, watched: this.#watched, tried: this.#tries.tried() };
+  }
+
+  /** Logs what has begun and ended since the last look, at the severity of the condition. */
+  #announce(held: readonly HeldCondition[], now: number): void {
+    const { clock, log } = this.#wiring.ports;
+    const holds = new Map(held.map((each) => [each.code, each]));
+    for (const { code, severity, says, todo, since } of held) {
+      this.#recalled.delete(code);
+      if (this.#announced.has(code)) continue;
+      this.#announced.set(code, { since: since ?? now, severity });
+      log[levelOf(severity)]({ condition: code, says, hint: todo }, 'condition began');
+    }
+    if (clock.monotonic() - this.#started_at >= settlingMs) this.#recalled.clear();
+    for (const [code, { since, severity }] of this.#announced) {
+      if (holds.has(code) || this.#recalled.has(code)) continue;
+      this.#announced.delete(code);
+      const cause = held.find(({ explains }) => explains.includes(code));
+      const fields = { condition: code, lasted_ms: Math.max(0, now - since) };
+      // It is not over: from now on its cause is shown for it.
+      if (cause !== undefined) log[levelOf(severity)]({ ...fields, cause: cause.code }, 'condition has a cause now');
+      else log[levelOf(severity)](fields, 'condition ended');
+    }
+    this.#memory = { ...this.#memory, shown: new Set(this.#announced.keys()) };
   }
 
   /** Writes what holds: a report about trouble must not end the daemon, unless the disk lost what was written. */
-  function record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+  #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+    const { files, ports } = this.#wiring;
     try {
-      write(held, ages, now);
-      failure = null;
+      this.#write(held, ages, now);
+      this.#failure = null;
     } catch (error) {
       if (error instanceof SyncFailed || writeTroubleOf(error) !== null) throw error;
-      failure = error instanceof Error ? error.message : String(error);
-      if (!files.noteDamage('inbox', error)) log.error({ err: error }, 'conditions cannot be recorded');
+      this.#failure = error instanceof Error ? error.message : String(error);
+      if (!files.noteDamage('inbox', error)) ports.log.error({ err: error }, 'conditions cannot be recorded');
     }
   }
 
-  recall();
-  return {
-    conditionsOf: (status) => conditionsOf(factsOf(status), clock.now(), memory),
-    look: async (status, signal) => {
-      await tries.look(signal);
-      const found = await status();
-      const now = clock.now();
-      watched = watchedNow(watched, factsOf(found), now);
-      const facts = factsOf(found);
-      memory = { ...memory, met: metSince(facts, now, memory) };
-      const held = conditionsOf(facts, now, memory);
-      if (files.isWell('inbox')) storage.soon('conditions', () => record(held, brokenAges(facts), now));
-    },
-    failure: () => failure,
-    acknowledge: (status, code, because) => {
-      const now = clock.now();
-      write(conditionsOf(factsOf(status), now, memory), brokenAges(status), now);
-      const done = isCondition(code) && inbox.conditions.acknowledge(code, because, now);
-      recall();
-      return done;
-    },
-  };
+  #write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+    const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
+    this.#wiring.inbox.conditions.note([...held, ...goesOn, ...ages], now);
+    this.#recall();
+  }
+
+  /** Reads what is noted into memory, because status is asked for while the inbox is lost, too. */
+  #recall(): void {
+    const periods = this.#wiring.inbox.conditions.open();
+    const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
+    this.#memory = {
+      met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...this.#memory.met]),
+      acknowledged: new Map(
+        of.flatMap(([code, { acknowledged }]) => (acknowledged === null ? [] : [[code, acknowledged] as const])),
+      ),
+      shown: new Set(this.#announced.keys()),
+    };
+  }
+}
+
+function levelOf(severity: Severity): 'error' | 'warn' {
+  return severity === 'error' ? 'error' : 'warn';
 }

@@ -29,9 +29,9 @@ export function soonRetryAt(failures: number, chance: number, now: number): numb
   return inQuarantine(failures - quarantineAfter, chance, now);
 }
 
-/** Returns when to retry a list that was never read. */
+/** Returns when to retry a list that was never read: within a minute, because nothing goes on without it. */
 export function soonListRetryAt(failures: number, chance: number, now: number): number {
-  return now + Math.min(Math.round(jitter(soonMs, failures, chance)), hourMs);
+  return now + Math.min(Math.round(jitter(soonMs, failures, chance)), firstMs);
 }
 
 /** Returns how long a shopper's read waits before a retry, in milliseconds. */

@@ -12,7 +12,7 @@ const held = 10;
 const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, deliveredMs: 5_000, deliveredCalls: 10 };
 const pause = {
   throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
-  unreachable: { first: 1_000, longest: 120_000 },
+  unreachable: { first: 1_000, longest: 20_000 },
 };
 /** Outcomes further apart than this are unrelated. */
 const longestGapMs = 60_000;
@@ -60,8 +60,8 @@ export function afterThrottle(
 }
 
 /**
- * Called when there was no connection: pauses calls for a second, then longer and longer, up to two minutes (and up to
- * a tenth more by `chance`), until any answer comes.
+ * Called when there was no connection, or nothing usable came: pauses calls for a second, then longer and longer, up to
+ * twenty seconds (and up to a tenth more by `chance`), until the service is there again.
  */
 export function afterMiss(budget: Budget, chance: number, now: number): Budget {
   const since = budget.unreachable_since;

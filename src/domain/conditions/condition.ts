@@ -39,6 +39,7 @@ export const minute = 60_000;
 export const stopsReads = [
   'key-refused',
   'service-unreachable',
+  'service-unusable',
   'answers-unusable',
   'mirror-lost',
   'mirror-damaged',

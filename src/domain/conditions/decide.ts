@@ -23,9 +23,11 @@ export interface Memory {
   readonly met: ReadonlyMap<ConditionCode, number>;
   /** Why conditions were acknowledged. */
   readonly acknowledged: ReadonlyMap<ConditionCode, string>;
+  /** Those that were shown at the last look: as long as they are met they need not last again. */
+  readonly shown: ReadonlySet<ConditionCode>;
 }
 
-export const noMemory: Memory = { met: new Map(), acknowledged: new Map() };
+export const noMemory: Memory = { met: new Map(), acknowledged: new Map(), shown: new Set() };
 
 interface Met extends FoundCondition {
   readonly code: ConditionCode;
@@ -33,14 +35,9 @@ interface Met extends FoundCondition {
 }
 
 /** Decides which conditions are shown: those that have lasted long enough, and are not folded into their cause. */
-export function conditionsOf(
-  facts: ConditionFacts,
-  now: number,
-  { met, acknowledged }: Memory = noMemory,
-): HeldCondition[] {
-  const lasting = allMet(facts, now, met).filter(({ kind: { visible_after_ms = 0 }, since }) =>
-    visible_after_ms === 0 ? true : since !== null && now - since >= visible_after_ms,
-  );
+export function conditionsOf(facts: ConditionFacts, now: number, memory: Memory = noMemory): HeldCondition[] {
+  const { acknowledged } = memory;
+  const lasting = allMet(facts, now, memory).filter((each) => shownFrom(each, memory) <= now);
   const roots = rootsOf(lasting);
   return lasting
     .filter(({ code }) => !roots.has(code))
@@ -61,15 +58,33 @@ export function conditionsOf(
 }
 
 /** Returns since when each condition has been met, for the next look: also of those that are not shown yet. */
-export function metSince(facts: ConditionFacts, now: number, { met }: Pick<Memory, 'met'>): Map<ConditionCode, number> {
-  return new Map(allMet(facts, now, met).map(({ code, since }) => [code, since ?? now]));
+export function metSince(facts: ConditionFacts, now: number, memory: Memory): Map<ConditionCode, number> {
+  return new Map(allMet(facts, now, memory).map(({ code, since }) => [code, since ?? now]));
 }
 
-function allMet(facts: ConditionFacts, now: number, met: Memory['met']): Met[] {
+/** Returns when the next of the conditions that are met, and have not lasted long enough, is to be shown; null: there is none. */
+export function nextShownAt(facts: ConditionFacts, now: number, memory: Memory): number | null {
+  const later = allMet(facts, now, memory).map((each) => shownFrom(each, memory));
+  const next = Math.min(...later.filter((at) => at > now));
+  return Number.isFinite(next) ? next : null;
+}
+
+/** Returns from when on a condition is shown; infinite where nobody knows since when it has been met. */
+function shownFrom({ code, kind: { visible_after_ms = 0 }, since }: Met, { shown }: Memory): number {
+  if (visible_after_ms === 0 || shown.has(code)) return Number.NEGATIVE_INFINITY;
+  return since === null ? Number.POSITIVE_INFINITY : since + visible_after_ms;
+}
+
+function allMet(facts: ConditionFacts, now: number, { met, shown }: Memory): Met[] {
   return conditionCodes.flatMap((code) => {
     const kind = conditionTable[code];
     const found = kind.found(facts, now);
-    return found === null ? [] : [{ code, kind, says: found.says, since: found.since ?? met.get(code) ?? null }];
+    if (found === null) return [];
+    const before = met.get(code) ?? null;
+    // One that is shown goes on, also where its facts come from somewhere else by now, or from another process.
+    const goesOn = shown.has(code) && found.since !== null && before !== null;
+    const since = goesOn ? Math.min(found.since, before) : (found.since ?? before);
+    return [{ code, kind, says: found.says, since }];
   });
 }
 

@@ -40,6 +40,7 @@ export interface ConditionFacts {
   /* The rest is null without a daemon. */
   readonly daemon: {
     readonly unreachable_since: number | null;
+    readonly away: { readonly how: 'unreachable' | 'silent' | 'unusable'; readonly says: string } | null;
     readonly key_refused: string | null;
     readonly calls: number;
   } | null;
@@ -120,8 +121,8 @@ export interface Still<Value> {
 
 /** What a daemon has tried for itself. */
 export interface Tried {
-  /** Since when no connection to the service could be made although no call was due; null: one could. */
-  readonly unreachable_since: number | null;
+  /** Since when no connection to the service could be made although no call was due, and why; null: one could. */
+  readonly unreachable: { readonly since: number; readonly says: string } | null;
   /** How far the service's clock is ahead of ours; null: it does not say. */
   readonly clock_offset_ms: number | null;
   /** Products of which updates were announced within hours, were read since, and none showed anything new; null: some did. */

@@ -2,8 +2,8 @@ import { duration, number, printable, resourceLabel } from '../../format.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
-/** How long an outage must last to be shown: a connection is lost now and then. */
-const unreachableShownMs = 45_000;
+/** How long the service must be away for it to be shown: a connection is lost now and then. */
+const awayShownMs = 10_000;
 
 /** Between our clock and the service's; below it, tokens are corrected and nobody suffers. */
 const clockOffMs = minute;
@@ -29,13 +29,30 @@ export const ofService = {
   'service-unreachable': {
     about: 'Service',
     severity: 'warning',
-    means: 'no connection to the service can be made. Storefronts notice nothing until promises are broken',
+    means:
+      'no connection to the service can be made, or it answers none of the calls. Storefronts notice nothing until promises are broken',
     todo: 'Check the network and `service.base_url`; if others cannot reach the service either, wait',
-    visible_after_ms: unreachableShownMs,
+    visible_after_ms: awayShownMs,
     found: ({ daemon, tried }) => {
-      const since = daemon?.unreachable_since ?? tried?.unreachable_since ?? null;
-      return since === null ? null : { since, says: 'it cannot be reached: readers keep what is mirrored' };
+      const { unreachable_since = null, away = null } = daemon ?? {};
+      if (away?.how === 'unusable') return null;
+      const found = away === null ? (tried?.unreachable ?? null) : { since: unreachable_since, says: away.says };
+      if (found === null) return null;
+      const what = away?.how === 'silent' ? 'it does not answer' : 'it cannot be reached';
+      return { since: found.since, says: `${what} (${printable(found.says)}): readers keep what is mirrored` };
     },
+  },
+  'service-unusable': {
+    about: 'Service',
+    severity: 'warning',
+    means:
+      'the service answers, and none of its answers can be used: a login page or a proxy stands in its place, or it is broken as a whole. No record is blamed; one call is tried every 20 seconds, and everything goes on with the first usable answer',
+    todo: 'Look at the example: open `service.base_url` from this host. A login page or a redirect comes from the network or a proxy in between; otherwise tell the service',
+    visible_after_ms: awayShownMs,
+    found: ({ daemon }) =>
+      daemon?.away?.how !== 'unusable'
+        ? null
+        : { since: daemon.unreachable_since, says: `${printable(daemon.away.says)}: readers keep what is mirrored` },
   },
   'answers-unusable': {
     about: 'Answers',
@@ -43,7 +60,7 @@ export const ofService = {
     means:
       'the service answers, and its answers about a list or about many products cannot be used: rows under another name, an id that is called otherwise, pages that are not numbered, a language that is ignored, no JSON. A mirror is not filled from such a list; what was mirrored before stays and becomes outdated',
     todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, send us what `catalogued probe --record DIR` keeps; if it answered otherwise before, tell the service',
-    depends_on: ['key-refused', 'service-unreachable'],
+    depends_on: ['key-refused', 'service-unreachable', 'service-unusable'],
     found: ({ unusable }) => {
       if (unusable === null) return null;
       const { resource, failure, records } = unusable;

@@ -134,9 +134,9 @@ export const serviceRows: readonly Row[] = [
     id: 'U14',
     fault: 'an outage',
     injected: 'ten virtual minutes',
-    expected: 'at most 25 calls, normal within two and a half minutes',
+    expected: 'at most 35 calls, normal within half a minute',
     tests: [
-      'upstream/limiter | costs at most 25 calls in ten minutes',
+      'upstream/limiter | costs at most 35 calls in ten minutes',
       'commands/daemon | whose service is away stays alive',
     ],
   },

@@ -131,13 +131,14 @@ export const cases: readonly RoughCase[] = [
       await sandbox.setReachable('no');
       const daemon = start(subject, ['--config', config, 'run']);
       await daemon.said(/daemon started/);
+      await daemon.said(/condition began|cannot be reached/);
       await new Promise((resolve) => setTimeout(resolve, 5000));
       const during = daemon
         .output()
         .split('\n')
         .filter((line) => /reached|refused|unreachable/i.test(line)).length;
       await sandbox.setReachable('yes');
-      const ended = await daemon.said(/answers again/i, 15_000).then(
+      const ended = await daemon.said(/answers again|condition ended/i, 30_000).then(
         () => true,
         () => false,
       );

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import type { FaultRule } from '../../src/sandbox/faults.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { someOf } from '../fakes/thorough.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+async function filled(): Promise<VirtualHarness> {
+  const harness = await virtualHarness({ products: 12, lean: true }, { scheduling: 'fixed' }, { conditions: true });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
+}
+
+function ask<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  const rows = db.prepare<[], Row>(sql).all();
+  db.close();
+  return rows;
+}
+
+async function conditions({ parts, clock }: VirtualHarness): Promise<Record<string, string>> {
+  const shown = (await parts.status(0)).conditions;
+  return Object.fromEntries(shown.map(({ code, says }) => [code, `${says} ${clock.now() > 0 ? '' : ''}`.trim()]));
+}
+
+const cases: [string, Omit<FaultRule, 'path'>, RegExp][] = [
+  ['a login page', { kind: 'html' }, /^the service answers with HTML instead of JSON: `<.*`: readers keep/],
+  ['a redirect', { kind: 'redirect' }, /^the service redirects to http\S+ \(30\d\): readers keep/],
+  [
+    'success and nothing else',
+    { kind: 'status', status: 200, body: '{"success":true}' },
+    /missing.*: `\{"success":true\}`/,
+  ],
+  ['a 500', { kind: 'status', status: 500 }, /^the service answered 500: readers keep/],
+];
+
+it.each(someOf(cases))(
+  'where every call brings %s for seven hours no record fails, one line says why, and all is read within a minute of its end',
+  async (_, fault, says) => {
+    await using harness = await filled();
+    const { clock, sandbox, log } = harness;
+    sandbox.faults.add(fault);
+    // Near dates are due by then.
+    await harness.liveUntil(clock.now() + 7 * hour);
+    const failing = ask<{ failures: number }>(harness, 'SELECT failures FROM _record WHERE failures > 0');
+    expect(Math.max(0, ...failing.map(({ failures }) => failures))).toBeLessThanOrEqual(2);
+    const shown = await conditions(harness);
+    expect(Object.keys(shown)).toEqual(['service-unusable']);
+    expect(shown['service-unusable']).toMatch(says);
+    expect(log.lines().filter(({ condition }) => condition === 'service-unusable')).toMatchObject([
+      { msg: 'condition began', hint: expect.stringContaining('Look at the example') },
+    ]);
+    sandbox.faults.clear();
+    await harness.liveUntil(clock.now() + minute, 5 * second);
+    expect(ask(harness, 'SELECT resource FROM _record WHERE failures > 0')).toEqual([]);
+    expect(ask(harness, 'SELECT 1 FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(await conditions(harness)).toEqual({});
+    expect(
+      log.lines().filter(({ msg, condition }) => msg === 'condition ended' && condition === 'service-unusable'),
+    ).toHaveLength(1);
+  },
+);
+
+it('three of twelve products that fail fail alone: the others are read, and no condition says that the service is unusable', async () => {
+  await using harness = await filled();
+  const { clock, sandbox, log } = harness;
+  const [one, two, three] = sandbox.world.visible().map(({ id }) => id);
+  sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/(${one}|${two}|${three})\\b` });
+  await harness.liveUntil(clock.now() + 7 * hour);
+  const failing = ask<{ product_id: number }>(harness, 'SELECT DISTINCT product_id FROM _record WHERE failures > 4');
+  expect(failing.map(({ product_id }) => product_id).toSorted()).toEqual([one, two, three].toSorted());
+  expect(ask(harness, 'SELECT product_id FROM _record WHERE failures > 0 AND failures < 4')).toEqual([]);
+  expect(log.lines().filter(({ condition }) => condition === 'service-unusable')).toEqual([]);
+});
