@@ -176,6 +176,9 @@ describe('a service that cannot be followed', () => {
     const job = requestResync(wiring.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
     const state = () => wiring.mirror.jobs.find(job.job_id);
     await harness.runUntil(() => state()?.left === 0);
+    // At once, and after the retries of an hour.
+    const readStatus = async () => await parts.status(0);
+    expect((await readStatus()).conditions[0]?.code).toBe('answers-unusable');
     await harness.liveUntil(clock.now() + hour);
     // A resync that waits ends with 69.
     const ended = state();
@@ -184,7 +187,7 @@ describe('a service that cannot be followed', () => {
       expect(() => concludeJob(capturedIo(), ended)).toThrow(expect.objectContaining({ exitCode: 69 }));
     // The running daemon is not ready, and says why with an example.
     expect(wiring.mirror.filledAt()).toBeNull();
-    const status = await parts.status(0);
+    const status = await readStatus();
     expect(verdictOf(status, clock.now()).reasons.join('\n')).toMatch(says);
     const [first] = status.conditions;
     expect(first).toMatchObject({ code: 'answers-unusable', severity: 'error' });

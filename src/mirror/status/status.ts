@@ -214,7 +214,7 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
   };
 }
 
-/** A single unusable answer is an accident. */
+/** A single unusable answer is an accident; one page that comes twice is two. */
 const timesUnusable = 2;
 
 function unusableAnswers(db: Reads): UnusableAnswers | null {
@@ -222,7 +222,7 @@ function unusableAnswers(db: Reads): UnusableAnswers | null {
     query
       .selectFrom('_record')
       .select(({ fn }) => ['resource', 'failure', fn.countAll<number>().as('records')])
-      .where('failures', '>=', bound.times)
+      .where(({ eb, or }) => or([eb('failures', '>=', bound.times), eb('failure', 'like', 'same-page:%')]))
       .where('failure', 'is not', null)
       .$narrowType<{ failure: string }>()
       .groupBy(['resource', 'failure'])
