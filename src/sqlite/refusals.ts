@@ -86,7 +86,7 @@ function locked(path: string, cause: unknown): CataloguedError {
 
 export function permission(path: string, error: unknown): CataloguedError {
   // As 77 no supervisor would start it again once the file system is back.
-  if (isOnReadOnlySystem(path))
+  if ((error as { code?: unknown }).code === 'EROFS' || isOnReadOnlySystem(path))
     return new CataloguedError('io', `cannot write ${path}: the file system is read-only`, {
       exitCode: exitCodes.io,
       hint: `find out why (dmesg), repair it, then: mount -o remount,rw "$(findmnt -n -o TARGET -T ${dirname(path)})"`,
