@@ -22,6 +22,8 @@ export interface Seen {
   readonly conditions: readonly Condition[];
   /** After how many seconds no condition of the day held any more; null: one holds still. */
   readonly green: number | null;
+  /** The conditions that were seen last, besides those of any day. */
+  readonly held: readonly string[];
   readonly differences: number;
   /** Each difference that was looked into, with what `explain` says of its product. */
   readonly reasons: readonly string[];
@@ -143,11 +145,11 @@ async function spend(world: World, day: Day, lasts: number, form: Form, tools: T
     world.watch();
   }
   const until = ended_at + form.after * 1000;
-  const seen = new Set((status?.conditions ?? []).map(({ code }) => code).filter((code) => !before.has(code)));
   let green: number | null = null;
+  let last: readonly string[] = [];
   while (Date.now() < until) {
     const held = (await world.status().catch(() => null))?.conditions.filter(({ code }) => !before.has(code)) ?? null;
-    for (const { code } of held ?? []) seen.add(code);
+    last = held?.map(({ code }) => code) ?? last;
     if (held !== null && held.length === 0) green ??= (Date.now() - ended_at) / 1000;
     else green = null;
     if (form.short && green !== null && (await world.compared().catch(() => null))?.differences === 0) break;
@@ -166,6 +168,7 @@ async function spend(world: World, day: Day, lasts: number, form: Form, tools: T
     ended: world.lines.find((line) => line.at >= ended_at && /^condition ended|answers again/.test(line.text)) ?? null,
     conditions: (status?.conditions ?? []).filter(({ code }) => !before.has(code)),
     green,
+    held: last,
     ...(await differences(world)),
   };
 }
@@ -222,7 +225,9 @@ function judge(seen: Seen, day: Day, lasts: number, form: Form): string[] {
   if (!day.quiet && !form.short && seen.ended === null) problems.push('no line at its end');
   if (!form.short && (seen.green === null || seen.green > greenWithin))
     problems.push(
-      seen.green === null ? 'a condition of the day still holds' : `green only after ${seen.green.toFixed(0)} s`,
+      seen.green === null
+        ? `not green: ${seen.held.join(', ') || 'no status'}`
+        : `green only after ${seen.green.toFixed(0)} s`,
     );
   if (seen.differences > 0) problems.push(`${seen.differences} differences`);
   return problems;
