@@ -315,6 +315,21 @@ const beliefs: readonly Belief[] = [
     },
   },
   {
+    belief: 'list_total',
+    otherwise: 'the total counts products that the list leaves out',
+    seen: '`probe`: list total otherwise; `resync` 69 and not filled until three lists agree; condition `list-incomplete` until it is `ignore`',
+    shows: told(
+      {
+        answer: ({ pagination, ...json }, { url }) =>
+          url.pathname === '/v2/products'
+            ? { ...json, pagination: { ...(pagination as object), total: 157 } }
+            : undefined,
+      },
+      'list total',
+      /^150 of 157 rows, and page 2 is not full → .*set service.profile.list_total: ignore/,
+    ),
+  },
+  {
     belief: 'days_per_request',
     otherwise: 'seven days are the most',
     seen: '`probe`: capped at 7 days, `days_per_request: 7`; where no answer says so, the log does, and what lies behind is asked for once more',

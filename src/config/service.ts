@@ -102,6 +102,12 @@ const profile = section({
     .nullable()
     .default('sort=popularity desc')
     .describe('Query parameter and value that request the list in order of popularity; null: its order means nothing.'),
+  list_total: z
+    .enum(['check', 'ignore'], { error: 'expected check or ignore' })
+    .default('check')
+    .describe(
+      'A list with fewer rows than the total it names is incomplete (check); ignore, if the total counts what the list leaves out.',
+    ),
   days_per_request: whole(31, 1, 31).describe('Dates that one availability answer covers.'),
   entities_per_subscription: whole(1000, 1, 100_000).describe(
     "A longer list is split into several subscriptions; the service's limit is unknown.",

@@ -27,6 +27,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     daysPerRequest: service.profile.days_per_request,
     pageSize: service.profile.page_size,
     listOrdered: service.profile.list_order !== null,
+    listTotal: service.profile.list_total,
     adaptive:
       config.scheduling === 'adaptive'
         ? { limits: { share: budget.share, times: budget.times }, floor: cadence.availability.floor }

@@ -39,6 +39,7 @@ import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
 import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
+import { type ShortListTable, shortListTable } from './schedule/short-lists.ts';
 import { type SignalTable, signalTable } from './schedule/signals.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
@@ -67,6 +68,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly imageFiles: ImageFileTable;
   readonly records: RecordTable;
   readonly walks: WalkTable;
+  readonly shortLists: ShortListTable;
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
   readonly signals: SignalTable;
@@ -154,6 +156,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),
     walks: walkTable(writes),
+    shortLists: shortListTable(writes),
     jobs: jobTable(writes),
     budget: budgetTable(writes),
     signals: signalTable(writes),

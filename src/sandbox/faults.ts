@@ -6,7 +6,8 @@ import { pick } from './random.ts';
 /** What can go wrong with an answer, after Toxiproxy's toxics. */
 export type FaultKind =
   | 'status' | 'delay' | 'drip' | 'hang' | 'reset' | 'truncate' | 'truncate-valid' | 'garbage' | 'html' | 'gzip-bomb' | 'huge'
-  | 'redirect' | 'bom' | 'wrong-type' | 'success-false' | 'missing-array' | 'invalid-utf8' | 'empty-list' | 'without'; // biome-ignore format: words
+  | 'redirect' | 'bom' | 'wrong-type' | 'success-false' | 'missing-array' | 'invalid-utf8' | 'empty-list' | 'without'
+  | 'renamed' | 'fewer-rows' | 'more-counted'; // biome-ignore format: words
 
 /** A fault and the requests it hits: the first rule that matches is the one. */
 export interface FaultRule {
@@ -24,8 +25,15 @@ export interface FaultRule {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For `without`: the name that no object of the answer has. */
+  /** For `without`: the name that no object of the answer has. For `renamed`: that no row of a list has. */
   readonly member?: string;
+  /** For `renamed`: what the member is called instead. */
+  readonly as?: string;
+  /**
+   * How many rows of the page it is about: for `renamed` the first ones (none given: all), for `fewer-rows` those that are
+   * left, for `more-counted` those that the list counts beside its own.
+   */
+  readonly rows?: number;
   /** For `delay`, and for each byte of `drip`. */
   readonly ms?: number;
 }
@@ -144,6 +152,10 @@ export async function spoil(
       return send(200, json, '{"success":false,"error_code":"server_error","message":"Try again later."}');
     case 'missing-array':
       return send(200, json, '{"success":true}');
+    case 'renamed':
+    case 'fewer-rows':
+    case 'more-counted':
+      return send(status, json, otherList(body, fault));
     case 'without':
       return send(status, json, without(body, fault.member));
     case 'invalid-utf8':
@@ -155,4 +167,25 @@ export async function spoil(
 
 function without(body: string, member: string | undefined): string {
   return JSON.stringify(JSON.parse(body, (name, value) => (name === member ? undefined : value)));
+}
+
+/** Returns the page of a list as a service sends it whose list and count do not agree, or whose rows are named otherwise. */
+function otherList(
+  body: string,
+  { kind, member = 'id', as = 'product_id', rows = Number.POSITIVE_INFINITY }: FaultRule,
+): string {
+  const answer = JSON.parse(body) as Record<string, unknown> & { pagination: { total: number } };
+  const name = 'products' in answer ? 'products' : 'experiences';
+  const all = answer[name] as Record<string, unknown>[];
+  switch (kind) {
+    case 'fewer-rows':
+      return JSON.stringify({ ...answer, [name]: all.slice(0, rows) });
+    case 'more-counted':
+      return JSON.stringify({ ...answer, pagination: { ...answer.pagination, total: answer.pagination.total + rows } });
+    default:
+      return JSON.stringify({
+        ...answer,
+        [name]: all.map(({ [member]: value, ...row }, index) => ({ [index < rows ? as : member]: value, ...row })),
+      });
+  }
 }

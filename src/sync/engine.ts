@@ -1,4 +1,5 @@
 import { quarantineAfter } from '../domain/budget/backoff.ts';
+import { blocksFill } from '../domain/sale/short-list.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 import type { RecordFacts } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
@@ -272,9 +273,13 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
     }));
 }
 
-/** Tells whether the mirror is filled: the list was walked, and every record was read once or is in quarantine. */
+/**
+ * Tells whether the mirror is filled: the list was walked and is not incomplete, and every record was read once or is in
+ * quarantine. A further language, currency or the experiences hold it up no longer than any other record that fails.
+ */
 function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;
+  if (mirror.shortLists.all().some(blocksFill)) return false;
   return !mirror.records.isAnyUnread() && mirror.products.count() > 0;
 }
 

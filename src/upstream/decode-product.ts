@@ -21,7 +21,7 @@ import {
 /** One page of a list. */
 export interface Page<Entry> {
   readonly entries: readonly Entry[];
-  /** Rows that could not be used, each with the reason; the others of the page stand. */
+  /** Rows that could not be used, each with the reason, like `row without id, it has product_id`; the others of the page stand. */
   readonly rejected: readonly string[];
   /** How many rows the whole list has, or null where the answer does not say. */
   readonly total: number | null;
@@ -78,12 +78,13 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
   const [size, total] = [integer(pagination.page_size), integer(pagination.total)];
   const entries: Entry[] = [];
   const rejected: string[] = [];
-  for (const [index, row] of rows.entries()) {
+  for (const row of rows) {
     try {
+      if (isMembers(row) && row.id === undefined) throw new WrongShape(`row without id, it has ${memberNames(row)}`);
       entries.push(decode(row));
     } catch (error) {
       if (!(error instanceof WrongShape)) throw error;
-      rejected.push(`${name}[${index}]: ${error.message}`);
+      rejected.push(error.message);
     }
   }
   return { entries, rejected, total, short: size !== null && rows.length < size, members: memberNames(answer) };

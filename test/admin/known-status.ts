@@ -43,6 +43,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     ],
   },
   not_offered: [],
+  short_lists: [],
   removals: null,
   contradicted: null,
   closures: { unconfirmed: 0, held: 0 },

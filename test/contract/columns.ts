@@ -360,7 +360,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     tier: 'text: near, middle or far; null: the resource has none',
     records: 'integer',
     fresh: 'integer, records within their cadence',
-    stale: 'integer, records past it or never read',
+    stale: 'integer, records past it or never read, and lists that leave out rows that they count',
     expired: 'integer, records past a hard limit and not shown',
     oldest_checked_at: `${instant}; 0: one was never read`,
     promise_ms: 'integer, milliseconds',
@@ -416,7 +416,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
+    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],

@@ -31,6 +31,7 @@ export const healthy: ConditionFacts = {
       kept: 1,
     },
   ],
+  short_lists: [],
   removals: null,
   contradicted: null,
   error_rate: { checks: 100, wrong: 1, orders: 0, orders_wrong: 0, rate: 0.01 },

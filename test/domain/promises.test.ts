@@ -25,11 +25,15 @@ it('a promised age is broken by its own line, also while the service is away; an
     { ...line, kept: 0 as const },
     { ...line, tier: null, resource: 'variants', kept: 1 as const },
   ];
-  expect(brokenAges({ filled_at: 1, freshness, contradicted: null, records: { unanswered: 0 } })).toMatchObject([
+  expect(
+    brokenAges({ filled_at: 1, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
+  ).toMatchObject([
     {
       code: 'promise:availability/near',
       says: '3 of 12 records are older than 6 h, 1 are past their limit and hidden',
     },
   ]);
-  expect(brokenAges({ filled_at: null, freshness, contradicted: null, records: { unanswered: 0 } })).toEqual([]);
+  expect(
+    brokenAges({ filled_at: null, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
+  ).toEqual([]);
 });

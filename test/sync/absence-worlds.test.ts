@@ -128,7 +128,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       const state = mirror.walks.begin(primary, at, 1);
       // What the list says of a product that is visible already is not the matter here.
       for (const id of shown) if (withdrawn.has(id) && meet(id).outcome === 'returned') outcome.returned += 1;
-      mirror.walks.turn(primary, state, shown);
+      mirror.walks.turn(primary, state, { ids: shown, counted: null, unusable: 0, unusable_example: null });
       mirror.walks.end(primary, complete ? at : null);
       mirror.records.setDue(walkRecord, { at: at + week, reason: 'cadence-elapsed' });
       const before = mirror.removals.openHold();

@@ -63,6 +63,20 @@ const mirror = {
   truth,
   list_signal: z.object({ near: signal, far: signal, walked_every_ms: z.number().nullable() }),
   not_offered: z.array(z.object({ path: z.enum(optionalPaths), since: instant, asked_at: instant, set: text })),
+  short_lists: z.array(
+    z.object({
+      resource: text,
+      edition: text,
+      primary: bit,
+      since: instant,
+      walked_at: instant,
+      counted: count,
+      met: count,
+      unusable: count,
+      unusable_example: maybe,
+      settled: bit,
+    }),
+  ),
   alarms: z.array(z.object({ kind: text, raised_at: instant, products: count })),
 };
 

@@ -1,7 +1,11 @@
+import { todoOf } from '../../domain/conditions/table.ts';
+import { shortListText, type ToldShortList } from '../../domain/sale/short-list.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { Io } from '../terminal/io.ts';
+
+type WalkedShortList = ToldShortList & { readonly walked_at: number };
 
 /** Says how far a job has come. */
 export function doneSays({ records, left, failed }: Pick<JobState, 'records' | 'left' | 'failed'>): string {
@@ -9,17 +13,26 @@ export function doneSays({ records, left, failed }: Pick<JobState, 'records' | '
   return `${number(records - left)} of ${number(records)} records were read${failures}`;
 }
 
-/** Prints that every record of a job was refreshed; throws where some failed (69). */
-export function concludeJob({ stdout }: Io, job: JobState): void {
+/**
+ * Prints that every record of a job was refreshed; throws where some failed (69). `short_lists` are the lists that are
+ * incomplete now: those that were walked since the job was requested are named.
+ */
+export function concludeJob({ stdout, stderr }: Io, job: JobState, short_lists: readonly WalkedShortList[]): void {
+  const short = short_lists.filter(({ walked_at }) => walked_at >= job.requested_at).map(shortListText);
+  const incomplete = `the list is incomplete: ${short.join('; ')}`;
   if (job.failed > 0) {
-    throw new CataloguedError(
-      'some-failed',
-      `${number(job.failed)} of ${number(job.records)} records could not be refreshed`,
-      {
+    const failed = `${number(job.failed)} of ${number(job.records)} records could not be refreshed`;
+    if (short.length > 0)
+      throw new CataloguedError('list-incomplete', `${incomplete}; ${failed}`, {
         exitCode: exitCodes.unavailable,
-        hint: 'see which ones with: catalogued status (failed records are retried automatically)',
-      },
-    );
+        hint: todoOf('list-incomplete'),
+      });
+    throw new CataloguedError('some-failed', failed, {
+      exitCode: exitCodes.unavailable,
+      hint: 'see which ones with: catalogued status (failed records are retried automatically)',
+    });
   }
+  // Three lists agree that there is no more: nothing has failed.
+  if (short.length > 0) stderr.write(`Warning: ${incomplete}\n`);
   stdout.write(`All ${number(job.records)} records refreshed.\n`);
 }

@@ -129,7 +129,7 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
     printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note: null }, clock.now());
     if (job.left === 0 && job.finished_at !== null) {
       printer.end();
-      return concludeJob(io, job);
+      return concludeJob(io, job, status.short_lists);
     }
     await clock.sleep(1000, io.signal);
   }

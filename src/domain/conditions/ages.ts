@@ -1,6 +1,6 @@
 import { duration, number, resourceLabel } from '../../format.ts';
 import type { FoundCondition } from './condition.ts';
-import type { ConditionFacts, FreshnessFacts } from './facts.ts';
+import type { ConditionFacts, FreshnessFacts, ShortListFacts } from './facts.ts';
 
 /* How old records may become is promised and measured line by line of the view `freshness`. */
 
@@ -14,7 +14,7 @@ export interface BrokenAge extends FoundCondition {
   readonly line: FreshnessFacts;
 }
 
-type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted'> & {
+type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted' | 'short_lists'> & {
   readonly records: Pick<ConditionFacts['records'], 'unanswered'>;
 };
 
@@ -25,9 +25,30 @@ export function brokenAges(facts: AgeFacts): BrokenAge[] {
   return broken.map((line) => ({ code: ageCode(line), since: null, says: lateText(line, facts), line }));
 }
 
+/** Returns the incomplete lists that are not taken as they are. */
+export function unsettled(short_lists: readonly ShortListFacts[]): ShortListFacts[] {
+  return short_lists.filter(({ settled }) => settled === 0);
+}
+
+function shortListsOf({ resource }: Pick<FreshnessFacts, 'resource'>, { short_lists }: Pick<AgeFacts, 'short_lists'>) {
+  return unsettled(short_lists).filter((list) => list.resource === resource);
+}
+
+/** Tells whether only an incomplete list breaks an age: that is a condition of its own. */
+export function isShortOnly({ line }: BrokenAge, facts: Pick<AgeFacts, 'short_lists'>): boolean {
+  return line.expired === 0 && line.stale <= shortListsOf(line, facts).length;
+}
+
 /** Says how many records of a line are late: `3 of 12 records are older than 6 h`. */
-function lateText(line: FreshnessFacts, { contradicted, records: { unanswered } }: AgeFacts): string {
-  const { resource, records, stale, expired, promise_ms } = line;
+function lateText(line: FreshnessFacts, facts: AgeFacts): string {
+  const {
+    contradicted,
+    records: { unanswered },
+  } = facts;
+  const { resource, expired, promise_ms } = line;
+  // Where the products themselves are counted, the list is one record more.
+  const short = shortListsOf(line, facts).length;
+  const [records, stale] = [line.records - short, line.stale - short];
   const doubts = [
     ...(contradicted === null ? [] : [', or contradicted by the product itself']),
     ...(unanswered === 0 ? [] : [', or left out of the service’s answers']),
@@ -35,7 +56,11 @@ function lateText(line: FreshnessFacts, { contradicted, records: { unanswered } 
   const doubted = resource === 'availability' ? doubts.join('') : '';
   const late = `${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${doubted}`;
   const hidden = `${number(expired)} are past their limit and hidden`;
-  return [...(stale === 0 ? [] : [late]), ...(expired === 0 ? [] : [hidden])].join(', ');
+  return [
+    ...(short === 0 ? [] : ['the list is incomplete']),
+    ...(stale <= 0 ? [] : [late]),
+    ...(expired === 0 ? [] : [hidden]),
+  ].join(', ');
 }
 
 /** Names a line as people see it: `Availability (near)`. */

@@ -11,6 +11,8 @@ export interface FoundCondition {
   readonly since: number | null;
   /** One clause without a full stop: what is wrong, with its numbers. */
   readonly says: string;
+  /** Left out: that of its kind. */
+  readonly severity?: Severity;
 }
 
 /** One row of the table: all that is known of a condition, whether it holds or not. */

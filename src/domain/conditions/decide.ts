@@ -32,6 +32,7 @@ export const noMemory: Memory = { met: new Map(), acknowledged: new Map(), shown
 interface Met extends FoundCondition {
   readonly code: ConditionCode;
   readonly kind: ConditionKind;
+  readonly severity: Severity;
 }
 
 /** Decides which conditions are shown: those that have lasted long enough, and are not folded into their cause. */
@@ -41,13 +42,13 @@ export function conditionsOf(facts: ConditionFacts, now: number, memory: Memory 
   const roots = rootsOf(lasting);
   return lasting
     .filter(({ code }) => !roots.has(code))
-    .map(({ code, kind: { about, severity }, since, says }) => {
+    .map(({ code, kind: { about }, severity, since, says }) => {
       const explains = lasting.filter((each) => roots.get(each.code) === code);
       return {
         code,
         about,
         // As severe as the worst of its consequences.
-        severity: explains.some(({ kind }) => kind.severity === 'error') ? 'error' : severity,
+        severity: explains.some((each) => each.severity === 'error') ? 'error' : severity,
         since,
         says,
         todo: todoOf(code),
@@ -84,7 +85,8 @@ function allMet(facts: ConditionFacts, now: number, { met, shown }: Memory): Met
     // One that is shown goes on, also where its facts come from somewhere else by now, or from another process.
     const goesOn = shown.has(code) && found.since !== null && before !== null;
     const since = goesOn ? Math.min(found.since, before) : (found.since ?? before);
-    return [{ code, kind, says: found.says, since }];
+    const { severity = kind.severity, says } = found;
+    return [{ code, kind, severity, says, since }];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { WriteTrouble } from '../files/write-trouble.ts';
+import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
 
 /** What conditions are decided by: the status, and what only a running daemon has watched. */
@@ -28,6 +29,8 @@ export interface ConditionFacts {
     readonly orders_wrong: number;
     readonly rate: number | null;
   };
+  /** Lists that are incomplete. */
+  readonly short_lists: readonly ShortListFacts[];
   /** What parts of the daemon have noted at work. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
   /** Of the newest or the last attempted; `failure` null: it did not fail, or no daemon runs. */
@@ -59,6 +62,12 @@ export interface DatabaseFacts {
   readonly unsynchronised: 0 | 1;
   /** How long a transaction has been keeping old versions of rows from being removed, as far as this user may see. */
   readonly vacuum_held_ms: number;
+}
+
+export interface ShortListFacts extends ToldShortList {
+  readonly since: number;
+  /** Whether it is taken as it is, because three lists agree. */
+  readonly settled: 0 | 1;
 }
 
 interface InboxFacts {

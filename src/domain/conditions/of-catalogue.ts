@@ -1,6 +1,7 @@
 import { number } from '../../format.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
-import { ageLabel, brokenAges } from './ages.ts';
+import { shortListText } from '../sale/short-list.ts';
+import { ageLabel, brokenAges, isShortOnly, unsettled } from './ages.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
@@ -16,6 +17,22 @@ export const ofCatalogue = {
     todo: '`catalogued status` shows which, `catalogued plan` whether the call budget can keep the promise, `catalogued explain PRODUCT` why one is late',
     depends_on: keepsOld,
     found: promiseBroken,
+  },
+  'list-incomplete': {
+    about: 'List',
+    severity: 'error',
+    means:
+      'a list has fewer rows than the service counts, or rows that could not be used: what it lacks is not mirrored. The mirror is not filled by such a list of products, and nothing is withdrawn by it. Once three lists at least half an hour apart lack the same, they are taken as they are and this is a warning',
+    todo: 'Run `catalogued probe` and ask the service why its list is short. If its total counts what the list leaves out, set `service.profile.list_total` to `ignore`',
+    depends_on: keepsOld,
+    found: ({ short_lists }) =>
+      short_lists.length === 0
+        ? null
+        : {
+            since: Math.min(...short_lists.map(({ since }) => since)),
+            says: `the list is incomplete: ${short_lists.map(shortListText).join('; ')}`,
+            severity: unsettled(short_lists).length === 0 ? 'warning' : 'error',
+          },
   },
   'dates-contradicted': {
     about: 'Dates',
@@ -64,8 +81,11 @@ export const ofCatalogue = {
       'the reads of some records have failed again and again, most of them for two days or more. They keep their last good data and are tried once a day. A list that does not end is one of them: what is gone from it is not noticed',
     todo: '`catalogued status` says why they fail, `catalogued explain PRODUCT` of one; tell the service what it answers',
     depends_on: [...keepsOld, 'no-progress', 'fill-endless'],
-    found: ({ records: { failing_long } }) =>
-      failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records fail again and again` },
+    found: ({ records: { failing_long }, short_lists }) => {
+      // An incomplete list has a condition of its own.
+      const failing = failing_long - unsettled(short_lists).length;
+      return failing <= 0 ? null : { since: null, says: `${number(failing)} records fail again and again` };
+    },
   },
   'images-vanished': {
     about: 'Images',
@@ -168,7 +188,7 @@ export const ofCatalogue = {
 } satisfies ConditionKinds;
 
 function promiseBroken(facts: ConditionFacts) {
-  const broken = brokenAges(facts);
+  const broken = brokenAges(facts).filter((age) => !isShortOnly(age, facts));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }

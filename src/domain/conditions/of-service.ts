@@ -1,5 +1,6 @@
 import { duration, number, printable, resourceLabel } from '../../format.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
+import { unsettled } from './ages.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
 /** How long the service must be away for it to be shown: a connection is lost now and then. */
@@ -115,7 +116,9 @@ export const ofService = {
     todo: 'See `catalogued status` for why reads fail and `catalogued probe` for what the service answers; then restart the daemon, and report it',
     depends_on: [...stopsReads, 'clock-doubted'],
     visible_after_ms: 30 * minute,
-    found: ({ daemon, watched, records: { all, failing } }) => {
+    found: ({ daemon, watched, short_lists, records: { all, failing } }) => {
+      // Walks of an incomplete list are no reads; it has a condition of its own.
+      if (unsettled(short_lists).length > 0) return null;
       const fruitless = daemon === null || watched === null ? 0 : daemon.calls - watched.reads.calls;
       const explained = failing > all / 2 ? 0 : failing * callsOfFailing;
       return watched === null || fruitless < Math.max(fruitlessCalls, explained)
@@ -130,8 +133,8 @@ export const ofService = {
     todo: '`catalogued status` says what fails: a record that the service never answers is named there, and `catalogued explain PRODUCT` says why',
     depends_on: ['no-progress', ...stopsReads, 'disk-low', 'clock-doubted'],
     visible_after_ms: 60 * minute,
-    found: ({ filled_at, records, watched }) =>
-      filled_at !== null || watched === null
+    found: ({ filled_at, records, watched, short_lists }) =>
+      filled_at !== null || watched === null || unsettled(short_lists).length > 0
         ? null
         : {
             since: watched.fill.since,

@@ -21,6 +21,7 @@ export const promiseTable: readonly PromiseKind[] = [
       'daemon-silent',
     ],
   },
+  { promise: 'Every product of the list is mirrored', broken_by: ['list-incomplete'] },
   {
     promise: 'Every delivery is stored and applied',
     broken_by: ['inbox-lost', 'inbox-damaged', 'deliveries-refused', 'deliveries-stuck'],

@@ -24,6 +24,7 @@ export const listAssumptions: readonly Assumption[] = [
   { name: 'shape of the list', believed: 'rows under products, each with an id', judge: listShape },
   { name: 'first page', believed: 'page 1', judge: firstPage },
   { name: 'page size', believed: 'as many rows as asked for, up to 100', judge: pageSize },
+  { name: 'list total', believed: 'as many rows as the list counts', judge: listTotal },
   { name: 'list order', believed: 'the same order in two walks, a few rows drift', judge: listOrder },
   { name: 'end of the list', believed: 'a page beyond the last is empty', judge: listEnd },
   { name: 'product ids', believed: 'digits in a string', judge: productIds },
@@ -92,6 +93,45 @@ function pageSize(evidence: Evidence): Judgement {
   return otherwise(seen, `a walk takes ${Math.ceil(evidence.page_size / Math.max(1, rows))} times the calls`, {
     page_size: Math.max(1, Math.min(100, rows)),
   });
+}
+
+function listTotal(evidence: Evidence): Judgement {
+  const first = answerTo(evidence, 'list');
+  if (first === null) return cannotTell('the list was not answered');
+  const pages = ['list', 'page 2'].map((name) => rowsOf(answerTo(evidence, name)?.products));
+  const rows = pages.flat();
+  const total = numberOf(membersOf(first.pagination)?.total);
+  if (total === null) return cannotTell(`${rows.length} rows on two pages, and no total`);
+  const missing = missingRows(evidence, pages, total);
+  if (missing === null) return cannotTell(`${rows.length} of ${total} rows on two pages`);
+  const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [String(id)]));
+  const repeated = ids.length - new Set(ids).size;
+  if (missing.rows <= repeated)
+    return asBelieved(`${total} rows${repeated > 0 ? `, ${repeated} of them drifted` : ''}`);
+  return otherwise(
+    missing.seen,
+    'a list with fewer rows than it counts is incomplete, and the mirror is not filled by it; if the total counts what the list leaves out, set service.profile.list_total: ignore',
+  );
+}
+
+/** Returns how many rows are missing from the first two pages, or else from the last one; null: that cannot be told. */
+function missingRows(
+  evidence: Evidence,
+  [first = [], second = []]: readonly (readonly Members[])[],
+  total: number,
+): { readonly rows: number; readonly seen: string } | null {
+  const named = numberOf(membersOf(answerTo(evidence, 'list')?.pagination)?.page_size);
+  const size = Math.min(evidence.page_size, named ?? evidence.page_size);
+  const [there, wanted] = [first.length + second.length, Math.min(total, 2 * size)];
+  // Pages are smaller than they say.
+  if (first.length < Math.min(size, total) && second.length === first.length) return null;
+  if (there < wanted) return { rows: wanted - there, seen: `${there} of ${total} rows, and page 2 is not full` };
+  if (total <= 2 * size) return { rows: 0, seen: '' };
+  const last = exchange(evidence, 'last page');
+  if (last === null || last.failure !== null) return null;
+  const page = Number(last.query[evidence.parameters.page]) + 1 - evidence.first_page;
+  const [rows, due] = [rowsOf(membersOf(last.json)?.products).length, Math.min(size, total - (page - 1) * size)];
+  return { rows: due - rows, seen: `${rows} of ${due} rows on page ${page}, the last of ${total} rows` };
 }
 
 function listOrder(evidence: Evidence): Judgement {

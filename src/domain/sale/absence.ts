@@ -14,7 +14,7 @@ export const listsApartMs = 30 * 60 * 1000;
 /** The number of complete lists that must lack a product before its own read decides. */
 const listsWithout = 2;
 /** The number of complete lists that must agree before a mass removal is believed. */
-const listsAgreeing = 3;
+export const listsAgreeing = 3;
 /** How often the list is walked while a hold outlives its third list, because the contradiction may have ended. */
 const heldListEveryMs = 6 * 60 * 60 * 1000;
 /** How often a 404 of a listed product may bring the list walk forward. */

@@ -75,7 +75,10 @@ export interface RecordFacts extends RecordKey {
   readonly told_at: number | null;
   /** Availability: since when its answers say "not on sale" under the product's present sale status; null: the last one spoke of days. */
   readonly off_sale_at: number | null;
-  /** Availability: since when the service leaves out some of its dates, or answers for others; null: the last answer spoke of all. */
+  /**
+   * Availability: since when the service leaves out some of its dates, or answers for others. A list: since when it leaves
+   * out rows that it counts. Null: the last answer spoke of all.
+   */
   readonly unanswered_at: number | null;
 }
 

@@ -61,6 +61,7 @@ export const ownTables = [
   '_notice',
   '_offer',
   '_search_rules',
+  '_short_list',
   '_signal',
   '_unpriced',
   '_walk',

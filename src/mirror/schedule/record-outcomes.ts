@@ -14,7 +14,10 @@ export interface RecordOutcomes {
   told(key: RecordKey, at: number, volatility: Volatility): void;
   /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
   failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
-  /** The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. */
+  /**
+   * The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. Of a list: it
+   * leaves out rows that it counts.
+   */
   astray(key: RecordKey, at: number): void;
   /** The service has neither these dates nor their product, since `at` unless it was answered as off sale before. */
   missing(key: RecordKey, at: number): void;

@@ -261,7 +261,8 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
     query
       .selectFrom('_record')
       .select(({ fn }) => fn.count<number>('product_id').distinct().as('products'))
-      .where('unanswered_at', 'is not', null);
+      .where('unanswered_at', 'is not', null)
+      .where('resource', '=', 'availability');
   const all = db.values(unanswered);
   const astray = db.values(() => unanswered().where('failures', '>', 0));
   const fill = db.rows(() =>

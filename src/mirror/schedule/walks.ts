@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -10,15 +11,27 @@ export interface WalkKey {
 
 export type WalkState = Omit<Tables['_walk'], 'resource' | 'edition'>;
 
+/** A page of a list, as its walk counts it. */
+export interface TurnedPage {
+  readonly ids: readonly number[];
+  /** How many rows the service counts; null: it does not say. */
+  readonly counted: number | null;
+  /** Rows that could not be used, and why the first of them could not. */
+  readonly unusable: number;
+  readonly unusable_example: string | null;
+}
+
 /** Walks over paged lists, one page at a time. */
 export interface WalkTable {
   find(key: WalkKey): WalkState | null;
   /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
   begin(key: WalkKey, started_at: number, attempt: number): WalkState;
-  /** Notes the rows of a page, and goes on to the next one; returns how many rows this walk has met before. */
-  turn(key: WalkKey, walk: WalkState, ids: readonly number[]): number;
+  /** Notes a page, and goes on to the next one; returns how many of its rows this attempt has met before. */
+  turn(key: WalkKey, walk: WalkState, page: TurnedPage): number;
   /** Returns how many different rows this attempt has met, and how many all its attempts together. */
   rows(key: WalkKey, attempt: number): { attempt: number; all: number };
+  /** Returns a hash of the ids that all its attempts have met. */
+  rowHash(key: WalkKey): string;
   /** Returns the page on which a row was last met; null: unknown, or not met by this walk yet. */
   pageOf(key: WalkKey, id: number): number | null;
   /** Returns how many pages the list had; null: unknown. */
@@ -29,11 +42,15 @@ export interface WalkTable {
   end(key: WalkKey, completed_at: number | null): void;
 }
 
+/** The state of an attempt that begins. */
+const begun = { next_page: 1, repeated: 0, counted: null, unusable: 0, unusable_example: null };
+
 export function walkTable(db: Writes): WalkTable {
   const one = db.rows((bound: Bound<WalkKey>) =>
     query
       .selectFrom('_walk')
       .select(['started_at', 'next_page', 'attempt', 'repeated', 'completed_at'])
+      .select(['counted', 'unusable', 'unusable_example'])
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
@@ -41,15 +58,24 @@ export function walkTable(db: Writes): WalkTable {
     ({ resource, edition, started_at, attempt }: Bound<WalkKey & Pick<WalkState, 'started_at' | 'attempt'>>) =>
       query
         .insertInto('_walk')
-        .values({ resource, edition, started_at, next_page: 1, attempt, repeated: 0, completed_at: null })
-        .onConflict((known) =>
-          known.columns(['resource', 'edition']).doUpdateSet({ started_at, next_page: 1, attempt, repeated: 0 }),
-        ),
+        .values({ resource, edition, started_at, attempt, ...begun, completed_at: null })
+        .onConflict((known) => known.columns(['resource', 'edition']).doUpdateSet({ started_at, attempt, ...begun })),
   );
-  const advance = db.change((bound: Bound<WalkKey & Pick<WalkState, 'next_page' | 'repeated'>>) =>
+  type Advance = WalkKey & Pick<WalkState, 'next_page' | 'repeated'> & Omit<TurnedPage, 'ids'>;
+  const advance = db.change((bound: Bound<Advance>) =>
     query
       .updateTable('_walk')
-      .set(({ eb }) => ({ next_page: bound.next_page, repeated: eb('repeated', '+', bound.repeated) }))
+      .set(({ eb, fn }) => ({
+        next_page: bound.next_page,
+        repeated: eb('repeated', '+', bound.repeated),
+        // A page may count fewer than another one, or none: the most that any page counts is believed.
+        counted: fn<number | null>('max', [
+          fn.coalesce('counted', bound.counted),
+          fn.coalesce(bound.counted, 'counted'),
+        ]),
+        unusable: eb('unusable', '+', bound.unusable),
+        unusable_example: fn.coalesce('unusable_example', bound.unusable_example),
+      }))
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
@@ -71,12 +97,13 @@ export function walkTable(db: Writes): WalkTable {
       begin.run({ ...key, started_at, attempt });
       return find(key) as WalkState;
     },
-    turn: (key, { next_page, attempt }, ids) => {
+    turn: (key, { next_page, attempt }, { ids, ...page }) => {
       const repeated = ids.filter((id) => !met.note({ ...key, id, attempt, page: next_page })).length;
-      advance.run({ ...key, next_page: next_page + 1, repeated });
+      advance.run({ ...key, ...page, next_page: next_page + 1, repeated });
       return repeated;
     },
     rows: met.count,
+    rowHash: (key) => hash('sha256', met.ids(key)),
     pageOf: (key, id) => pages.of.get({ ...key, id }) ?? null,
     pages: (key) => pages.all.get(key) ?? null,
     moved: (key, page, ids) => {
@@ -104,6 +131,14 @@ function walkRows(db: Writes) {
           .where('_walk_row.attempt', '<>', attempt),
       ),
   );
+  const ids = db.values((bound: Bound<WalkKey>) =>
+    query
+      .selectFrom('_walk_row')
+      .select('id')
+      .where('resource', '=', bound.resource)
+      .where('edition', '=', bound.edition)
+      .orderBy('id'),
+  );
   const count = db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
     query
       .selectFrom('_walk_row')
@@ -120,6 +155,8 @@ function walkRows(db: Writes) {
     },
     /** Returns whether this attempt meets it for the first time. */
     note: (row: Tables['_walk_row']) => note.run(row).changes > 0,
+    /** Returns the ids of all rows as one text. */
+    ids: (key: WalkKey) => ids.all(key).join(),
     count: (key: WalkKey, attempt: number) => count.get({ ...key, attempt }) ?? { attempt: 0, all: 0 },
   };
 }

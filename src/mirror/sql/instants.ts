@@ -88,6 +88,7 @@ export const mirrorInstants: MirrorInstants = {
     started_at: { leave: 'a walk that began in the future, or long ago, begins again' },
     completed_at: 'now',
   },
+  _short_list: { since_at: 'now', walked_at: 'now', agreed_at: 'now' },
   _job: { requested_at: 'now', finished_at: 'now' },
   // A price that is older than six hours, or younger than now, is found again; pauses in `state` end by themselves.
   _budget: { surveyed_at: 'absent' },

@@ -314,6 +314,22 @@ export interface Tables {
     attempt: number;
     repeated: number;
     completed_at: number | null;
+    counted: number | null;
+    unusable: number;
+    unusable_example: string | null;
+  };
+  _short_list: {
+    resource: Resource;
+    edition: string;
+    since_at: number;
+    walked_at: number;
+    counted: number;
+    met: number;
+    unusable: number;
+    unusable_example: string | null;
+    row_hash: string;
+    lists: number;
+    agreed_at: number;
   };
   _walk_row: { resource: Resource; edition: string; id: number; attempt: number; page: number | null };
   _job: {
@@ -464,6 +480,7 @@ export interface Defaulted {
   _day_document: 'document_id';
   _record: 'failures' | 'lane';
   _closure: 'closure_id';
+  _walk: 'unusable';
   _job: 'job_id' | 'failed';
   _change: 'seq';
   _absence: 'rejected';

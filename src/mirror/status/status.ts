@@ -10,6 +10,7 @@ import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts
 import { removalReads } from '../catalogue/removals.ts';
 import { closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
+import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
@@ -81,6 +82,8 @@ export interface MirrorStatus {
   readonly list_signal: ListSignal;
   /** Paths that the service does not have: asked again seldom, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
+  /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
+  readonly short_lists: readonly ShortListStatus[];
   /** Conditions that a person should know of. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
@@ -125,6 +128,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     not_offered: offerReads(reads)
       .missing()
       .map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
+    short_lists: shortListReads(reads).all(),
     alarms: alarms.all(),
   };
 }
@@ -187,7 +191,10 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
         )
         .as('failing_long'),
       fn.max<number | null>('fetched_at').as('last_read_at'),
-      fn.countAll<number>().filterWhere('unanswered_at', 'is not', null).as('unanswered'),
+      fn
+        .countAll<number>()
+        .filterWhere(({ eb, and }) => and([eb('unanswered_at', 'is not', null), eb('resource', '=', 'availability')]))
+        .as('unanswered'),
     ]),
   );
   const failures = db.rows(() =>

@@ -26,9 +26,9 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       const read = { currency, sent_at, now: clock.now(), stale_at: sent_at + cadence, reason: record.due_reason };
       return mirror.experiences.store(entries, read);
     },
-    finished: ({ complete, started_at, rows, rejected }) => {
+    finished: ({ complete, started_at, rows, unusable }) => {
       // An empty list, or an unreadable row, says nothing about which are missing.
-      if (!complete || rows === 0 || rejected > 0) return;
+      if (!complete || rows === 0 || unusable > 0) return;
       const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
       const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);
       const dropped = mirror.experiences.dropMissing(walks, { sent_at: started_at, reason: record.due_reason });

@@ -1,5 +1,15 @@
 import { afterPage } from '../../domain/catalogue/list-page.ts';
+import {
+  afterShortWalk,
+  isSameShortage,
+  isSettled,
+  metAll,
+  rowsCounted,
+  type ShortWalk,
+  shortListText,
+} from '../../domain/sale/short-list.ts';
 import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
+import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
@@ -17,8 +27,11 @@ export interface List<Entry> {
   id(entry: Entry): number;
   /** `walk`: when this attempt of it began, and which page this is. */
   store(page: Page<Entry>, sent_at: number, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
-  /** Called at the end of the list. `rejected` counts unusable rows, whose ids are unknown. */
-  finished(end: { complete: boolean; started_at: number; rows: number; rejected: number }): void;
+  /**
+   * Called at the end of the list. Only a `complete` walk says anything about what is absent. `unusable` counts rows whose
+   * ids are unknown.
+   */
+  finished(end: { complete: boolean; started_at: number; rows: number; unusable: number }): void;
 }
 
 /** How often a list is walked at most: paging drifts, and a walk that repeats rows has missed others. */
@@ -27,18 +40,20 @@ const maxAttempts = 5;
 /** A walk interrupted for longer begins again: its first pages are out of date. */
 const maxPauseMs = 6 * 60 * 60 * 1000;
 
+/** How often a list is walked at least while it is short and taken as it is: what it leaves out may come back. */
+const settledEveryMs = 24 * 60 * 60 * 1000;
+
 /**
  * Walks a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page. The
  * walk ends when an attempt met every row once, or when its attempts together met as many rows as there are; only the
- * former is complete and shows what is missing.
+ * former is complete and shows what is missing. A walk that met fewer, or rows that cannot be used, has failed.
  */
 export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
   const { mirror, clock, log } = ports;
   const key: WalkKey = { resource: record.resource, edition: record.edition };
   let state = mirror.transaction(() => resume(ports, key));
   let changed = false;
-  let rejected = 0;
-  const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated;
+  const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated + state.unusable;
   let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
   /** The rows of the first page, if this process read it and the next one is the second. */
   let first: readonly number[] = [];
@@ -51,8 +66,9 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
     if (reading.kind !== 'read')
       return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, reading);
     const { value: page, sent_at } = reading;
-    for (const reason of page.rejected) log.warn({ resource: record.resource, reason }, 'list row rejected');
-    rejected += page.rejected.length;
+    const unusable_example = page.rejected[0] ?? null;
+    if (unusable_example !== null)
+      log.warn({ ...key, rows: page.rejected.length, reason: unusable_example }, 'list rows rejected');
     const before = state;
     const outcome = mirror.transaction((): Refreshed | null => {
       const stored = mirror.walks.find(key);
@@ -65,23 +81,29 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       if (before.next_page === 2 && isSamePage(first, ids)) return samePage(ports, record, key, page.members);
       first = before.next_page === 1 ? ids : [];
       changed = list.store(page, sent_at, before) || changed;
-      const repeated = mirror.walks.turn(key, before, ids);
+      const repeated = mirror.walks.turn(key, before, {
+        ids,
+        counted: page.total,
+        unusable: page.rejected.length,
+        unusable_example,
+      });
       state = mirror.walks.find(key) ?? before;
       const rows = page.entries.length + page.rejected.length;
       const fresh = page.entries.length - repeated;
       pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
       const next = afterPage({ ...pages, rows, short: page.short, total: page.total });
-      if (next === 'endless') return endlessList(ports, record, list, { key, state, rejected, served: pages.served });
+      // A list that counts more on each page counts nothing.
+      const isCounted = before.counted === page.total;
+      if (next === 'endless') return endlessList(ports, record, list, { key, state, changed, isCounted, ...pages });
       mirror.records.progressed(record);
       if (next === 'more') return null;
-      return endOfList(ports, record, list, { key, state, changed, total: page.total, rejected }, (next) => {
+      return endOfList(ports, record, list, { key, state, changed }, (next) => {
         state = next;
       });
     });
     ports.progressed();
     if (outcome !== null) return outcome;
     if (state.attempt === before.attempt && state.started_at === before.started_at) continue;
-    rejected = 0;
     pages = { served: 0, barren: 0 };
     if (state.attempt > before.attempt)
       log.info({ ...key, attempt: state.attempt }, 'paging drifted: walking the list again');
@@ -108,17 +130,27 @@ function samePage(ports: SyncPorts, record: RecordFacts, key: WalkKey, members: 
   return { kind: 'failed', ...failure };
 }
 
+/** The end of a walk. */
+interface End {
+  readonly key: WalkKey;
+  readonly state: WalkState;
+  readonly changed: boolean;
+}
+
 /** Fails a walk whose list does not end: its rows stay stored, but it does not show what is missing. */
 function endlessList<Entry>(
   ports: SyncPorts,
   record: RecordFacts,
   list: List<Entry>,
-  { key, state, rejected, served }: { key: WalkKey; state: WalkState; rejected: number; served: number },
+  { served, isCounted, ...end }: End & { readonly served: number; readonly isCounted: boolean },
 ): Refreshed {
   const { mirror } = ports;
+  const { key, state } = end;
+  const count = countOf(ports, state, mirror.walks.rows(key, state.attempt).all);
+  if (isCounted && !metAll(count)) return shortList(ports, record, list, { ...end, count, complete: false });
   const rows = mirror.walks.rows(key, state.attempt).attempt;
   mirror.walks.end(key, null);
-  list.finished({ complete: false, started_at: state.started_at, rows, rejected });
+  list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
   const failure = {
     code: 'endless-list',
     message: `the list does not end: ${served} rows came, ${rows} of them different, and more are announced`,
@@ -132,31 +164,101 @@ function endOfList<Entry>(
   ports: SyncPorts,
   record: RecordFacts,
   list: List<Entry>,
-  {
-    key,
-    state,
-    changed,
-    total,
-    rejected,
-  }: { key: WalkKey; state: WalkState; changed: boolean; total: number | null; rejected: number },
+  end: End,
   again: (next: WalkState) => void,
 ): Refreshed | null {
   const { mirror, clock } = ports;
+  const { key, state } = end;
   const rows = mirror.walks.rows(key, state.attempt);
-  const expected = (total ?? rows.attempt) - rejected;
-  const complete = state.repeated === 0 && rows.attempt >= expected;
-  const together = state.attempt > 1 && rows.all >= expected;
-  if (!complete && !together && state.attempt < maxAttempts) {
+  const complete = state.repeated === 0 && metAll(countOf(ports, state, rows.attempt));
+  const together = state.attempt > 1 && metAll(countOf(ports, state, rows.all));
+  if (!complete && !together && state.attempt < maxAttempts && !isSameAgain(ports, end)) {
     again(mirror.walks.begin(key, clock.now(), state.attempt + 1));
     return null;
   }
+  const count = countOf(ports, state, rows.all);
+  if ((!complete && !together) || state.unusable > 0)
+    return shortList(ports, record, list, { ...end, count, complete });
+  mirror.shortLists.end(key);
+  return settleWalk(ports, record, list, { ...end, complete, sooner: list.sooner?.(state.started_at) ?? null });
+}
+
+/** Notes a short walk, which has failed unless three lists agree that there is no more. `complete`: but for unusable rows. */
+function shortList<Entry>(
+  ports: SyncPorts,
+  record: RecordFacts,
+  list: List<Entry>,
+  { count, complete, ...end }: End & { readonly count: ListCounted; readonly complete: boolean },
+): Refreshed {
+  const { mirror, clock, policy } = ports;
+  const { key, state } = end;
+  const now = clock.now();
+  const found = afterShortWalk(mirror.shortLists.find(key), shortWalkOf(ports, key, count), state.started_at);
+  const { unusable_example } = state;
+  mirror.shortLists.note(key, { ...found, unusable_example }, now);
+  if (isSettled(found)) {
+    const sooner = earlier(list.sooner?.(state.started_at) ?? null, {
+      at: state.started_at + settledEveryMs,
+      reason: 'suspicion',
+    });
+    return settleWalk(ports, record, list, { ...end, complete, sooner });
+  }
+  mirror.walks.end(key, null);
+  const { attempt: rows } = mirror.walks.rows(key, state.attempt);
+  list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
+  const primary = key.edition === walkKinds(policy.extent).primary.edition ? 1 : 0;
+  const failure = { code: 'list-incomplete', message: shortListText({ ...key, ...found, unusable_example, primary }) };
+  // Its pages have reset its failures; failures of this kind go on counting. The service has answered: walked again at
+  // once, the list would be as short.
+  recordFailure(ports, record, { ...failure, final: true });
+  mirror.records.astray(record, record.unanswered_at ?? now);
+  return { kind: 'failed', ...failure };
+}
+
+/** Stores the end of a walk. */
+function settleWalk<Entry>(
+  ports: SyncPorts,
+  record: RecordFacts,
+  list: List<Entry>,
+  { key, state, changed, complete, sooner }: End & { readonly complete: boolean; readonly sooner: Due | null },
+): Refreshed {
+  const { mirror, clock } = ports;
+  const { started_at, attempt, unusable } = state;
   mirror.walks.end(key, complete ? clock.now() : null);
-  const sooner = list.sooner?.(state.started_at) ?? null;
-  const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence, sooner };
+  const read = { sent_at: started_at, changed, body_hash: null, cadence: list.cadence, sooner };
   const settled = settleStored(ports, record, read);
   // Afterwards, because the end of a list may bring the next walk forward.
-  list.finished({ complete, started_at: state.started_at, rows: rows.attempt, rejected });
+  list.finished({ complete, started_at, rows: mirror.walks.rows(key, attempt).attempt, unusable });
   return settled;
+}
+
+type ListCounted = ReturnType<typeof countOf>;
+
+/** Returns what a walk has counted. */
+function countOf({ policy }: Pick<SyncPorts, 'policy'>, { counted, unusable }: WalkState, met: number) {
+  return { met, unusable, counted: policy.listTotal === 'ignore' ? null : counted };
+}
+
+function shortWalkOf({ mirror }: Pick<SyncPorts, 'mirror'>, key: WalkKey, count: ListCounted): ShortWalk {
+  const { met, unusable } = count;
+  return { met, unusable, counted: rowsCounted(count), row_hash: mirror.walks.rowHash(key) };
+}
+
+/**
+ * Tells whether a further attempt would show no more: this one repeated nothing, and met the same rows as the attempts
+ * before it, or the first one lacks what the last short walk lacked.
+ */
+function isSameAgain(ports: SyncPorts, { key, state }: End): boolean {
+  const { mirror } = ports;
+  if (state.repeated > 0) return false;
+  const rows = mirror.walks.rows(key, state.attempt);
+  if (state.attempt > 1) return rows.all === rows.attempt;
+  const before = mirror.shortLists.find(key);
+  return before !== null && isSameShortage(before, shortWalkOf(ports, key, countOf(ports, state, rows.all)));
+}
+
+function earlier(one: Due | null, other: Due): Due {
+  return one !== null && one.at < other.at ? one : other;
 }
 
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */

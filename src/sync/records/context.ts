@@ -29,6 +29,8 @@ export interface Policy extends ProductPolicy {
   readonly pageSize: number;
   /** Whether the product list comes in the order of popularity. */
   readonly listOrdered: boolean;
+  /** Whether a list is complete only if it has as many rows as it counts. */
+  readonly listTotal: 'check' | 'ignore';
   /** Null: records are read by their cadences alone. */
   readonly adaptive: {
     readonly limits: ExtraLimits;

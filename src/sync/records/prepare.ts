@@ -22,6 +22,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
     const other = noteKinds(ports, [primary, ...further]);
+    if (policy.listTotal === 'ignore') ignoreTotals(ports);
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
     for (const product_id of policy.excluded) excludeProduct(ports, product_id);
     if (mirror.promises.write(policy, policy.daysPerRequest) || other) replanAll(ports);
@@ -69,4 +70,14 @@ function excludeProduct({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' |
 function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
   // Its other records come with the first read that finds it.
   if (!mirror.products.isVisible(product_id)) mirror.records.create(ownReads(policy), [product_id]);
+}
+
+/** Ends the shortage of lists that lacked only what their totals counted, and walks all that are short again. */
+function ignoreTotals({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): void {
+  for (const { resource, edition, met, counted, unusable } of mirror.shortLists.all()) {
+    if (met + unusable >= counted) continue;
+    if (unusable === 0) mirror.shortLists.end({ resource, edition });
+    const kinds = [{ resource, edition, part: 0 }];
+    mirror.records.bringForward({ kinds, product_ids: [0] }, clock.now(), 'suspicion');
+  }
 }

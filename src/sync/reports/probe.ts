@@ -88,6 +88,8 @@ export async function probeService(
   if (settings.first_page > 0) await ask('page 0', 'products', { ...inBoth, ...page(0) });
   const rows = ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
   const total = numberOf(membersOf(answerTo(evidence, 'list')?.pagination)?.total) ?? rows.length;
+  const last = Math.ceil(total / settings.page_size);
+  if (last > 2) await ask('last page', 'products', { ...inBoth, ...page(last) });
   await ask('beyond the end', 'products', { ...inBoth, ...page(Math.ceil(total / 10) + 1000) });
   await ask('nowhere', 'nowhere', {});
 
