@@ -24,7 +24,7 @@ import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
-import { priceResync, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
+import { countListed, priceResync, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
@@ -81,14 +81,18 @@ export function answersOf(
     refuseDates(ports, { date }, { history_ms: config.retention.changes });
     return date;
   };
-  const price = (wanted: ResyncRequest) => priceResync(ports, wanted, config.budget.requests_per_second);
+  const price = async (wanted: ResyncRequest) => {
+    const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, wanted, stopping);
+    return priceResync(ports, wanted, config.budget.requests_per_second, { listed });
+  };
   const resync = async (wanted: ResyncRequest) => {
     await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
     key.tryNow();
     const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
     await told();
     log.info({ job_id, records, resumed }, 'resync requested');
-    return { job_id, resumed, ...price(wanted) };
+    const left = priceResync(ports, wanted, config.budget.requests_per_second, { job_id });
+    return { job_id, resumed, ...left };
   };
   const decide = async (decision: 'approve' | 'reject', work: () => number) => {
     const products = await storage.promptly(work);
@@ -156,8 +160,8 @@ export function answersOf(
       'POST /v1/orders': ({ body }) =>
         storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/seen': ({ body }) => countSeen(checks, body),
-      'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
-        dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
+      'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
+        dry_run ? { job_id: null, resumed: false, ...(await price(wanted)) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
       'GET /v1/schedule': () => ({ jobs: schedule.list() }),
       'POST /v1/schedule/{name}/run': async ({ path: { name } }) => {

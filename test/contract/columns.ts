@@ -420,7 +420,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
-  'resync --dry-run': ['records', 'calls', 'minutes'],
+  'resync --dry-run': ['records', 'calls', 'minutes', 'estimated_from', 'at_least'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',
     'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'covered', 'notices', 'announced_by', 'list_signal',

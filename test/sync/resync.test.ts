@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ResyncRequest, requestResync } from '../../src/sync/records/resync.ts';
+import { priceResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -45,5 +45,80 @@ describe('a resync', () => {
     await harness.liveUntil(clock.now() + 60_000);
     expect(asked).toContainEqual(expect.stringMatching(/^\/v2\/products(\?|$)/));
     expect(wiring.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
+  });
+
+  it.each([
+    ['all of it', resyncResources],
+    ['its dates', ['availability'] as const],
+  ])(
+    'of %s of a product that has just closed succeeds, where its dates say so before its own read',
+    async (_, resources) => {
+      await using harness = await filled();
+      const { wiring, clock, sandbox } = harness;
+      const [product_id = 0] = wiring.mirror.products.ids();
+      await harness.drive(clock.sleep(hour));
+      sandbox.world.disable(product_id, { reason: 'temporary_closure' });
+      sandbox.faults.add({ kind: 'delay', path: `/v2/products/${product_id}\\?`, ms: 3000, times: 1 });
+      const { job_id } = requestResync(wiring.ports, { ...everything, resources, product_ids: [product_id] });
+      await harness.liveUntil(clock.now() + 5 * 60_000);
+      expect(wiring.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0, finished_at: expect.any(Number) });
+      expect(wiring.mirror.products.find(product_id)?.sale_status).toBe('disabled');
+    },
+  );
+
+  it('counts dates that contradict the own read of their product, also after it was asked again (control)', async () => {
+    await using harness = await filled();
+    const { wiring, clock, sandbox } = harness;
+    const [product_id = 0] = wiring.mirror.products.ids();
+    sandbox.faults.add({
+      kind: 'status',
+      status: 400,
+      body: '{"success":false,"error_code":"checkout_disabled","message":"Closed."}',
+      path: `/v2/products/${product_id}/availability`,
+    });
+    const { job_id } = requestResync(wiring.ports, {
+      ...everything,
+      resources: ['availability'],
+      product_ids: [product_id],
+    });
+    await harness.liveUntil(clock.now() + 120_000);
+    const job = wiring.mirror.jobs.find(job_id);
+    expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
+  });
+
+  it('leaves out a product that the service no longer has: that is no failure', async () => {
+    await using harness = await filled();
+    const { wiring, clock, sandbox } = harness;
+    const [product_id = 0] = wiring.mirror.products.ids();
+    await harness.drive(clock.sleep(hour));
+    for (const product of sandbox.products()) if (product.id === product_id) product.withdrawn = true;
+    const { job_id, records } = requestResync(wiring.ports, { ...everything, resources: resyncResources });
+    await harness.liveUntil(clock.now() + 5 * 60_000);
+    const job = wiring.mirror.jobs.find(job_id);
+    expect(job).toMatchObject({ left: 0, failed: 0 });
+    expect(job?.records).toBeLessThan(records);
+  });
+
+  it('counts a record that only its own read refuses as failed: the list still has its product (control)', async () => {
+    await using harness = await filled();
+    const { wiring, clock, sandbox } = harness;
+    const [product_id = 0] = wiring.mirror.products.ids();
+    sandbox.faults.add({ kind: 'status', status: 404, path: `/v2/products/${product_id}[/?]` });
+    const { job_id } = requestResync(wiring.ports, { ...everything, resources: resyncResources });
+    await harness.liveUntil(clock.now() + 10 * 60_000);
+    const job = wiring.mirror.jobs.find(job_id);
+    expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
+  });
+
+  it('asked for again counts what is left of it', async () => {
+    await using harness = await filled();
+    const { wiring } = harness;
+    const first = requestResync(wiring.ports, { ...everything, resources: ['checkout'] });
+    const one = wiring.mirror.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
+    if (one === undefined) throw new Error('nothing is due');
+    wiring.mirror.transaction(() => wiring.mirror.jobs.giveUp(one, first.job_id));
+    const whole = priceResync(wiring.ports, { ...everything, resources: ['checkout'] }, 10);
+    const left = priceResync(wiring.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
+    expect([whole.calls, left.calls]).toEqual([3, 2]);
   });
 });

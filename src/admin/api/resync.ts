@@ -20,6 +20,10 @@ export const resyncStarted = z.object({
   records: z.record(text, count),
   calls: z.number(),
   minutes: z.number().meta({ description: 'at the configured rate' }),
+  estimated_from: count.nullable().meta({
+    description: 'how many products the service lists, where the mirror does not know them yet; null: it was counted',
+  }),
+  at_least: z.boolean().meta({ description: 'true: the service did not say how many products it lists' }),
 });
 
 export const jobAsked = z.object({ id: text.meta({ description: 'the job_id of a resync' }) });

@@ -13,7 +13,7 @@ import { tableOf } from './tables.ts';
 export interface ResyncPageOptions {
   readonly resync: {
     /** Returns what a resync would cost; changes nothing. */
-    price(wanted: ResyncRequest): ResyncPrice;
+    price(wanted: ResyncRequest): Promise<ResyncPrice>;
     start(wanted: ResyncRequest): Promise<unknown>;
     readonly tokens: FormTokens;
   };
@@ -31,7 +31,7 @@ export function resyncRoutes(app: FastifyInstance, { resync, now }: ResyncPageOp
   app.get<{ Querystring: Fields }>('/resync', async ({ query }, reply) => {
     if (query.resources === undefined) return sendPage(reply, page('Resync', choicePart(query.product), now()));
     const wanted = wantedBy(query);
-    const priced = pricePart(wanted, resync.price(wanted), resync.tokens.issue(textOf(wanted)));
+    const priced = pricePart(wanted, await resync.price(wanted), resync.tokens.issue(textOf(wanted)));
     return sendPage(reply, page('What this resync costs', priced, now()));
   });
   // In a scope of its own: no other route takes what a form of another page could send.
@@ -101,7 +101,7 @@ ${resyncResources.map(box)}<label>Product <input name="product" inputmode="numer
 function pricePart(wanted: ResyncRequest, price: ResyncPrice, token: string): Html {
   const rows = Object.entries(price.records);
   const hidden = (name: string, value: string | number) => html`<input type="hidden" name="${name}" value="${value}">`;
-  return html`<section class="wide"><h1>${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)}</h1>
+  return html`<section class="wide"><h1>${price.at_least ? 'At least ' : ''}${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)}</h1>
 <p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
 ${tableOf<[string, number]>(
   'What would be read',

@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { DoubtedService } from '../../daemon/conditions/doubts.ts';
 import { type Overrides, type Wiring, wire } from '../../daemon/wiring.ts';
@@ -16,9 +17,7 @@ import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
 import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { concludeJob, doneSays } from './conclude-job.ts';
-
-/** A one-shot command gives up after the service has been unreachable for this long. */
-const giveUpAfterMs = 2 * 60 * 1000;
+import { giveUpAfterMs, whileLocked } from './while-locked.ts';
 
 /**
  * Resyncs without a daemon, under the lock. Resolves when every record of the job is read or has failed for good. A
@@ -35,15 +34,15 @@ export async function resyncAlone(
   for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
   io.ifStopped('nothing was read', sameAgain);
   // People see progress; failures of single records go to the log.
-  await using wiring = await wire(
-    loaded,
-    createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr),
-    { upgrade: upgradeOn(io), ...overrides },
-  );
+  const log = createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr);
+  const patiently = <Result>(work: () => Result | Promise<Result>) =>
+    whileLocked(io, overrides.clock ?? systemClock, work);
+  await using wiring = await patiently(() => wire(loaded, log, { upgrade: upgradeOn(io), ...overrides }));
   const { clock } = wiring.ports;
   const began = clock.now();
-  await findProducts(wiring.ports, request.product_ids, { promptly: wiring.storage.promptly, signal: io.signal });
-  const opened = requestResync(wiring.ports, request);
+  const { promptly } = wiring.storage;
+  await patiently(() => findProducts(wiring.ports, request.product_ids, { promptly, signal: io.signal }));
+  const opened = await patiently(() => requestResync(wiring.ports, request));
   wiring.storage.serve();
   if (opened.resumed)
     io.stderr.write(`Continuing an interrupted resync of the same scope: ${number(opened.left)} records left.\n`);

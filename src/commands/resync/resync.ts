@@ -1,6 +1,9 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Answer } from '../../admin/api.ts';
-import { type Clock, systemClock } from '../../clock.ts';
+import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { wire } from '../../daemon/wiring.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
@@ -8,7 +11,13 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number, remaining } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { keyRefused, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
-import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import {
+  countListed,
+  priceResync,
+  type ResyncPrice,
+  type ResyncRequest,
+  resyncResources,
+} from '../../sync/records/resync.ts';
 import { calendarDate, productIds } from '../options.ts';
 import { askDaemon, configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
@@ -17,6 +26,7 @@ import { table } from '../terminal/table.ts';
 import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { resyncAlone } from './alone.ts';
 import { concludeJob, doneSays } from './conclude-job.ts';
+import { whileLocked } from './while-locked.ts';
 
 interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;
@@ -52,20 +62,25 @@ export function resyncCommand(io: Io): Command {
       const request = requestOf(options, command);
       const loaded = configurationFor(io, command);
       const body = { ...request, dry_run: options.dryRun === true };
-      const answer = await askDaemon(io, loaded, { operation: 'POST /v1/resync', body });
+      const ask = () => askDaemon(io, loaded, { operation: 'POST /v1/resync', body, patience_ms: patienceMs });
+      const answer = await (options.wait ? whileLocked(io, systemClock, ask) : ask());
       if (answer === null) {
         if (options.dryRun) await priceAlone(io, loaded, request, options);
         else await resyncAlone(io, loaded, request, options);
         return;
       }
       if (options.dryRun || answer.job_id === null) return printPrice(io, answer, options);
-      printStart(io, answer, options);
+      // With --wait and --json the one document comes at the end.
+      if (!(options.wait && options.json)) printStart(io, answer, options);
       io.ifStopped(`the daemon goes on with job ${answer.job_id}`, 'catalogued status');
-      if (options.wait) await waitFor(io, loaded, answer.job_id, systemClock);
+      if (options.wait) await waitFor(io, loaded, { ...answer, job_id: answer.job_id }, options);
     });
 }
 
 type Started = Answer<'POST /v1/resync'>;
+
+/** Time for the daemon to ask the service about a product, or how many it lists. */
+const patienceMs = 15_000;
 
 function requestOf(options: Options, command: Command): ResyncRequest {
   const named = resyncResources.filter((resource) => options.all || options[resource]);
@@ -78,20 +93,46 @@ function requestOf(options: Options, command: Command): ResyncRequest {
 }
 
 async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
-  await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io) });
-  printPrice(io, priceResync(wiring.ports, request, loaded.config.budget.requests_per_second), options);
+  using place = elsewhereIfNew(loaded);
+  await using wiring = await wire(place.loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io) });
+  const { ports } = wiring;
+  const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, request, io.signal);
+  printPrice(io, priceResync(ports, request, loaded.config.budget.requests_per_second, { listed }), options);
+}
+
+/** Returns the configuration; before the first start with an empty mirror in a temporary directory: a price makes no files. */
+function elsewhereIfNew(loaded: LoadedConfig): { readonly loaded: LoadedConfig } & Disposable {
+  const { config } = loaded;
+  if (existsSync(config.mirror.path) || existsSync(config.mirror.inbox_path))
+    return { loaded, [Symbol.dispose]: () => undefined };
+  const directory = mkdtempSync(join(tmpdir(), 'catalogued-price-'));
+  const mirror = {
+    ...config.mirror,
+    path: join(directory, 'mirror', 'mirror.db'),
+    inbox_path: join(directory, 'state', 'inbox.db'),
+    state_dir: join(directory, 'state'),
+  };
+  return {
+    loaded: { ...loaded, config: { ...config, mirror } },
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+  };
 }
 
 function printPrice({ stdout }: Io, price: ResyncPrice, { json }: Options): void {
   if (json) {
-    const { records, calls, minutes } = price;
-    stdout.write(`${JSON.stringify({ records, calls, minutes }, null, 2)}\n`);
+    const { records, calls, minutes, estimated_from, at_least } = price;
+    stdout.write(`${JSON.stringify({ records, calls, minutes, estimated_from, at_least }, null, 2)}\n`);
     return;
   }
   const rows = Object.entries(price.records).map(([resource, records]) => [resource, number(records)]);
-  stdout.write(
-    `${table(['resource', 'records'], rows)}\n\n${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)} at the configured rate. Nothing was made due.\n`,
-  );
+  const most = price.at_least ? 'At least ' : '';
+  const calls = `${most}${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)} at the configured rate.`;
+  const how = price.at_least
+    ? 'The service did not say how many products it lists: the rest is known once the list was walked.\n'
+    : price.estimated_from === null
+      ? ''
+      : `Estimated with one call: the service lists ${number(price.estimated_from)} products.\n`;
+  stdout.write(`${table(['resource', 'records'], rows)}\n\n${calls}\n${how}Nothing was made due.\n`);
 }
 
 function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started, { json, wait }: Options): void {
@@ -99,12 +140,20 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
     stdout.write(`${JSON.stringify({ job_id, resumed, calls, minutes }, null, 2)}\n`);
     return;
   }
-  const begun = resumed ? `Job ${job_id}, interrupted earlier, continues` : `Job ${job_id} started`;
-  const follow = wait ? '' : ' Follow it with: catalogued status';
-  stdout.write(`${begun}: ${number(calls)} calls, about ${remaining(minutes * 60_000)}.${follow}\n`);
+  const cost = `${number(calls)} calls, about ${remaining(minutes * 60_000)}`;
+  const begun = resumed
+    ? `Job ${job_id} asks for the same already, and goes on: ${cost} left.`
+    : `Job ${job_id} started: ${cost}.`;
+  stdout.write(`${begun}\n${wait ? '' : 'Follow it with: catalogued status\n'}`);
 }
 
-async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Clock): Promise<void> {
+async function waitFor(
+  io: Io,
+  loaded: LoadedConfig,
+  { job_id, resumed, calls: priced, minutes }: Started & { readonly job_id: number },
+  { json }: Options,
+): Promise<void> {
+  const clock = systemClock;
   const printer = progressPrinter(io);
   /** The daemon counts its calls since its start. */
   let before: number | null = null;
@@ -129,7 +178,10 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
     printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note: null }, clock.now());
     if (job.left === 0 && job.finished_at !== null) {
       printer.end();
-      return concludeJob(io, job, status.short_lists);
+      const { records, failed } = job;
+      if (json)
+        io.stdout.write(`${JSON.stringify({ job_id, resumed, calls: priced, minutes, records, failed }, null, 2)}\n`);
+      return concludeJob(json ? { ...io, stdout: io.stderr } : io, job, status.short_lists);
     }
     await clock.sleep(1000, io.signal);
   }

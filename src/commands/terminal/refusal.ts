@@ -15,6 +15,7 @@ export function asRefusal(error: unknown): unknown {
   if (!(error instanceof AdminRefusal)) return error;
   return new CataloguedError('refused', error.message, {
     exitCode: others[error.code ?? ''] ?? exitCodes.usage,
+    cause: error,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
   });
 }

@@ -19,11 +19,13 @@ export interface JobState {
 export interface JobTable {
   /** Returns how many records a selection names, by resource. */
   count(selection: RecordSelection): Map<string, number>;
-  /** The unfinished job of the same scope, which a kill has interrupted. */
+  /** The unfinished job of the same scope, which is under way or was interrupted by a kill. */
   interrupted(selection: RecordSelection): JobState | null;
   /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
   open(selection: RecordSelection, at: number, lane: Lane, dueAt: (kind: KindKey) => number): JobState;
   find(job_id: number): JobState | null;
+  /** Returns how many records of a job are still to be read, by resource. */
+  left(job_id: number): Map<string, number>;
   /** Those that are not finished, the oldest first, and what each asked for. */
   unfinished(): (JobState & { readonly selection: RecordSelection })[];
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
@@ -32,6 +34,10 @@ export interface JobTable {
   rejoinOffSale(product_id: number, job_id: number): void;
   /** A record of the job has failed for good: the job goes on without it. */
   giveUp(key: RecordKey, job_id: number): void;
+  /** A record of the job is of a product that the service no longer has: the job counts it no more. */
+  leaveOut(key: RecordKey, job_id: number): void;
+  /** Makes a record due at `at` for the job, which waits for it too. One that it has already stays as it is. */
+  waitFor(key: RecordKey, job_id: number, at: number): void;
   /** Whether a job is not finished. */
   isAnyOpen(): boolean;
   /** Ends the jobs that have no record left; returns how many. */
@@ -42,6 +48,13 @@ export function jobTable(db: Writes): JobTable {
   const jobs = jobRows(db);
   const ties = jobTies(db);
   const count = countingRecords(db);
+  const left = db.rows(({ job_id }: Bound<OfJob>) =>
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => ['resource', fn.countAll<number>().as('records')])
+      .where('job_id', '=', job_id)
+      .groupBy('resource'),
+  );
   return {
     count,
     interrupted: (selection) => jobs.ofScope(JSON.stringify(selection)),
@@ -68,6 +81,7 @@ export function jobTable(db: Writes): JobTable {
       jobs.grow(job_id, sum(dates.map((kind) => ties.tieOffSale({ ...kind, product_id, job_id }))));
     },
     find: jobs.find,
+    left: (job_id) => new Map(left.all({ job_id }).map(({ resource, records }) => [resource, records])),
     unfinished: () =>
       jobs.open().flatMap(({ job_id, scope }) => {
         const job = jobs.find(job_id);
@@ -75,6 +89,12 @@ export function jobTable(db: Writes): JobTable {
       }),
     giveUp: (key, job_id) => {
       if (ties.untie(key)) jobs.countFailed(job_id);
+    },
+    leaveOut: (key, job_id) => {
+      if (ties.untie(key)) jobs.grow(job_id, -1);
+    },
+    waitFor: (key, job_id, at) => {
+      jobs.grow(job_id, ties.tieOne({ ...key, job_id, at, lane: laneIndex('notification') }));
     },
     isAnyOpen: () => jobs.open().length > 0,
     finish: jobs.finish,
@@ -204,14 +224,23 @@ function jobTies(db: Writes) {
       .where('job_id', 'is', null)
       .where(isRecord(bound)),
   );
+  type Awaited = RecordKey & OfJob & Pick<Planned, 'lane'> & { readonly at: number };
+  const tieOne = db.change((bound: Bound<Awaited>) =>
+    query
+      .updateTable('_record')
+      .set({ due_at: bound.at, due_reason: 'requested', lane: bound.lane, job_id: bound.job_id })
+      .where('job_id', 'is', null)
+      .where(isRecord(bound)),
+  );
   const untie = db.change((bound: Bound<RecordKey>) =>
-    query.updateTable('_record').set({ job_id: null }).where(isRecord(bound)),
+    query.updateTable('_record').set({ job_id: null }).where('job_id', 'is not', null).where(isRecord(bound)),
   );
   return {
     tie: (tied: Tied, product_ids: readonly number[] | null) =>
       (product_ids === null ? tieAll.run(tied) : tieSome.run({ ...tied, ids: JSON.stringify(product_ids) })).changes,
     tieNew: (tied: KindKey & OfJob, product_ids: readonly number[]) =>
       tieNew.run({ ...tied, ids: JSON.stringify(product_ids) }).changes,
+    tieOne: (awaited: Awaited) => tieOne.run(awaited).changes,
     tieOffSale: (tied: RecordKey & OfJob) => tieOffSale.run(tied).changes,
     untie: (key: RecordKey) => untie.run(key).changes > 0,
   };

@@ -3,7 +3,7 @@ import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
-import { askDecidingReads, hasOwnReads } from '../records/deciding-reads.ts';
+import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
 
 /** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
@@ -55,7 +55,9 @@ export async function notOnSale(
     const verdict = judgeOffSale(product);
     if (verdict === 'contradicted') {
       if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(ports, product_id);
-      if (current.job_id !== null) mirror.jobs.giveUp(record, current.job_id);
+      // Closed a moment ago, its own read says so too: the job asks it before anything counts as failed.
+      if (current.job_id !== null && !awaitsSaleStatus(ports, product_id, current.job_id))
+        mirror.jobs.giveUp(record, current.job_id);
       settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
       if (product.dates_off_at === null) {
         const by = { sent_at, reason: record.due_reason };

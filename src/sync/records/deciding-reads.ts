@@ -1,3 +1,4 @@
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { guardSpanMs } from '../../domain/sale/closure.ts';
 import type { DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import {
@@ -106,6 +107,56 @@ export function absenceReads(policy: Extents): RecordKind[] {
 export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey): boolean {
   if (edition !== policy.extent.languages[0]) return false;
   return absenceReads(policy).some((kind) => kind.resource === resource && kind.edition === edition);
+}
+
+/** What the read that decides about a product has said since a job was requested; `waits`: the job waits for it. */
+type Decision = 'gone' | 'there' | 'waits';
+
+/**
+ * Returns whether a product is gone that a record of a job was refused for. It is where it was withdrawn, or the list lacks
+ * it and its own read says so; of many at once, which are held, it is not known. What was not asked since the job was
+ * requested is asked by the job.
+ */
+export function decideGone(ports: DecidingPorts, product_id: number, job_id: number): Decision {
+  const { mirror, policy } = ports;
+  if (!mirror.products.isVisible(product_id)) return 'gone';
+  const absent = mirror.removals.one(product_id);
+  const job = mirror.jobs.find(job_id);
+  if (job === null || mirror.removals.openHold() !== null) return 'there';
+  const { requested_at } = job;
+  if (absent === null || absent.answered_at === null || absent.answered_at < requested_at)
+    return awaitRead(ports, absenceReads(policy)[0], { product_id, job_id, requested_at });
+  if (absent.answer === 'there' || absent.rejected === 1) return 'there';
+  if (absent.missing_walks > 0) return 'gone';
+  // The list of the same job may still be on the way.
+  const list = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 });
+  return list?.job_id === job_id ? 'waits' : 'there';
+}
+
+/**
+ * Tells whether a job waits for the read that says whether a product is on sale, because its dates were answered otherwise
+ * than the mirror has it.
+ */
+export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_id: number): boolean {
+  const { mirror, policy } = ports;
+  const job = mirror.jobs.find(job_id);
+  if (job === null) return false;
+  const { requested_at } = job;
+  const [own] = ownReads(policy);
+  if (own !== undefined) return awaitRead(ports, own, { product_id, job_id, requested_at }) === 'waits';
+  return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.job_id === job_id;
+}
+
+/** Makes the job wait for a read, unless it was read since the job was requested, or cannot be. */
+function awaitRead(
+  { mirror, clock }: DecidingPorts,
+  kind: RecordKind | undefined,
+  { product_id, job_id, requested_at }: { product_id: number; job_id: number; requested_at: number },
+): 'there' | 'waits' {
+  const record = kind === undefined ? null : mirror.records.find({ ...kind, product_id });
+  if (record === null || record.failures >= quarantineAfter || (record.fetched_at ?? 0) >= requested_at) return 'there';
+  mirror.jobs.waitFor(record, job_id, clock.now());
+  return 'waits';
 }
 
 /** Returns when the primary list was last walked; null: never. */

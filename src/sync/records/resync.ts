@@ -1,3 +1,4 @@
+import { DeadlineExceeded } from '../../clock.ts';
 import { dueRequested } from '../../domain/schedule/cadence.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
@@ -26,9 +27,22 @@ export interface ResyncPrice {
   readonly calls: number;
   /** At the configured rate. */
   readonly minutes: number;
+  /**
+   * How many products the service lists, by which the cost was estimated because the list was not walked yet; null: it is
+   * counted from the mirror.
+   */
+  readonly estimated_from: number | null;
+  /** Whether more will be made due: the list was not walked yet, and the service does not say how many products it has. */
+  readonly at_least: boolean;
 }
 
+/** How many products the service lists; `unknown`: it did not answer; null: the mirror knows. */
+export type Listed = number | 'unknown' | null;
+
 type Ports = Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>;
+
+/** How long to wait for the service's count of its products. */
+const countingMs = 3000;
 
 /** More calls than this are a sweep, which queues like a fill instead of going before everything. */
 const fewCalls = 100;
@@ -47,7 +61,8 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
   return mirror.transaction(() => {
     const interrupted = mirror.jobs.interrupted(selection);
     if (interrupted !== null && now - interrupted.requested_at < resumableMs) return { ...interrupted, resumed: true };
-    const few = callsOf(ports, selection) <= fewCalls && mirror.filledAt() !== null;
+    const few =
+      callsOf(ports, mirror.jobs.count(selection), mirror.products.count()) <= fewCalls && mirror.filledAt() !== null;
     const job = mirror.jobs.open(selection, now, few ? 'notification' : 'fill', (kind) => dueRequested(kind, few).at);
     if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
     const walks = selection.kinds.filter(({ resource }) => isList(resource));
@@ -58,17 +73,59 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
   });
 }
 
-/** Computes the cost of a resync, without making anything due. */
-export function priceResync(ports: Ports, request: ResyncRequest, requests_per_second: number): ResyncPrice {
+/**
+ * Computes the cost of a resync, without making anything due. `listed`: as many products as the service lists, where the
+ * mirror does not know them all; `job_id`: only what is left of that job.
+ */
+export function priceResync(
+  ports: Ports,
+  request: ResyncRequest,
+  requests_per_second: number,
+  { listed = null, job_id = null }: { readonly listed?: Listed; readonly job_id?: number | null } = {},
+): ResyncPrice {
   const selection = select(ports, request);
-  const calls = callsOf(ports, selection);
-  const records = Object.fromEntries(ports.mirror.jobs.count(selection));
-  return { records, calls, minutes: Math.ceil(calls / requests_per_second / 6) / 10 };
+  const counted = job_id === null ? ports.mirror.jobs.count(selection) : ports.mirror.jobs.left(job_id);
+  const estimated_from = typeof listed === 'number' ? listed : null;
+  const products = Math.max(estimated_from ?? 0, ports.mirror.products.count());
+  const counts = estimated_from === null ? counted : estimated(selection, products);
+  const calls = callsOf(ports, counts, products);
+  const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
+  return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
 }
 
-function callsOf({ mirror }: Ports, selection: RecordSelection): number {
-  const counts = mirror.jobs.count(selection);
-  const pages = Math.ceil(mirror.products.count() / 100) || 1;
+/**
+ * Asks the service how many products it lists, with one call. The mirror knows where the list was walked already, or
+ * the request is for other records than those that the list brings.
+ */
+export async function countListed(
+  ports: Ports & Pick<SyncPorts, 'upstream'>,
+  request: ResyncRequest,
+  signal: AbortSignal,
+): Promise<Listed> {
+  const { mirror, clock, policy, upstream } = ports;
+  const { primary } = walkKinds(policy.extent);
+  const walks = select(ports, request).kinds.some(({ resource }) => resource === primary.resource);
+  if (mirror.filledAt() !== null || !walks) return null;
+  const [[language], [currency]] = [policy.extent.languages, policy.extent.currencies];
+  using patience = clock.deadline(countingMs, signal);
+  const reading = await upstream.productPage(1, language, currency, patience.signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (error instanceof DeadlineExceeded) return null;
+    throw error;
+  });
+  return reading?.kind === 'read' ? (reading.value.total ?? 'unknown') : 'unknown';
+}
+
+/** Returns how many records a selection will have once the list was walked, by resource. */
+function estimated({ kinds }: RecordSelection, products: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { resource } of kinds)
+    counts.set(resource, (counts.get(resource) ?? 0) + (isList(resource) ? 1 : products));
+  return counts;
+}
+
+function callsOf({ policy }: Ports, counts: ReadonlyMap<string, number>, products: number): number {
+  const pages = Math.ceil(products / policy.pageSize) || 1;
   return [...counts].reduce((sum, [resource, count]) => sum + count * (resource === 'products' ? pages : 1), 0);
 }
 

@@ -8,7 +8,7 @@ import type { Reading } from '../../upstream/client.ts';
 import { noteAnswer } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
 import type { SyncPorts } from './context.ts';
-import { decidesAbsence } from './deciding-reads.ts';
+import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
 
 /** The result of refreshing a record. */
@@ -147,12 +147,18 @@ export function settleFailure(
   if (reading.kind === 'refused' && reading.status === 401) return { kind: 'key-refused', message: reading.message };
   const { code, message } = reading;
   // A service that answers for other dates will do so again: a waiting resync does not wait for that.
-  recordFailure(ports, record, { code, message, final: reading.kind === 'refused' || code === 'other-dates' });
+  const final = reading.kind === 'refused' || code === 'other-dates';
   const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
-  if (gone && decidesAbsence(ports.policy, record)) {
-    const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
-    ports.mirror.transaction(() => noteAnswer(ports, record.product_id, answer));
-  }
+  if (!gone || record.product_id === 0) recordFailure(ports, record, { code, message, final });
+  else
+    ports.mirror.transaction(() => {
+      const { job_id, product_id } = record;
+      if (decidesAbsence(ports.policy, record))
+        noteAnswer(ports, product_id, reading.status === 410 ? 'permanently-gone' : 'gone');
+      const decision = job_id === null ? 'there' : decideGone(ports, product_id, job_id);
+      if (decision === 'gone' && job_id !== null) ports.mirror.jobs.leaveOut(record, job_id);
+      recordFailure(ports, record, { code, message, final: decision !== 'waits' });
+    });
   return { kind: 'failed', code, message };
 }
 

@@ -1,0 +1,96 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+it('a dry run before the first start makes no files, and prices what the run costs; --json is one document', async () => {
+  using directory = temporaryDirectory();
+  const { path: cwd } = directory;
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 24 });
+  const config = join(cwd, 'catalogued.yaml');
+  writeFileSync(
+    config,
+    testConfigText(cwd, sandbox.url, { service: { profile: { authorization: { header: null }, page_size: 10 } } }),
+  );
+  const run = (...args: string[]) => runHere(['--config', config, 'resync', '--all', ...args]);
+
+  const shown = await run('--dry-run');
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  expect(shown.stdout).toContain('Estimated with one call: the service lists 24 products.\nNothing was made due.\n');
+  const priced = JSON.parse((await run('--dry-run', '--json')).stdout) as { calls: number; estimated_from: number };
+  expect(priced.estimated_from).toBe(24);
+  expect(sandbox.calls.counts().calls).toBe(2);
+  expect(readdirSync(cwd)).toEqual(['catalogued.yaml']);
+
+  const made = await run('--wait', '--json');
+  const { calls, failed } = JSON.parse(made.stdout) as { calls: number; failed: number };
+  expect({ code: made.code, failed }).toEqual({ code: 0, failed: 0 });
+  // A page more or less of the experiences, which nobody has counted.
+  expect(Math.abs(calls - priced.calls)).toBeLessThanOrEqual(2);
+  expect(JSON.parse((await run('--dry-run', '--json')).stdout)).toMatchObject({ estimated_from: null });
+});
+
+it('--wait waits for a lock of another program, alone and through the daemon, and prints one JSON document', async () => {
+  using directory = temporaryDirectory();
+  const { path: cwd } = directory;
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+  const config = join(cwd, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(cwd, sandbox.url));
+  const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd });
+  expect((await start('resync', '--all', '--wait').ended).code).toBe(0);
+  const locked = () => {
+    const db = new Database(join(cwd, 'mirror', 'mirror.db'));
+    db.exec('BEGIN IMMEDIATE');
+    return db;
+  };
+
+  for (const by of ['itself', 'the daemon']) {
+    const daemon = by === 'itself' ? null : start('run');
+    await daemon?.said('daemon started');
+    const lock = locked();
+    const resync = start('resync', '--all', '--wait', '--json');
+    await resync.said('waiting for it');
+    lock.close();
+    const { code, stdout } = await resync.ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ records: expect.any(Number), failed: 0 });
+    if (daemon !== null) {
+      daemon.child.kill('SIGTERM');
+      await daemon.ended;
+    }
+  }
+});
+
+it('asked for again while it runs, a resync says that it goes on, with what is left', async () => {
+  using directory = temporaryDirectory();
+  const { path: cwd } = directory;
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+  const config = join(cwd, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(cwd, sandbox.url));
+  const run = (...args: string[]) => runHere(['--config', config, 'resync', ...args]);
+  expect((await run('--all', '--wait')).code).toBe(0);
+  const daemon = startCli(['--config', config, 'run'], { cwd });
+  await daemon.said('daemon started');
+  sandbox.calls.reset();
+  sandbox.faults.add({ kind: 'hang', path: '/product-variants', after: 2 });
+  const [, whole = ''] = /started: (\d+) calls/.exec((await run('--variants')).stdout) ?? [];
+  await sandbox.calls.reached(3);
+  const again = async (): Promise<[job_id: number, left: number]> => {
+    const { stdout } = await run('--variants');
+    const [, job_id, left] =
+      /^Job (\d+) asks for the same already, and goes on: (\d+) calls, .* left\.\n/.exec(stdout) ?? [];
+    return [Number(job_id), Number(left)];
+  };
+  let [job_id, left] = await again();
+  // Two of them were answered; they are stored together, a moment later.
+  while (left === 6) [job_id, left] = await again();
+  expect({ job_id, whole, left }).toEqual({ job_id: 2, whole: '6', left: 4 });
+  daemon.child.kill('SIGTERM');
+  await daemon.ended;
+});
