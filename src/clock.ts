@@ -3,13 +3,28 @@ import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
+declare const isInstant: unique symbol;
+
+/**
+ * A moment in whole epoch milliseconds, UTC. What arithmetic returns is a plain number, which may have a fraction: only
+ * `instant` and a clock make an `Instant`, and columns and stores take nothing else.
+ */
+export type Instant = number & { readonly [isInstant]: true };
+
+/** Returns the whole millisecond nearest to `ms`; throws for what is no moment: NaN, or infinite. */
+export function instant(ms: number): Instant {
+  const whole = Math.round(ms);
+  if (!Number.isSafeInteger(whole)) throw new RangeError(`${ms} is no instant`);
+  return whole as Instant;
+}
+
 /**
  * The source of time, passed as an argument. Everything that reads the time, waits or limits a wait takes a `Clock`, so
  * that daemon, sandbox and tests can share a virtual one.
  */
 export interface Clock {
   /** Returns the wall clock in epoch milliseconds, UTC; it may jump. */
-  now(): number;
+  now(): Instant;
   /** Returns milliseconds since some fixed moment, for durations: never jumps. */
   monotonic(): number;
   /**
@@ -85,7 +100,7 @@ export function later(work: () => void, ms: number): Disposable {
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => instant(Date.now()),
   monotonic: () => performance.now(),
   boot: sinceBoot(),
   bootId: () => {

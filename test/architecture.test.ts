@@ -2,7 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { readingClockOrChance, statementsWithClock } from './architecture/clock-and-chance.ts';
+import {
+  castingInstants,
+  readingClockOrChance,
+  statementsWithClock,
+  takingMoreThanInstants,
+} from './architecture/clock-and-chance.ts';
 import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
 
@@ -18,11 +23,12 @@ const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));
 
 /** What a part may import, beside itself and Node; the reason stands in design.md section 5. */
 const allowed: Record<string, readonly string[]> = {
-  // How numbers and durations are written is part of what a condition says.
-  domain: ['format.ts'],
+  // How numbers and durations are written is part of what a condition says. Of the clock only what makes an instant.
+  domain: ['clock.ts', 'format.ts'],
   sqlite: ['errors.ts'],
   upstream: ['domain', 'clock.ts', 'errors.ts'],
-  mirror: ['domain', 'sqlite', 'errors.ts', 'package.ts'],
+  // Of the clock only what makes an instant.
+  mirror: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'package.ts'],
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
   inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'kept-listener.ts', 'listen-address.ts', 'log.ts', 'package.ts'],
   // Of SQLite only what its errors mean: what it cannot store now waits.
@@ -294,6 +300,34 @@ describe('the architecture', () => {
   ])('is watched by a test that sees %s (control)', (line) => {
     expect(readingClockOrChance([...texts, ['sync/late.ts', line]])).toEqual(['sync/late.ts']);
     expect(readingClockOrChance([['clock.ts', line]])).toEqual([]);
+  });
+
+  it('makes instants in clock.ts alone: nobody casts to one', () => {
+    expect(castingInstants(texts)).toEqual([]);
+  });
+
+  it.each([
+    'const at = (now + ms) as Instant;',
+    'const at = (now + ms) as unknown as Instant;',
+    'const found = rows as Instant[];',
+    'const until = <Instant>(now + ms);',
+    'const found = { at } as { at: Instant };',
+  ])('is watched by a test that sees %s (control)', (line) => {
+    expect(castingInstants([...texts, ['sync/late.ts', line]])).toEqual(['sync/late.ts']);
+    expect(castingInstants([['clock.ts', line]])).toEqual([]);
+  });
+
+  it('gives domain and mirror instants, and no clock', () => {
+    expect(takingMoreThanInstants(texts)).toEqual([]);
+    const taken = "import { type Instant, instant } from '../../clock.ts';";
+    expect(takingMoreThanInstants([['domain/time/late.ts', taken]])).toEqual([]);
+    for (const more of [
+      "import { instant, systemClock } from '../../clock.ts';",
+      "import type { Clock } from '../../clock.ts';",
+      "import * as time from '../../clock.ts';",
+      "const { systemClock } = await import('../../clock.ts');",
+    ])
+      expect(takingMoreThanInstants([...texts, ['mirror/sql/late.ts', more]])).toEqual(['mirror/sql/late.ts']);
   });
 
   it('asks no instant and no chance of SQLite where rows are written: only views have a reader’s clock', () => {

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { instant } from '../src/clock.ts';
 import { writeScripts } from './copies/script.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
 
-const at = Date.now();
+const at = instant(Date.now());
 
 /** A filled mirror of two products whose first pass has ended. */
 function filled() {
@@ -36,7 +37,7 @@ it('what docs/copies.md prints for PostgreSQL copies the views, and then what ha
     copy.prepare("SELECT title FROM products WHERE language = 'en' ORDER BY product_id").pluck().all();
   expect(titles()).toEqual(['Tower 1', 'Tower 2']);
   putProducts(test.mirror, [productOf(1, { title: "Saint John's" })], { sent_at: at + 1000 });
-  test.mirror.transaction(() => test.mirror.changes.completePass(at + 1000));
+  test.mirror.transaction(() => test.mirror.changes.completePass(instant(at + 1000)));
   copy.exec(run());
   expect(titles()).toEqual(["Saint John's", 'Tower 2']);
   expect(JSON.parse(readFileSync(cursor, 'utf8'))).toMatchObject({ next: test.mirror.changes.newest() });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { instant } from '../src/clock.ts';
 import { createSecret, type Secrets } from '../src/config/secrets.ts';
 import { type Check, isHealthy } from '../src/doctor/check.ts';
 import { credentialChecks, localChecks, type ServiceProbes, serviceChecks } from '../src/doctor/doctor.ts';
@@ -38,7 +39,7 @@ async function found(probes: Partial<ServiceProbes>): Promise<Record<string, Che
     {
       config,
       notOffered: () => [],
-      probe: async () => ({ kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: 0 }),
+      probe: async () => ({ kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: instant(0) }),
       offset: () => 400,
       subscriptions: managed({}),
       peers: () => [],
@@ -49,7 +50,7 @@ async function found(probes: Partial<ServiceProbes>): Promise<Record<string, Che
   return Object.fromEntries(checks.map((check) => [check.name, check]));
 }
 
-const peer = (address: string, allowed: boolean) => ({ peer: address, received_at: 0, allowed });
+const peer = (address: string, allowed: boolean) => ({ peer: address, received_at: instant(0), allowed });
 
 describe('the doctor', () => {
   const cases: [title: string, probes: Partial<ServiceProbes>, name: string, expected: Partial<Check>][] = [

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { systemClock } from '../src/clock.ts';
+import { instant, systemClock } from '../src/clock.ts';
 import { wire } from '../src/daemon/wiring.ts';
 import { lastStopPath } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
@@ -22,7 +22,7 @@ import { temporaryDirectory } from './fakes/test-mirror.ts';
 
 const signal = new AbortController().signal;
 const delivery = {
-  received_at: 1,
+  received_at: instant(1),
   subscription_id: 'norland',
   epoch: 1,
   peer: '192.0.2.1',
@@ -59,7 +59,7 @@ it('a file too large for the start is checked beside the daemon: an alarm, and t
   await expect(wire(loaded, log)).rejects.toThrow(expect.objectContaining({ code: 'damaged', exitCode: 65 }));
   // What was refused gives its locks back after this turn.
   await setImmediate();
-  repairFiles(config, { now: 0, dry: false });
+  repairFiles(config, { now: instant(0), dry: false });
   await (await wire(loaded, log))[Symbol.asyncDispose]();
 });
 
@@ -120,7 +120,7 @@ it('a delivery is not acknowledged once the inbox has lost its name, and is agai
   deliveries.store([delivery]);
   renameSync(inbox_path, `${inbox_path}.aside`);
   expect(() => deliveries.store([delivery])).toThrow(expect.objectContaining({ code: 'file-lost' }));
-  expect(() => deliveries.heartbeat(2)).toThrow(expect.objectContaining({ code: 'file-lost' }));
+  expect(() => deliveries.heartbeat(instant(2))).toThrow(expect.objectContaining({ code: 'file-lost' }));
   wiring.files.look();
   expect(wiring.files.alarms()).toMatchObject([{ kind: 'inbox-lost' }]);
   renameSync(`${inbox_path}.aside`, inbox_path);
@@ -137,7 +137,9 @@ it('a second state directory cannot be paired with a mirror that is in use', asy
   await using _ = await wire(loaded, log);
   const { mirror } = testConfig(other.path, 'http://127.0.0.1:1').config;
   const stranger = { ...loaded.config, mirror: { ...mirror, path: loaded.config.mirror.path } };
-  expect(() => repairFiles(stranger, { now: 0, dry: false })).toThrow(expect.objectContaining({ exitCode: 75 }));
+  expect(() => repairFiles(stranger, { now: instant(0), dry: false })).toThrow(
+    expect.objectContaining({ exitCode: 75 }),
+  );
 });
 
 it('what a repaired inbox has missed is read again, and deliveries are numbered above those that the mirror has applied', async () => {
@@ -149,7 +151,7 @@ it('what a repaired inbox has missed is read again, and deliveries are numbered 
     wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
   }
   rmSync(loaded.config.mirror.inbox_path);
-  const now = systemClock.now();
+  const now = instant(systemClock.now());
   repairFiles(loaded.config, { now, dry: false });
   await using wiring = await wire(loaded, log);
   expect(wiring.inbox.deliveries.heartbeats().last).toBe(now - 86_400_000);

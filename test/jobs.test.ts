@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { lastDrill } from '../src/backup/drill.ts';
 import { makeBackup } from '../src/backup/make.ts';
 import { readManifest } from '../src/backup/manifest.ts';
+import { instant } from '../src/clock.ts';
 import type { Job } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
 import { backupsIn } from '../src/files/backups.ts';
@@ -18,7 +19,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-const noon = Date.parse('2026-11-21T12:00:00Z');
+const noon = instant(Date.parse('2026-11-21T12:00:00Z'));
 const never = new AbortController().signal;
 
 /** What a job does that can be seen from outside. */
@@ -111,7 +112,7 @@ const effects: readonly Effect[] = [
     // It still is not there; else its records would be prepared, and categories with them.
     cause: ({ sandbox, parts: { wiring } }) => {
       sandbox.faults.add({ kind: 'status', status: 404, path: 'experiences' });
-      wiring.mirror.transaction(() => wiring.mirror.offers.notOffered('experiences', noon - 8 * day));
+      wiring.mirror.transaction(() => wiring.mirror.offers.notOffered('experiences', instant(noon - 8 * day)));
     },
     seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM _offer') > start,
   },

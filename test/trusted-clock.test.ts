@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../src/clock.ts';
 import { type Anchor, trustedClock } from '../src/daemon/clock/trusted-clock.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { machineClock } from './fakes/machine-clock.ts';
 
-const noon = Date.UTC(2026, 10, 21, 12);
+const noon = instant(Date.UTC(2026, 10, 21, 12));
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;

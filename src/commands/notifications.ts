@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemClock } from '../clock.ts';
+import { type Instant, instant, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { parseDuration } from '../config/units.ts';
 import { isOneOfSeveral, noReplay } from '../daemon/sharing/sharing.ts';
@@ -19,7 +19,7 @@ import { table, widthOf } from './terminal/table.ts';
 const states: readonly DeliveryState[] = ['waiting', 'applied', 'superseded', 'quarantined'];
 
 interface ListOptions {
-  readonly since?: number;
+  readonly since?: Instant;
   readonly state?: DeliveryState;
   readonly limit: number;
   readonly json?: boolean;
@@ -32,7 +32,7 @@ export function notificationsCommand(io: Io): Command {
   command
     .command('list')
     .description('Lists deliveries, newest first, and counts all that were ever received.')
-    .option('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
+    .option('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', time)
     .addOption(new Option('--state <state>', 'list only deliveries in this state').choices(states))
     .option('--limit <count>', 'list at most this many', count, 50)
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
@@ -68,13 +68,13 @@ export function notificationsCommand(io: Io): Command {
     .description(
       'Applies every delivery received since a time once more, in the same order, as copies with new numbers. The records concerned are read from the service; until then an announced closure takes effect.',
     )
-    .requiredOption('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
+    .requiredOption('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', time)
     .option('--dry-run', 'count the deliveries, and change nothing')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued notifications replay --since 2h --dry-run\n  catalogued notifications replay --since 2026-11-21T08:00:00Z',
     )
-    .action(async ({ since, dryRun }: { since: number; dryRun?: boolean }, own: Command) => {
+    .action(async ({ since, dryRun }: { since: Instant; dryRun?: boolean }, own: Command) => {
       const loaded = configurationFor(io, own);
       if (dryRun) {
         using inbox = openInboxForReading(loaded.config.mirror.inbox_path);
@@ -92,7 +92,7 @@ export function notificationsCommand(io: Io): Command {
 }
 
 /** Replays through the daemon if one runs, else here under the lock. */
-async function replay(io: Io, loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
+async function replay(io: Io, loaded: LoadedConfig, since: Instant): Promise<{ deliveries: number; running: boolean }> {
   const { config, secrets } = loaded;
   if (isOneOfSeveral(loaded)) throw noReplay();
   const answer = await askDaemon(io, loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
@@ -165,14 +165,14 @@ function printed(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
-function instant(value: string): number {
+function time(value: string): Instant {
   const ago = parseDuration(value);
-  if (ago !== null) return systemClock.now() - ago;
-  const [date = '', time = ''] = value.split('T');
-  const isTime = time === '' || /^\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(time);
+  if (ago !== null) return instant(systemClock.now() - ago);
+  const [date = '', clock = ''] = value.split('T');
+  const isTime = clock === '' || /^\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(clock);
   const at = isDate(date) && isTime ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) throw new InvalidArgumentError('expected a time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z.');
-  return at;
+  return instant(at);
 }
 
 function count(value: string): number {

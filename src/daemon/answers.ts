@@ -1,7 +1,7 @@
 import { formTokens } from '../admin/page/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
-import { systemEntropy } from '../clock.ts';
+import { instant, systemEntropy } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
@@ -129,7 +129,7 @@ export function answersOf(
       'GET /v1/status': () => status(0),
       'GET /v1/conditions': async ({ query: { from } }) => ({
         conditions: (await status(0)).conditions,
-        periods: inbox.conditions.flips(from),
+        periods: inbox.conditions.flips(instant(from)),
       }),
       'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
         const facts = await status(0);
@@ -178,7 +178,7 @@ export function answersOf(
       ...subscriptionAnswers(wiring.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
         if (wiring.sharing !== null) throw noReplay();
-        const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
+        const deliveries = await storage.promptly(() => inbox.deliveries.replay(instant(since), ports.clock.now()));
         // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (storage.status().trouble === null) await receiving?.apply();
         else void receiving?.apply();

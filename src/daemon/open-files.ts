@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { backUpBeforeUpgrade, type UpgradeWatch } from '../backup/upgrade.ts';
-import { type Clock, type Entropy, newId } from '../clock.ts';
+import { type Clock, type Entropy, type Instant, newId } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn } from '../files/backups.ts';
@@ -137,7 +137,7 @@ function applyAgain(mirror: Mirror, inbox: Inbox, log: Logger): number | null {
 }
 
 /** Records when the process ended; if that fails, its last heartbeat counts instead. */
-function noteStop(inbox: Inbox, at: number, log: Logger): void {
+function noteStop(inbox: Inbox, at: Instant, log: Logger): void {
   try {
     inbox.stopped(at);
   } catch (error) {

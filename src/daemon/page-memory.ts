@@ -1,4 +1,5 @@
 import { listedAtMost, memoryMs, type PageMemory } from '../admin/page/memory.ts';
+import { instant } from '../clock.ts';
 import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -11,7 +12,7 @@ export function pageMemory(
 ): PageMemory {
   const [mirrored, received] = [files.isWell('mirror'), files.isWell('inbox')];
   const { conditions, deliveries } = inbox;
-  const from = ports.clock.now() - memoryMs;
+  const from = instant(ports.clock.now() - memoryMs);
   return {
     started_at,
     conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips(from) } : null,

@@ -1,3 +1,4 @@
+import { instant } from '../clock.ts';
 import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
@@ -21,19 +22,20 @@ export function prune({
 }: Pick<Wiring, 'mirror' | 'inbox' | 'ports' | 'config' | 'watch'>): 'done' | 'in doubt' {
   if (!watch.mayPrune()) return 'in doubt';
   const now = ports.clock.now();
+  const ago = (ms: number) => instant(now - ms);
   mirror.transaction(() => {
-    const before = now - config.retention.changes;
+    const before = ago(config.retention.changes);
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
-    mirror.audits.prune(now - auditMemoryMs);
-    mirror.interest.prune(now - interestMemoryMs);
+    mirror.audits.prune(ago(auditMemoryMs));
+    mirror.interest.prune(ago(interestMemoryMs));
     mirror.images.prune(before);
     mirror.closures.prune(before);
     mirror.rows.prune(now);
   });
-  inbox.deliveries.prune(now - config.retention.deliveries);
-  inbox.orders.prune(now - orderMemoryMs);
-  inbox.conditions.prune(now - memoryMs);
+  inbox.deliveries.prune(ago(config.retention.deliveries));
+  inbox.orders.prune(ago(orderMemoryMs));
+  inbox.conditions.prune(ago(memoryMs));
   inbox.searches.prune(Math.floor((now - memoryMs) / dayMs));
   return 'done';
 }

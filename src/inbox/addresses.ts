@@ -1,4 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { type Instant, instant } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, type Writes, writesTo } from '../sqlite/statements.ts';
@@ -22,13 +23,13 @@ export interface CallbackAddresses {
   /** All that are remembered, dropped ones too. */
   states(): CallbackEpoch[];
   /** Returns the newest epoch, announced or not; makes the first. */
-  current(subscription_id: string, now: number): number;
+  current(subscription_id: string, now: Instant): number;
   /** A new epoch, accepted from now on; the one before where that has not been announced yet. */
-  begin(subscription_id: string, now: number): number;
+  begin(subscription_id: string, now: Instant): number;
   /** The service knows this address: older ones are accepted until now + grace. May be said again. */
-  announced(subscription_id: string, epoch: number, now: number, grace_ms: number): void;
+  announced(subscription_id: string, epoch: number, now: Instant, grace_ms: number): void;
   /** Whose token this is; null: nobody's. Takes the same time whichever it is. */
-  recognise(token: string, now: number): RecognisedToken | null;
+  recognise(token: string, now: Instant): RecognisedToken | null;
   /** Replaces all that are remembered: another instance was the last to know. */
   adopt(epochs: readonly CallbackEpoch[]): void;
   /** Reads the epochs again, after something else has changed them. */
@@ -55,7 +56,7 @@ function knownTokens(master: MasterSecret, epochs: readonly CallbackEpoch[]): re
   return epochs.map((state) => ({ state, digest: digestOf(tokenOf(master, state.subscription_id, state.epoch)) }));
 }
 
-function recognisedAmong(known: readonly KnownToken[], given: string, at: number): RecognisedToken | null {
+function recognisedAmong(known: readonly KnownToken[], given: string, at: Instant): RecognisedToken | null {
   const digest = digestOf(given);
   let found: CallbackEpoch | null = null;
   for (const each of known) if (timingSafeEqual(each.digest, digest)) found = each.state;
@@ -69,7 +70,7 @@ function tokenOf(master: { reveal(): string }, subscription_id: string, epoch: n
 }
 
 /** The addresses in a file that this process writes. A changed master begins a new epoch for every subscription. */
-export function addressesIn(file: Database, master: MasterSecret, now: number): CallbackAddresses {
+export function addressesIn(file: Database, master: MasterSecret, now: Instant): CallbackAddresses {
   const db = writesTo(file);
   const epochs = epochTable(db);
   const changed = db.transaction(() => noteMaster(db, epochs, master, now));
@@ -113,7 +114,7 @@ export function addressesIn(file: Database, master: MasterSecret, now: number): 
     announced: (subscription_id, epoch, at, grace_ms) =>
       change(() => {
         epochs.announced(subscription_id, epoch, at);
-        epochs.endOlder(subscription_id, epoch, at + grace_ms);
+        epochs.endOlder(subscription_id, epoch, instant(at + grace_ms));
         epochs.forgetDropped(subscription_id, at);
       }),
     recognise: (given, at) => recognisedAmong(known, given, at),
@@ -129,7 +130,7 @@ export function addressesIn(file: Database, master: MasterSecret, now: number): 
  * Compares the master with the one of the last start. With another one the old tokens cannot even be recognised:
  * each subscription gets an epoch that is still to be announced, which a kill does not forget.
  */
-function noteMaster(db: Writes, epochs: EpochTable, master: MasterSecret, now: number): boolean {
+function noteMaster(db: Writes, epochs: EpochTable, master: MasterSecret, now: Instant): boolean {
   if (master === null) return false;
   const fingerprint = keyed(master, 'fingerprint').toString('hex').slice(0, 16);
   const known = db.values(() => query.selectFrom('inbox').select('master_fingerprint')).get() ?? null;

@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { callerOf, isAllowed, type Networks } from './allowlist.ts';
 
@@ -42,7 +43,7 @@ export interface Refused {
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** Tells whether a request may deliver, and to which subscription. Every question is asked of every request. */
-export function admit(facts: RequestFacts, rules: AdmissionRules, now: number): Admitted | Refused {
+export function admit(facts: RequestFacts, rules: AdmissionRules, now: Instant): Admitted | Refused {
   const cut = facts.target.lastIndexOf('/');
   const token = facts.target.slice(cut + 1);
   const found = rules.addresses.recognise(token, now);

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../clock.ts';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
@@ -7,7 +8,7 @@ export type ConditionPeriod = Readonly<InboxTables['condition_period']>;
 /** What held at one look. */
 interface Shown {
   readonly code: string;
-  readonly since: number | null;
+  readonly since: Instant | null;
   readonly says: string;
 }
 
@@ -18,20 +19,20 @@ export interface ConditionPeriods {
   /** Since when they are watched: of earlier times no period says anything; null: not yet. */
   watchedSince(): number | null;
   /** The periods that lasted at `from` or began later, the oldest first. */
-  flips(from: number): ConditionPeriod[];
+  flips(from: Instant): ConditionPeriod[];
   /** Notes what holds now: begins and ends periods. Writes nothing where nothing has changed. */
-  note(held: readonly Shown[], now: number): { readonly began: readonly string[]; readonly ended: readonly string[] };
+  note(held: readonly Shown[], now: Instant): { readonly began: readonly string[]; readonly ended: readonly string[] };
   /** Returns whether the condition holds, and so was acknowledged. */
-  acknowledge(code: string, because: string, now: number): boolean;
+  acknowledge(code: string, because: string, now: Instant): boolean;
   /** Forgets those that ended before then. */
-  prune(before: number): void;
+  prune(before: Instant): void;
 }
 
 const columns = ['code', 'began_at', 'says'] as const;
 
 export function conditionPeriods(db: Writes): ConditionPeriods {
   const open = db.rows(() => query.selectFrom('condition_period').selectAll().where('ended_at', 'is', null));
-  const flips = db.rows(({ from }: Bound<{ from: number }>) =>
+  const flips = db.rows(({ from }: Bound<{ from: Instant }>) =>
     query
       .selectFrom('condition_period')
       .selectAll()
@@ -40,25 +41,25 @@ export function conditionPeriods(db: Writes): ConditionPeriods {
       .orderBy('period_id'),
   );
   const since = db.values(() => query.selectFrom('inbox').select('watched_since'));
-  const watch = db.change(({ now }: Bound<{ now: number }>) => query.updateTable('inbox').set({ watched_since: now }));
+  const watch = db.change(({ now }: Bound<{ now: Instant }>) => query.updateTable('inbox').set({ watched_since: now }));
   const begin = db.change((period: Bound<Pick<ConditionPeriod, 'code' | 'began_at' | 'says'>>) =>
     query.insertInto('condition_period').values(pick(period, columns)),
   );
-  const end = db.change(({ code, now }: Bound<{ code: string; now: number }>) =>
+  const end = db.change(({ code, now }: Bound<{ code: string; now: Instant }>) =>
     query
       .updateTable('condition_period')
-      .set(({ fn }) => ({ ended_at: fn<number>('max', ['began_at', now]) }))
+      .set(({ fn }) => ({ ended_at: fn<Instant>('max', ['began_at', now]) }))
       .where('code', '=', code)
       .where('ended_at', 'is', null),
   );
-  const acknowledge = db.change(({ code, because, now }: Bound<{ code: string; because: string; now: number }>) =>
+  const acknowledge = db.change(({ code, because, now }: Bound<{ code: string; because: string; now: Instant }>) =>
     query
       .updateTable('condition_period')
       .set({ acknowledged: because, acknowledged_at: now })
       .where('code', '=', code)
       .where('ended_at', 'is', null),
   );
-  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+  const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('condition_period').where('ended_at', '<', before),
   );
   return {
@@ -75,7 +76,8 @@ export function conditionPeriods(db: Writes): ConditionPeriods {
         db.transaction(() => {
           if (first) watch.run({ now });
           for (const code of ended) end.run({ code, now });
-          for (const { code, since, says } of began) begin.run({ code, began_at: Math.min(since ?? now, now), says });
+          for (const { code, since, says } of began)
+            begin.run({ code, began_at: instant(Math.min(since ?? now, now)), says });
         });
       return { began: began.map(({ code }) => code), ended };
     },

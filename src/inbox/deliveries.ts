@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
 import type { FileStanding } from '../sqlite/identity.ts';
@@ -29,11 +30,11 @@ export interface Deliveries extends DeliveryReader, Settling, Numbers {
   /** Several writes in one commit. */
   transaction<Result>(work: () => Result): Result;
   /** Lets copies of what was received since then wait once more, in order, under new numbers; returns how many. */
-  replay(since: number, now: number): number;
+  replay(since: Instant, now: Instant): number;
   /** Gives free pages back to the file system, a little each time; returns whether there are more. */
   shrink(): boolean;
   /** Notes that a delivery could be received at this instant. */
-  heartbeat(now: number): void;
+  heartbeat(now: Instant): void;
   /** Returns the last instant noted before this start: the gap begins there. */
   heartbeats(): { readonly last: number | null };
 }
@@ -65,7 +66,7 @@ export function deliveriesIn(
   const storing = storingIn(db, byteBudget(db), limits.bytes);
   const settling = settlingIn(db, limits.quarantine);
   const numbers = numbersIn(db);
-  const beat = db.change(({ now }: Bound<{ now: number }>) => query.updateTable('inbox').set({ heartbeat_at: now }));
+  const beat = db.change(({ now }: Bound<{ now: Instant }>) => query.updateTable('inbox').set({ heartbeat_at: now }));
   const lastBeat = db.values(() => query.selectFrom('inbox').select('heartbeat_at')).get() ?? null;
 
   /** A commit into a file that nobody can find any more is none. */

@@ -1,9 +1,10 @@
+import type { Instant } from '../clock.ts';
 import type { Bound, ExpressionBuilder, RawBuilder, Reads } from '../sqlite/statements.ts';
 import { type Delivery, deliveryOf, type ListedDelivery, listed, listedDeliveryOf } from './delivery.ts';
 import { type DeliveryState, type InboxSchema, query } from './tables.ts';
 
 export interface DeliveryFilter {
-  readonly since: number | null;
+  readonly since: Instant | null;
   readonly state: DeliveryState | null;
   readonly limit: number;
 }
@@ -33,15 +34,15 @@ export interface DeliveryReader {
   list(filter: DeliveryFilter): ListedDelivery[];
   find(delivery_id: number): Delivery | null;
   /** Returns how many `replay` would repeat, and how many it cannot: their bodies are gone. */
-  replayable(since: number): { readonly deliveries: number; readonly gone: number };
+  replayable(since: Instant): { readonly deliveries: number; readonly gone: number };
   /** Returns when the newest deliveries came, so many at most, by subscription and in ascending order. */
-  arrivals(limit: number): Map<string, number[]>;
+  arrivals(limit: number): Map<string, Instant[]>;
   /** Returns the arrival of each subscription's newest delivery: outlives the delivery. */
-  lastBySubscription(): Map<string, number>;
+  lastBySubscription(): Map<string, Instant>;
 }
 
 /** What a replay is about: a copy stands for its original, and what waits is applied anyway. */
-export function settledSince(since: RawBuilder<number>) {
+export function settledSince(since: RawBuilder<Instant>) {
   return ({ and, eb }: ExpressionBuilder<InboxSchema, 'delivery'>) =>
     and([eb('received_at', '>=', since), eb('replay_of', 'is', null), eb('state', '<>', 'waiting')]);
 }
@@ -80,7 +81,7 @@ export function deliveryReader(db: Reads): DeliveryReader {
   const find = db.rows(({ delivery_id }: Bound<{ delivery_id: number }>) =>
     query.selectFrom('delivery').selectAll().where('delivery_id', '=', delivery_id),
   );
-  const replayable = db.rows(({ since }: Bound<{ since: number }>) =>
+  const replayable = db.rows(({ since }: Bound<{ since: Instant }>) =>
     query
       .selectFrom('delivery')
       .where(settledSince(since))

@@ -1,9 +1,10 @@
+import type { Instant } from '../clock.ts';
 import { asItCame } from './stored-body.ts';
 import type { DeliveryState, InboxTables } from './tables.ts';
 
 /** What came to a callback address. Instants are epoch milliseconds. */
 export interface Received {
-  readonly received_at: number;
+  readonly received_at: Instant;
   readonly subscription_id: string;
   readonly epoch: number;
   /** The caller's address, behind the proxies that are believed. */
@@ -27,7 +28,7 @@ export interface Delivery extends Numbered {
   readonly state: DeliveryState;
   /** Why it was settled so; null while it waits. */
   readonly reason: string | null;
-  readonly settled_at: number | null;
+  readonly settled_at: Instant | null;
   /** The delivery that this one repeats because a person asked for it. */
   readonly replay_of: number | null;
   /** Whether its body had to go, to stay within the budget: its hash and length are left. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import { type Bound, pick, sql, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
@@ -10,16 +11,16 @@ export type CallbackEpoch = Readonly<InboxTables['callback_epoch']>;
 export interface EpochTable {
   all(): CallbackEpoch[];
   newest(subscription_id: string): CallbackEpoch | undefined;
-  add(subscription_id: string, epoch: number, at: number): void;
-  announced(subscription_id: string, epoch: number, at: number): void;
+  add(subscription_id: string, epoch: number, at: Instant): void;
+  announced(subscription_id: string, epoch: number, at: Instant): void;
   /** Said again, it does not prolong the grace; an end that a clock from 2038 has set is drawn in. */
-  endOlder(subscription_id: string, epoch: number, until: number): void;
+  endOlder(subscription_id: string, epoch: number, until: Instant): void;
   /** Forgets those that ended before `now`, but for the newest, so that their use is noticed. */
-  forgetDropped(subscription_id: string, now: number): void;
+  forgetDropped(subscription_id: string, now: Instant): void;
   /** These, and no others. */
   replace(epochs: readonly CallbackEpoch[]): void;
   /** A new epoch for each subscription, still to be announced, and no other one. */
-  beginAll(at: number): void;
+  beginAll(at: Instant): void;
 }
 
 /** Dropped epochs that are still recognised. */
@@ -40,21 +41,21 @@ export function epochTable(db: Writes): EpochTable {
       .insertInto('callback_epoch')
       .values({ subscription_id: added.subscription_id, epoch: added.epoch, begun_at: added.begun_at }),
   );
-  const announced = db.change(({ subscription_id, epoch, at }: Bound<OfEpoch & { at: number }>) =>
+  const announced = db.change(({ subscription_id, epoch, at }: Bound<OfEpoch & { at: Instant }>) =>
     query
       .updateTable('callback_epoch')
       .set(({ fn }) => ({ announced_at: fn.coalesce('announced_at', at) }))
       .where('subscription_id', '=', subscription_id)
       .where('epoch', '=', epoch),
   );
-  const endOlder = db.change(({ subscription_id, epoch, until }: Bound<OfEpoch & { until: number }>) =>
+  const endOlder = db.change(({ subscription_id, epoch, until }: Bound<OfEpoch & { until: Instant }>) =>
     query
       .updateTable('callback_epoch')
-      .set(({ fn }) => ({ until: sql<number>`min(${fn.coalesce('until', until)}, ${until})` }))
+      .set(({ fn }) => ({ until: sql<Instant>`min(${fn.coalesce('until', until)}, ${until})` }))
       .where('subscription_id', '=', subscription_id)
       .where('epoch', '<', epoch),
   );
-  const forgetDropped = db.change(({ subscription_id, now }: Bound<{ subscription_id: string; now: number }>) =>
+  const forgetDropped = db.change(({ subscription_id, now }: Bound<{ subscription_id: string; now: Instant }>) =>
     query
       .deleteFrom('callback_epoch')
       .where('subscription_id', '=', subscription_id)
@@ -104,7 +105,7 @@ function replacing(db: Writes): EpochTable['replace'] {
 type OfEpoch = Pick<CallbackEpoch, 'subscription_id' | 'epoch'>;
 
 function beginningAll(db: Writes): EpochTable['beginAll'] {
-  const begin = db.change(({ at }: Bound<{ at: number }>) =>
+  const begin = db.change(({ at }: Bound<{ at: Instant }>) =>
     query
       .insertInto('callback_epoch')
       .columns(['subscription_id', 'epoch', 'begun_at'])

@@ -1,4 +1,4 @@
-import { type Entropy, newId, systemEntropy } from '../clock.ts';
+import { type Entropy, type Instant, newId, systemEntropy } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { packageRoot } from '../package.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
@@ -46,11 +46,11 @@ export interface Inbox extends Disposable {
   standing(): FileStanding;
   readonly machineClock: MachineClockTable;
   /** When the last process was surely alive; null: there was none. */
-  readonly last_alive_at: number | null;
+  readonly last_alive_at: Instant | null;
   /** Heals what a wrong clock has written. Returns the rows changed, by table. */
-  healInstants(now: number): Record<string, number>;
+  healInstants(now: Instant): Record<string, number>;
   /** Notes when the process ended in order. */
-  stopped(at: number): void;
+  stopped(at: Instant): void;
   /** Commits a write that changes nothing: throws what any other write would throw now. */
   touch(): void;
   /** Brings up to date what the planner knows of tables that have grown. */
@@ -62,7 +62,7 @@ export interface Inbox extends Disposable {
 export interface InboxOptions {
   /** The master secret of the callback addresses; null: none is configured, and no address is recognised. */
   readonly master: MasterSecret;
-  readonly now: number;
+  readonly now: Instant;
   /** `retention.deliveries_bytes`: what bodies and rows may take. */
   readonly deliveries_bytes?: number;
   /** Given to a new inbox; absent: a new one is drawn. */
@@ -85,7 +85,7 @@ export function openInbox(
     const addresses = addressesIn(file, master, now);
     const standing = watchNames(path);
     const deliveries = deliveriesIn(file, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
-    const stop = db.change(({ at }: Bound<{ at: number }>) => query.updateTable('inbox').set({ stopped_at: at }));
+    const stop = db.change(({ at }: Bound<{ at: Instant }>) => query.updateTable('inbox').set({ stopped_at: at }));
     const touch = db.change(() => query.updateTable('inbox').set(({ ref }) => ({ pair_id: ref('pair_id') })));
     return {
       path,
@@ -98,7 +98,7 @@ export function openInbox(
       addresses,
       standing,
       machineClock: machineClockTable(db),
-      last_alive_at: Math.max(stopped_at ?? 0, heartbeat_at ?? 0) || null,
+      last_alive_at: stopped_at === null || (heartbeat_at ?? 0) > stopped_at ? heartbeat_at : stopped_at,
       healInstants: (at) => {
         const healed = db.transaction(() => healInstants(file, inboxInstants, at));
         if (healed.callback_epoch !== undefined) addresses.reload();

@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
@@ -17,7 +18,7 @@ export interface ToldOrders {
   /** Returns its number. */
   note(order: ToldOrder, counted: number): number;
   /** Forgets those told of before then. */
-  prune(before: number): number;
+  prune(before: Instant): number;
 }
 
 export function toldOrders(db: Writes): ToldOrders {
@@ -34,7 +35,7 @@ export function toldOrders(db: Writes): ToldOrders {
   const add = db.change((order: Bound<InboxTables['told_order']>) =>
     query.insertInto('told_order').values(pick(order, columns)),
   );
-  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+  const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('told_order').where('told_at', '<', before),
   );
   return {

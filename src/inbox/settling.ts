@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
 import { type DeliveryState, type InboxTables, query } from './tables.ts';
 
@@ -10,9 +11,9 @@ export interface QuarantineLimits {
 /** What ends the waiting of deliveries, and forgets them afterwards. */
 export interface Settling {
   /** One that is settled already stays as it is. */
-  settle(delivery_id: number, state: Settled, reason: string | null, now: number): void;
+  settle(delivery_id: number, state: Settled, reason: string | null, now: Instant): void;
   /** Forgets what was settled before; returns how many. */
-  prune(before: number): number;
+  prune(before: Instant): number;
 }
 
 export type Settled = Exclude<DeliveryState, 'waiting'>;
@@ -54,7 +55,7 @@ export function settlingIn(db: Writes, limits: QuarantineLimits): Settling {
       where row > ${rows} or bytes > ${bytes})`,
     ),
   );
-  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+  const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('delivery').where('settled_at', '<', before),
   );
   return {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Instant } from '../clock.ts';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Numbered, Received } from './delivery.ts';
@@ -12,7 +13,7 @@ export interface Storing {
   /** Adds what has its numbers already, in their order. */
   addNumbered(received: readonly Numbered[]): void;
   /** Adds copies of what was settled since then, in order; returns how many. */
-  copy(since: number, now: number): number;
+  copy(since: Instant, now: Instant): number;
 }
 
 const columns = [
@@ -34,7 +35,7 @@ export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storin
       .onConflict((known) => known.column('subscription_id').doUpdateSet({ received_at })),
   );
   const [, ...copied] = columns;
-  const copy = db.change(({ since, now }: Bound<{ since: number; now: number }>) =>
+  const copy = db.change(({ since, now }: Bound<{ since: Instant; now: Instant }>) =>
     query
       .insertInto('delivery')
       .columns(['received_at', 'replay_of', ...copied])
@@ -47,7 +48,7 @@ export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storin
       ),
   );
   function addEach<Each extends Received>(received: readonly Each[], add: (each: Each & Added) => void): void {
-    const last = new Map<string, number>();
+    const last = new Map<string, Instant>();
     for (const each of received) {
       const sha256 = hash('sha256', each.body);
       add({ ...each, ...stored(each.body), truncated: each.truncated ? 1 : 0, sha256 });

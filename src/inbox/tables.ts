@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import { queryBuilder, type WithDefaults } from '../sqlite/statements.ts';
 
 /*
@@ -15,12 +16,12 @@ export interface InboxTables {
   inbox: {
     inbox_id: 1;
     pair_id: string;
-    stopped_at: number | null;
+    stopped_at: Instant | null;
     applied: number;
     superseded: number;
     quarantined: number;
     skipped_numbers: number;
-    heartbeat_at: number | null;
+    heartbeat_at: Instant | null;
     master_fingerprint: string | null;
     stored_bytes: number;
     bodies_gone: number;
@@ -28,11 +29,11 @@ export interface InboxTables {
     mirror_inode: string | null;
     feed_ceiling: number;
     feed_newest: number;
-    watched_since: number | null;
+    watched_since: Instant | null;
   };
   delivery: {
     delivery_id: number;
-    received_at: number;
+    received_at: Instant;
     subscription_id: string;
     epoch: number;
     peer: string;
@@ -42,36 +43,36 @@ export interface InboxTables {
     sha256: string;
     state: DeliveryState;
     reason: string | null;
-    settled_at: number | null;
+    settled_at: Instant | null;
     replay_of: number | null;
     body: Buffer;
     coding: Bit | null;
   };
-  last_delivery: { subscription_id: string; received_at: number };
+  last_delivery: { subscription_id: string; received_at: Instant };
   callback_epoch: {
     subscription_id: string;
     epoch: number;
-    begun_at: number;
-    announced_at: number | null;
-    until: number | null;
+    begun_at: Instant;
+    announced_at: Instant | null;
+    until: Instant | null;
   };
   machine_clock: {
     clock_id: 1;
     boot_id: string | null;
-    booted_at: number;
+    booted_at: Instant;
     confirmed: Bit;
-    doubted_at: number | null;
+    doubted_at: Instant | null;
   };
   condition_period: {
     period_id: number;
     code: string;
-    began_at: number;
-    ended_at: number | null;
+    began_at: Instant;
+    ended_at: Instant | null;
     says: string;
-    acknowledged_at: number | null;
+    acknowledged_at: Instant | null;
     acknowledged: string | null;
   };
-  told_order: { order_number: number; id_sha256: string; contents_sha256: string; told_at: number };
+  told_order: { order_number: number; id_sha256: string; contents_sha256: string; told_at: Instant };
   fruitless_search: { day: number; words: string; searches: number };
 }
 

@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
@@ -7,7 +8,7 @@ export interface AuditTable {
   /** Adds to what is known of a period. */
   count(found: Tables['_audit']): void;
   /** Forgets periods that began before an instant. */
-  prune(before: number): void;
+  prune(before: Instant): void;
 }
 
 export function auditTable(db: Writes): AuditTable {
@@ -22,7 +23,7 @@ export function auditTable(db: Writes): AuditTable {
         })),
       ),
   );
-  const drop = db.change(({ before }: Bound<{ before: number }>) =>
+  const drop = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_audit').where('from_at', '<', before),
   );
   return {

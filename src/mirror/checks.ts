@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { DayForm, Tier } from '../domain/catalogue/availability.ts';
 import type { DateOffer, SaleState } from '../domain/checks/check.ts';
 import type { ReportCounts } from '../domain/checks/error-rate.ts';
@@ -8,8 +9,8 @@ import type { Tables } from './sql/tables.ts';
 /** One date as it was read last. */
 export interface ReadDate extends DateOffer {
   readonly date: string;
-  readonly checked_at: number;
-  readonly stale_at: number;
+  readonly checked_at: Instant;
+  readonly stale_at: Instant;
 }
 
 /** What a check found, as it is counted: of one product, tier and day. */
@@ -25,7 +26,7 @@ export interface ErrorRateRow extends ReportCounts {
   readonly said_price: number;
   readonly unknown: number;
   readonly unanswered: number;
-  readonly since_at: number;
+  readonly since_at: Instant;
 }
 
 /** What a check before an order compares, and what was counted of it. */

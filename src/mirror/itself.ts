@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { Bound, Writes } from '../sqlite/statements.ts';
 import { query } from './sql/sql.ts';
 
@@ -13,7 +14,7 @@ export interface MirrorItself {
   lastOrder(): number;
   noteOrder(order_number: number): void;
   /** Notes that every record has been read; returns whether that is new. */
-  noteFilled(now: number): boolean;
+  noteFilled(now: Instant): boolean;
   /** Commits a write that changes nothing: throws what any other write would throw now. */
   touch(): void;
 }
@@ -27,7 +28,7 @@ export function mirrorItself(db: Writes): MirrorItself {
   const lastReadAt = db.values(() =>
     query.selectFrom('_record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
   );
-  const filled = db.change(({ now }: Bound<{ now: number }>) =>
+  const filled = db.change(({ now }: Bound<{ now: Instant }>) =>
     query.updateTable('_mirror').set({ filled_at: now }).where('filled_at', 'is', null),
   );
   const delivery = db.change(({ number }: Number) => query.updateTable('_mirror').set({ last_delivery_id: number }));

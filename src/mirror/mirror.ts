@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { Instant } from '../clock.ts';
 import type { FeedDecision } from '../domain/changes/feed.ts';
 import { type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -91,11 +92,11 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   onChanges(listener: () => void): Disposable;
   readonly promises: PromiseTable;
   /** Writes all zones again, for the years around now. */
-  writeZones(now: number): void;
+  writeZones(now: Instant): void;
   /** Heals what a wrong clock has written. Returns the rows changed, by table. */
-  healInstants(now: number): Record<string, number>;
+  healInstants(now: Instant): Record<string, number>;
   /** Notes, once, that every record has been read. */
-  markFilled(now: number): void;
+  markFilled(now: Instant): void;
   /** Brings up to date what the planner knows of tables that have grown. */
   optimise(): void;
   /**

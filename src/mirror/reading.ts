@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, readsOf } from '../sqlite/statements.ts';
 import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
@@ -41,7 +42,7 @@ export interface DateNow {
   readonly state: string;
   readonly available: 0 | 1;
   readonly lowest_price: number | null;
-  readonly checked_at: number;
+  readonly checked_at: Instant;
   readonly stale: 0 | 1;
 }
 

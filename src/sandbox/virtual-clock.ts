@@ -1,4 +1,4 @@
-import { type Clock, DeadlineExceeded } from '../clock.ts';
+import { type Clock, DeadlineExceeded, instant } from '../clock.ts';
 
 /** A clock that stands still until somebody moves it: days pass in milliseconds, and always the same way. */
 export interface VirtualClock extends Clock {
@@ -69,7 +69,7 @@ export function virtualClock(start: number): VirtualClock {
   }
 
   return {
-    now: () => Math.round(now),
+    now: () => instant(now),
     monotonic: () => asMeasured(elapsed),
     boot: () => asMeasured(elapsed),
     bootId: () => 'virtual',

@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import { quarantineAfter } from '../domain/budget/backoff.ts';
 import { blocksFill } from '../domain/sale/short-list.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
@@ -60,7 +61,7 @@ interface Source {
   queue: RecordFacts[];
   in_flight: number;
   /** When nothing beyond the queue was due here, and the generation of due records then. */
-  dry: { at: number; generation: number } | null;
+  dry: { at: Instant; generation: number } | null;
 }
 
 /**

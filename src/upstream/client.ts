@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
@@ -24,10 +25,10 @@ export type Reading<Value> =
       readonly kind: 'read';
       readonly value: Value;
       readonly hash: string;
-      readonly sent_at: number;
+      readonly sent_at: Instant;
       readonly bytes: number;
     }
-  | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: number; readonly bytes: number }
+  | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: Instant; readonly bytes: number }
   | Exclude<Outcome, { kind: 'answer' }>;
 
 /** The service. Callers name the lane, or that a notification requested the call. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { errors, Pool } from 'undici';
-import type { Clock } from '../clock.ts';
+import { type Clock, type Instant, instant } from '../clock.ts';
 import { exchange } from './exchange.ts';
 import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
@@ -168,9 +168,9 @@ function headerWithKey({ authorization, key }: HttpOptions): Record<string, stri
 }
 
 /** When it was sent, by the clock as it is now: this very answer may have shown that it was wrong. */
-function sentAt({ at, boot }: { at: number; boot: number }, clock: Clock): number {
+function sentAt({ at, boot }: { at: Instant; boot: number }, clock: Clock): Instant {
   const moved = clock.now() - at - (clock.boot() - boot);
-  return Math.abs(moved) > movedMs ? Math.round(at + moved) : at;
+  return Math.abs(moved) > movedMs ? instant(at + moved) : at;
 }
 
 function hear(response: Head, { heard, clock }: HttpOptions): void {
@@ -195,7 +195,7 @@ function judgeHead(
   if (throttle_statuses.includes(status)) {
     const now = clock.now();
     const wait = parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
-    return { kind: 'throttled', status, until: wait === null ? null : now + wait };
+    return { kind: 'throttled', status, until: wait === null ? null : instant(now + wait) };
   }
   if (status >= 400 && status < 500) return null;
   if (status >= 300 && status < 400) {
@@ -212,7 +212,7 @@ function judgeHead(
 }
 
 /** A body that was read before is not put together. All of it is done with the memory of its parts at once. */
-function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent_at: number): Outcome {
+function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent_at: Instant): Outcome {
   if ('kind' in parts) return parts;
   const sum = createHash('sha256');
   for (const part of parts) sum.update(part);

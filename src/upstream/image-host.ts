@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
-import { type Clock, DeadlineExceeded } from '../clock.ts';
+import { type Clock, DeadlineExceeded, type Instant, instant } from '../clock.ts';
 import { isImageType } from '../domain/catalogue/image-file.ts';
 import { type ImageReach, isPublicAddress, refuseUrl } from '../domain/push/public-address.ts';
 import { headBytes } from './image-header.ts';
@@ -38,7 +38,7 @@ export interface ImageSink {
 /** A file that came whole, as far as HTTP can tell. */
 export interface ReceivedImage extends Validators {
   readonly kind: 'received';
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   readonly bytes: number;
   /** SHA-256, lower case hex. */
   readonly checksum: string;
@@ -50,14 +50,14 @@ export interface ReceivedImage extends Validators {
 /** The outcome of requesting an image. Messages contain no address. */
 export type ImageOutcome =
   | ReceivedImage
-  | { readonly kind: 'unchanged'; readonly sent_at: number }
+  | { readonly kind: 'unchanged'; readonly sent_at: Instant }
   /** 404 or 410. */
-  | { readonly kind: 'gone'; readonly sent_at: number }
+  | { readonly kind: 'gone'; readonly sent_at: Instant }
   /** This answer, or the address itself: it will hardly be another one soon. */
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /** The host wants, or needs, a rest: nothing of this origin before `until`. */
-  | { readonly kind: 'paused'; readonly origin: string; readonly until: number };
+  | { readonly kind: 'paused'; readonly origin: string; readonly until: Instant };
 
 /** The host of image files, which is not the service: its key is never sent there, and its budget is not used. */
 export interface ImageHost extends AsyncDisposable {
@@ -86,7 +86,7 @@ class SinkFailed extends Error {
 export function createImageHost(options: ImageHostOptions): ImageHost {
   const { clock, reach, max_bytes, deadline_ms } = options;
   const pace = imagePace(clock, options);
-  const pauses = new Map<string, { until: number; times: number }>();
+  const pauses = new Map<string, { until: Instant; times: number }>();
   const agent = new Agent({
     connections: options.concurrency,
     pipelining: 1,
@@ -99,7 +99,7 @@ export function createImageHost(options: ImageHostOptions): ImageHost {
   function pause(origin: string, asked_ms: number | null): ImageOutcome {
     const times = pauses.get(origin)?.times ?? 0;
     const wait = asked_ms ?? Math.min(longestPauseMs, firstPauseMs * 2 ** times);
-    const until = clock.now() + wait;
+    const until = instant(clock.now() + wait);
     pauses.set(origin, { until, times: Math.min(times + 1, 20) });
     return { kind: 'paused', origin, until };
   }
@@ -138,8 +138,10 @@ export function createImageHost(options: ImageHostOptions): ImageHost {
       if (refusal !== null) return { kind: 'refused', ...refusal };
       const url = new URL(text);
       const resting = () => {
-        const until = pauses.get(url.origin)?.until ?? 0;
-        return until > clock.now() ? { kind: 'paused' as const, origin: url.origin, until } : null;
+        const until = pauses.get(url.origin)?.until;
+        return until !== undefined && until > clock.now()
+          ? { kind: 'paused' as const, origin: url.origin, until }
+          : null;
       };
       const early = resting();
       if (early !== null) return early;
@@ -183,7 +185,7 @@ function judgeHead(
   response: Response,
   known: Validators | null,
   { max_bytes }: ImageHostOptions,
-  sent_at: number,
+  sent_at: Instant,
 ): ImageOutcome | null {
   const status = response.statusCode;
   if (status === 304 && known !== null) return { kind: 'unchanged', sent_at };
@@ -211,7 +213,7 @@ function tooLarge(max_bytes: number): ImageOutcome {
 async function receive(
   response: Response,
   sink: ImageSink,
-  { max_bytes, sent_at }: { max_bytes: number; sent_at: number },
+  { max_bytes, sent_at }: { max_bytes: number; sent_at: Instant },
 ): Promise<ImageOutcome> {
   const checksum = createHash('sha256');
   const head: Uint8Array[] = [];
@@ -243,7 +245,7 @@ async function receive(
   };
 }
 
-function waitOf(response: Response, now: number): number | null {
+function waitOf(response: Response, now: Instant): number | null {
   return parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
 }
 

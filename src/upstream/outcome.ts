@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 /** Why what came cannot be used: stable, kebab-case, also stored. */
 export type FailureCode =
   | `status-${number}`
@@ -29,10 +30,10 @@ export type Outcome =
       /** sha256, hexadecimal. */
       readonly hash: string;
       readonly bytes: number;
-      readonly sent_at: number;
+      readonly sent_at: Instant;
     }
   /** Back-pressure: nobody calls before `until` (null: the service did not say), and no record has failed. */
-  | { readonly kind: 'throttled'; readonly status: number; readonly until: number | null }
+  | { readonly kind: 'throttled'; readonly status: number; readonly until: Instant | null }
   /** No connection: nothing was asked of the service. */
   | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
   /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */

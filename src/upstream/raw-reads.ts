@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Instant } from '../clock.ts';
 import type { Http } from './http.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
@@ -10,7 +10,7 @@ export interface RawAnswer {
   readonly status: number | null;
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   /** From sending to the end, in milliseconds. */
   readonly took_ms: number;
 }

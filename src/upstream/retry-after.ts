@@ -1,3 +1,5 @@
+import type { Instant } from '../clock.ts';
+
 const longestMs = 60 * 60 * 1000;
 
 /**
@@ -5,7 +7,7 @@ const longestMs = 60 * 60 * 1000;
  * (RFC 9110 section 5.6.7) relative to the answer's own `Date`, else to `now`. Null where there is none, or none that
  * can be read.
  */
-export function parseRetryAfter(value: string | undefined, date: string | undefined, now: number): number | null {
+export function parseRetryAfter(value: string | undefined, date: string | undefined, now: Instant): number | null {
   const text = value?.trim() ?? '';
   // Digits first: Date.parse('120') is a valid date, in the year 120.
   if (/^-?\d+$/.test(text)) return clamp(Number(text) * 1000);

@@ -1,5 +1,5 @@
 import { CompactSign } from 'jose';
-import { type Entropy, newId } from '../clock.ts';
+import { type Entropy, type Instant, newId } from '../clock.ts';
 import type { SigningKey } from '../domain/push/signing-key.ts';
 
 /** How subscription requests are sent (`signing`); `jwt` needs a key. */
@@ -23,7 +23,7 @@ const claimsMs = { since: -5000, until: 120_000 };
 export async function signedBody(
   signing: Signing,
   payload: object,
-  { now, entropy }: { readonly now: number; readonly entropy: Entropy },
+  { now, entropy }: { readonly now: Instant; readonly entropy: Entropy },
 ): Promise<SignedBody> {
   if (signing.body === 'json') return { type: 'application/json', text: JSON.stringify(payload) };
   const said = signing.claims ? { ...payload, ...claimsAt(now), jti: newId(entropy) } : payload;
@@ -33,7 +33,7 @@ export async function signedBody(
   return { type: 'application/jwt', text: await token.sign(signing.key.private_key) };
 }
 
-function claimsAt(now: number): { iat: number; exp: number } {
+function claimsAt(now: Instant): { iat: number; exp: number } {
   const seconds = (ms: number) => Math.floor((now + ms) / 1000);
   return { iat: seconds(claimsMs.since), exp: seconds(claimsMs.until) };
 }

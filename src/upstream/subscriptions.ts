@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../clock.ts';
+import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
 import type { Http } from './http.ts';
@@ -30,7 +30,7 @@ export interface SubscriptionAnswer {
 
 /** `missing`: the service has none of this id, or (404) no such path. */
 export type SubscriptionOutcome =
-  | { readonly kind: 'read'; readonly value: SubscriptionAnswer; readonly sent_at: number }
+  | { readonly kind: 'read'; readonly value: SubscriptionAnswer; readonly sent_at: Instant }
   | { readonly kind: 'missing'; readonly status: 404 | 410 }
   | Exclude<Outcome, { kind: 'answer' }>;
 
@@ -77,7 +77,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         // Signed when its turn has come: a token is valid for two minutes only.
         http.send(path, {
           method,
-          body: await signedBody(signing, payload, { now: clock.now() + offset, entropy }),
+          body: await signedBody(signing, payload, { now: instant(clock.now() + offset), entropy }),
           ...limits,
           signal: turn,
         });

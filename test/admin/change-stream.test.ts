@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
+import { instant } from '../../src/clock.ts';
 import { type ChangeFeed, changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { eventSource } from '../fakes/event-source.ts';
@@ -11,7 +12,7 @@ import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
-const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
+const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 
 /** The admin interface over a mirror of its own: only what the feed needs. */
 async function harness(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) {
@@ -72,7 +73,7 @@ describe('GET /v1/changes as JSON', () => {
   it('says of a cursor before the floor that it is gone (410), of one ahead of the newest or of nonsense that it is wrong (400)', async () => {
     await using it = await harness();
     it.add(5);
-    it.mirror.transaction(() => it.mirror.changes.prune(2000));
+    it.mirror.transaction(() => it.mirror.changes.prune(instant(2000)));
     it.add(1);
     expect(await it.json('/v1/changes?after=4')).toEqual({
       status: 410,
@@ -134,7 +135,7 @@ describe('GET /v1/changes as server-sent events', () => {
   it('refuses a cursor before the stream begins, with the statuses of the JSON', async () => {
     await using it = await harness();
     it.add(5);
-    it.mirror.transaction(() => it.mirror.changes.prune(2000));
+    it.mirror.transaction(() => it.mirror.changes.prune(instant(2000)));
     const ask = async (cursor: string) => {
       const { status, refusal } = await eventSource(it.socket, '/v1/changes', { headers: { 'last-event-id': cursor } });
       return [status, refusal?.error];
@@ -160,7 +161,7 @@ describe('GET /v1/changes as server-sent events', () => {
     for (let turn = 0; turn < 400; turn += 1) await setImmediate();
     // 20 MB wait in the file; some hundred kB are in the two sockets.
     expect(handed).toBeLessThan(3000);
-    it.mirror.transaction(() => it.mirror.changes.prune(2000));
+    it.mirror.transaction(() => it.mirror.changes.prune(instant(2000)));
     source.response.resume();
     await source.ended;
     expect(source.events.at(-1)).toMatchObject({ id: null, event: 'reset', data: { error: 'cursor-too-old' } });

@@ -1,8 +1,9 @@
 import type { PageMemory } from '../../src/admin/page/memory.ts';
 import type { ProductView } from '../../src/admin/page/product.ts';
+import { instant } from '../../src/clock.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
-export const now = Date.parse('2026-11-21T11:20:03Z');
+export const now = instant(Date.parse('2026-11-21T11:20:03Z'));
 export const hour = 3_600_000;
 
 /** A mirror of which everything can be said that the page has words for. */
@@ -179,20 +180,20 @@ export const remembered: PageMemory = {
     periods: [
       {
         code: 'service-unreachable',
-        began_at: now - 40 * 24 * hour,
-        ended_at: now - 40 * 24 * hour + 600_000,
+        began_at: instant(now - 40 * 24 * hour),
+        ended_at: instant(now - 40 * 24 * hour + 600_000),
         says: 'it cannot be reached',
       },
       {
         code: 'promise-broken',
-        began_at: now - 5 * hour,
-        ended_at: now - 4.75 * hour,
+        began_at: instant(now - 5 * hour),
+        ended_at: instant(now - 4.75 * hour),
         says: '3 of 12 are older than 6 h',
       },
       {
         code: 'promise-broken',
-        began_at: now - 2 * hour,
-        ended_at: now - 1.5 * hour,
+        began_at: instant(now - 2 * hour),
+        ended_at: instant(now - 1.5 * hour),
         says: '4 of 12 are older than 6 h',
       },
     ],
@@ -201,7 +202,7 @@ export const remembered: PageMemory = {
   changes: [
     {
       seq: 7,
-      at: now - hour,
+      at: instant(now - hour),
       product_id: 973698,
       kind: 'date_back',
       language: null,
@@ -212,7 +213,7 @@ export const remembered: PageMemory = {
   deliveries: [
     {
       delivery_id: 1,
-      received_at: now - 1000,
+      received_at: instant(now - 1000),
       subscription_id: 'all',
       epoch: 1,
       peer: '192.0.2.1',
@@ -305,7 +306,7 @@ export const view: ProductView = {
       currency: 'EUR',
       state: 'available',
       lowest_price: 1250,
-      checked_at: now - 2 * hour,
+      checked_at: instant(now - 2 * hour),
       stale: 0,
     },
     {
@@ -313,15 +314,15 @@ export const view: ProductView = {
       currency: 'EUR',
       state: 'sold_out',
       lowest_price: null,
-      checked_at: now - 9 * hour,
+      checked_at: instant(now - 9 * hour),
       stale: 1,
     },
   ],
-  images: [{ position: 0, credit: 'Photo: A. Baker', alt_text: 'Loaves', verified_at: now - 48 * hour }],
+  images: [{ position: 0, credit: 'Photo: A. Baker', alt_text: 'Loaves', verified_at: instant(now - 48 * hour) }],
   changes: [
     {
       seq: 9,
-      at: now - hour,
+      at: instant(now - hour),
       product_id: 973698,
       kind: 'price_changed',
       language: null,

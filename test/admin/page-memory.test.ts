@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConditionMemory, PageMemory } from '../../src/admin/page/memory.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
+import { instant } from '../../src/clock.ts';
 import { shownWithin } from '../../src/domain/conditions/history.ts';
 import { withConditions } from '../../src/status/verdict.ts';
 import { hour, known, now, remembered } from './known-status.ts';
@@ -67,8 +68,8 @@ describe('the operator page remembers', () => {
   it('how often and how long each promise was broken: an age by itself, and others by what breaks them', () => {
     const period = (code: string, minutes: number) => ({
       code,
-      began_at: now - minutes * 60_000,
-      ended_at: now - (minutes - 20) * 60_000,
+      began_at: instant(now - minutes * 60_000),
+      ended_at: instant(now - (minutes - 20) * 60_000),
       says: code,
     });
     const periods = [period('promise:availability/near', 90), period('disk-full', 70), period('file-locked', 60)];
@@ -81,7 +82,7 @@ describe('the operator page remembers', () => {
   });
 
   it('what still lasts', () => {
-    const periods = [{ code: 'disk-full', began_at: now - hour, ended_at: null, says: 'it is full' }];
+    const periods = [{ code: 'disk-full', began_at: instant(now - hour), ended_at: null, says: 'it is full' }];
     expect(textOf({ conditions: { watched_since: now - 99 * day, periods } })).toMatch(
       /Disk disk-full \[1 ×, 1 h; 2026-11-21 10:20 to now UTC, 1 h\] 1 ×, 1 h .* lasts : it is full/,
     );
@@ -100,8 +101,8 @@ describe('the operator page remembers', () => {
 
   it('a condition that came and went every minute for two weeks in a few kilobytes', () => {
     const periods = Array.from({ length: 30 * 24 * 14 }, (_, each) => {
-      const began_at = now - 90 * day + each * 120_000;
-      return { code: 'promise-broken', began_at, ended_at: began_at + 60_000, says: 'late' };
+      const began_at = instant(now - 90 * day + each * 120_000);
+      return { code: 'promise-broken', began_at, ended_at: instant(began_at + 60_000), says: 'late' };
     });
     const conditions: ConditionMemory = { watched_since: now - 99 * day, periods };
     const page = renderPage(withConditions(known, now), { ...remembered, conditions }, now, null);

@@ -31,3 +31,31 @@ export function statementsWithClock(migrations: readonly string[]): string[] {
     .filter((statement) => !/^\s*CREATE VIEW\b/.test(statement) && inSql.some((pattern) => pattern.test(statement)))
     .map((statement) => statement.trim());
 }
+
+/** A cast to an instant, or to a type that names one. */
+const cast = /\bas (?:unknown as )?[^;\n]*\bInstant\b|(?<![\w>])<Instant>\(/;
+
+/** Files that make an instant of a number without `clock.ts`. An import that renames one is no cast. */
+export function castingInstants(files: readonly (readonly [file: string, text: string])[]): string[] {
+  return files
+    .filter(([file, text]) => file !== 'clock.ts' && text.split('\n').some((line) => isCode(line) && cast.test(line)))
+    .map(([file]) => file);
+}
+
+function isCode(line: string): boolean {
+  return !/^\s*(?:\*|\/\/|\/\*|import\b|export \{)/.test(line);
+}
+
+/** Files of the rooms that decide and store that take more of the clock than instants. */
+export function takingMoreThanInstants(files: readonly (readonly [file: string, text: string])[]): string[] {
+  return files
+    .filter(([file]) => /^(?:domain|mirror)\//.test(file))
+    .filter(([, text]) => {
+      const all = text.match(/'[./]*\/clock\.ts'/g) ?? [];
+      const instants =
+        text.match(/^import (?:type )?\{(?: ?(?:type Instant|Instant|instant),?)+ \} from '[./]*\/clock\.ts';$/gm) ??
+        [];
+      return instants.length < all.length;
+    })
+    .map(([file]) => file);
+}

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { readManifest } from '../../src/backup/manifest.ts';
 import { checkUpgrade } from '../../src/backup/try-upgrade.ts';
 import { backUpBeforeUpgrade, type UpgradeProgress, type UpgradeWatch, unwatched } from '../../src/backup/upgrade.ts';
-import { systemClock, systemEntropy } from '../../src/clock.ts';
+import { instant, systemClock, systemEntropy } from '../../src/clock.ts';
 import { upgradeOn } from '../../src/commands/terminal/upgrade-progress.ts';
 import type { Config } from '../../src/config/load.ts';
 import { backupsIn } from '../../src/files/backups.ts';
@@ -46,7 +46,7 @@ function older(path: string): void {
 function pairUp(mirror: string, state_dir: string): void {
   mkdirSync(state_dir, { mode: 0o700 });
   const path = join(state_dir, 'inbox.db');
-  using inbox = openInbox(path, { master: null, now: 0, deliveries_bytes: 1_000_000, entropy: systemEntropy });
+  using inbox = openInbox(path, { master: null, now: instant(0), deliveries_bytes: 1_000_000, entropy: systemEntropy });
   const db = new Database(mirror);
   db.prepare('UPDATE mirror SET pair_id = ?').run(inbox.pair_id);
   db.close();

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer, DayForm } from '../../src/domain/catalogue/availability.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
@@ -18,7 +19,7 @@ const atOnce = 500;
 /** `days`: how many dates of each product it has. */
 export function largeMirror(products: number, days = 31): TestMirror {
   const test = testMirror();
-  const now = Date.now();
+  const now = instant(Date.now());
   const catalogue = generateCatalogue(1, products);
   for (let first = 0; first < catalogue.length; first += atOnce) {
     const some = catalogue.slice(first, first + atOnce);
@@ -59,7 +60,7 @@ export function entryOf({ id, title, tagline, place, city_id, country_id, ...pro
   });
 }
 
-function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now: number; days: number }): void {
+function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now: Instant; days: number }): void {
   const { id: product_id, place, variants } = product;
   const today = venueToday(place.zone, now).earliest;
   const to = addDays(today, days - 1);
@@ -82,7 +83,7 @@ function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now:
     groups: [],
     context: '{}',
   };
-  const ofVariants = { ...read, source: 'availability', language: 'en', stale_at: now + 86_400_000 } as const;
+  const ofVariants = { ...read, source: 'availability', language: 'en', stale_at: instant(now + 86_400_000) } as const;
   mirror.variants.store(ofVariants, answer.variants, new Set());
   const [near, middle] = [
     { days: 14, every: 21_600_000 },

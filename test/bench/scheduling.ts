@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { policyOf } from '../../src/daemon/policy.ts';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
@@ -12,7 +12,7 @@ import { type Line, median } from './line.ts';
 
 /* Choosing what is due, of few records and of two million: those of 500,000 products. */
 
-const now = Date.parse('2026-11-21T12:00:00Z');
+const now = instant(Date.parse('2026-11-21T12:00:00Z'));
 
 /** A mirror whose schedule holds so many availability records, a fifth of them due, at rates and prices of their own. */
 function scheduled(records: number) {

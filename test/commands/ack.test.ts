@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -27,7 +27,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
     while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
     expect((await run('status')).code).toBe(0);
     expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; shown is none') });
-    daemon.wiring.mirror.alarms.set('images-refused', { at: Date.now(), products: 1 });
+    daemon.wiring.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
     expect((await run('status')).code).toBe(1);
     expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });
     const { code, stdout } = await run('status');
@@ -37,9 +37,9 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   expect(await acknowledged()).toMatchObject([{ acknowledged: 'theirs, until Friday' }]);
   daemon.wiring.mirror.alarms.set('images-refused', null);
   await daemon.schedule.run('conditions');
-  daemon.wiring.mirror.alarms.set('images-refused', { at: Date.now(), products: 1 });
+  daemon.wiring.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
   expect(await acknowledged()).toMatchObject([{ acknowledged: null }]);
-  expect(daemon.wiring.inbox.conditions.flips(0)).toMatchObject([
+  expect(daemon.wiring.inbox.conditions.flips(instant(0))).toMatchObject([
     { code: 'images-refused', ended_at: expect.any(Number) },
   ]);
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { Stopped } from '../../src/errors.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
@@ -12,7 +12,7 @@ import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
-const by = { sent_at: Date.parse('2026-11-21T12:00:00Z'), reason: 'cadence-elapsed' } as const;
+const by = { sent_at: instant(Date.parse('2026-11-21T12:00:00Z')), reason: 'cadence-elapsed' } as const;
 
 function harness() {
   const test = testMirror();
@@ -85,7 +85,7 @@ describe('catalogued changes', () => {
   it('ends with 65 for a cursor that the feed cannot answer, and with 64 for nonsense', async () => {
     using at = harness();
     at.add(3);
-    at.test.mirror.transaction(() => at.test.mirror.changes.prune(by.sent_at + 1));
+    at.test.mirror.transaction(() => at.test.mirror.changes.prune(instant(by.sent_at + 1)));
     expect(await at.run('--after', '2')).toMatchObject({
       code: 65,
       err: expect.stringMatching(/^Error: changes up to 3 are forgotten, and 2 lies before them\nTry: .*after 3\n$/),

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { renderBody } from '../../src/commands/delivery-body.ts';
 import { main } from '../../src/commands/main.ts';
 import { exitCodes } from '../../src/errors.ts';
@@ -23,7 +24,7 @@ function harness(): Disposable & {
   prepareDirectory(mirror.state_dir, 0o700);
   return {
     inbox: (work) => {
-      using inbox = openInbox(mirror.inbox_path, { master: null, now: 0 });
+      using inbox = openInbox(mirror.inbox_path, { master: null, now: instant(0) });
       work(inbox);
     },
     run: async (...args) => {
@@ -48,7 +49,7 @@ const hourMs = 3_600_000;
 
 function deliver({ deliveries }: Inbox, text: string | Buffer, hours_ago: number): void {
   const body = Buffer.from(text);
-  const received_at = Date.now() - hours_ago * hourMs;
+  const received_at = instant(Date.now() - hours_ago * hourMs);
   const from = { subscription_id: 'norland', epoch: 2, peer: '192.0.2.1', content_type: 'application/json' };
   deliveries.store([{ ...from, received_at, body, length: body.length, truncated: false }]);
 }
@@ -60,8 +61,8 @@ describe('catalogued notifications', () => {
       deliver(inbox, '{"subscription_id":"norland","products":[{"product_id":9007199254740993}]}', 5);
       deliver(inbox, 'not \u001b[31mJSON', 3);
       deliver(inbox, '{}', 1);
-      inbox.deliveries.settle(1, 'applied', null, 10);
-      inbox.deliveries.settle(2, 'quarantined', 'not JSON', 10);
+      inbox.deliveries.settle(1, 'applied', null, instant(10));
+      inbox.deliveries.settle(2, 'quarantined', 'not JSON', instant(10));
     });
     const all = await test.run('notifications', 'list');
     expect(all).toMatchObject({ code: 0, stderr: '' });

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -13,7 +14,7 @@ it('status writes each heading once, with all that belongs to it below', async (
   writeFileSync(config, testConfigText(dirname(config), 'http://127.0.0.1:1'));
   putProducts(mirror, [productOf(701)]);
   mirror.transaction(() => {
-    const at = Date.now();
+    const at = instant(Date.now());
     mirror.alarms.raise({ kind: 'hints-not-confirmed', at, products: 3 });
     mirror.alarms.raise({ kind: 'closures-held', at, products: 3 });
     mirror.alarms.raise({ kind: 'prices-refused', at, products: 2 });

@@ -1,3 +1,4 @@
+import { instant } from '../../src/clock.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { all, type Habits } from '../../src/sandbox/rough/habits.ts';
 import { day, hour, plantedWorld } from './planted-world.ts';
@@ -42,7 +43,7 @@ export async function healthyDays(days: number, some: Partial<Habits> = {}): Pro
   }
   const looks = schedule.list().find(({ name }) => name === 'conditions')?.runs ?? 0;
   // A promise's own periods say of which one what the condition says.
-  const periods = wiring.inbox.conditions.flips(0).filter(({ code }) => !code.startsWith('promise:'));
+  const periods = wiring.inbox.conditions.flips(instant(0)).filter(({ code }) => !code.startsWith('promise:'));
   const codes = new Set(periods.map(({ code }) => code));
   return {
     looks,

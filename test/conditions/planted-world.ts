@@ -1,5 +1,6 @@
 import { metricFamilies } from '../../src/admin/metric-families.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
+import { instant } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { createStorage } from '../../src/files/storage.ts';
@@ -67,7 +68,7 @@ export async function plantedWorld(
         conditions: true,
         secrets: { receiver_secret: createSecret(canary.master) },
         selfTest: async () => ({ ...address, message: 'so it is planted' }),
-        machine: (clock) => ({ ...clock, now: () => clock.now() + machine.offset_ms }),
+        machine: (clock) => ({ ...clock, now: () => instant(clock.now() + machine.offset_ms) }),
         rewired: (wiring, life) => {
           const { mirror, inbox, ports } = wiring;
           const touching = (file: typeof mirror | typeof inbox) => ({

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { openReadOnly } from '../../src/sqlite/read-only.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
@@ -14,7 +15,7 @@ function storedNames(): string[] {
   using test = testMirror();
   using directory = temporaryDirectory();
   const path = `${directory.path}/inbox.db`;
-  openInbox(path, { master: null, now: 0, deliveries_bytes: 1_000_000 })[Symbol.dispose]();
+  openInbox(path, { master: null, now: instant(0), deliveries_bytes: 1_000_000 })[Symbol.dispose]();
   const inbox = openReadOnly(path);
   const names = [...test.all<{ name: string }>(ofColumns), ...inbox.prepare<[], { name: string }>(ofColumns).all()];
   inbox.close();

@@ -1,3 +1,4 @@
+import { instant } from '../../src/clock.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { places } from '../../src/sandbox/world/places.ts';
@@ -40,7 +41,7 @@ const manyVariants: SandboxProduct['variants'] = ['adult', 'child', 'senior', 's
 async function notified(harness: VirtualHarness, product: Product, words_: Record<string, unknown>): Promise<void> {
   const list = deliveryList(harness.clock);
   for (let passed = harness.wiring.mirror.lastDelivery(); passed > 0; passed -= 1) list.post('{}');
-  for (const [index] of list.states().entries()) list.settle(index + 1, 'applied', null, 0);
+  for (const [index] of list.states().entries()) list.settle(index + 1, 'applied', null, instant(0));
   list.post(notificationOf(product.id, disabled(words_)));
   await harness.drive(applyDeliveries(harness.wiring.ports, list, never));
 }

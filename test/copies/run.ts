@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { instant } from '../../src/clock.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
@@ -117,7 +118,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
     for (const line of differing(copy, now)) if (wrong.length < 20) wrong.push(`pass ${passes}: ${line}`);
     for (const [kind, each] of partial) if (differing(each, now).length > 0) partial.delete(kind);
     if (now < daily_at) return;
-    daily_at = now + day;
+    daily_at = instant(now + day);
     for (const each of all()) each.tick('daily', now, read);
   }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { copyingFor } from '../../src/daemon/sharing/copying.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { type SharedDeliveries, sharedDeliveries } from '../../src/database/deliveries.ts';
@@ -31,7 +32,7 @@ describe('deliveries in PostgreSQL', needs('postgres', 'time'), () => {
   let clock = 0;
   const store = (...bodies: string[]) => {
     clock += 1;
-    const from = { received_at: clock, subscription_id: 's', epoch: 1, peer: 'p', content_type: null };
+    const from = { received_at: instant(clock), subscription_id: 's', epoch: 1, peer: 'p', content_type: null };
     return shared.store(
       bodies.map((body) => ({ ...from, length: body.length, truncated: false, body: Buffer.from(body) })),
     );
@@ -39,7 +40,7 @@ describe('deliveries in PostgreSQL', needs('postgres', 'time'), () => {
   /** A leader's inbox, and what copies into it. */
   function leader() {
     const path = `${directory}/${schemas}.inbox.db`;
-    const inbox = stack.use(openInbox(path, { master: null, now: 0, pair_id: 'p' }));
+    const inbox = stack.use(openInbox(path, { master: null, now: instant(0), pair_id: 'p' }));
     const { log, lines } = testLog('warn');
     const none = () => undefined;
     const copying = stack.use(copyingFor({ shared, inbox, log, copied: none, unwritable: none }));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock, systemEntropy } from '../../src/clock.ts';
+import { instant, systemClock, systemEntropy } from '../../src/clock.ts';
 import { connectPostgres } from '../../src/database/connect.ts';
 import { sharedDeliveries } from '../../src/database/deliveries.ts';
 import { joinInstances } from '../../src/database/instances.ts';
@@ -91,7 +91,7 @@ default_pool_size = 1
         mirror.transaction(() =>
           mirror.changes.add(
             { product_id: state, kind: 'product_added', detail: {} },
-            { sent_at: state, reason: 'notified' },
+            { sent_at: instant(state), reason: 'notified' },
           ),
         );
         expect(await publication.publish()).toMatchObject({ state });
@@ -104,7 +104,7 @@ default_pool_size = 1
       using copied = openMirror({ ...options, path: copy, pair_id: 'pair' });
       expect(copied.changes.newest()).toBe(20);
       const deliveries = sharedDeliveries(database);
-      const received = { received_at: 1, subscription_id: 's', epoch: 1, peer: 'p', content_type: null };
+      const received = { received_at: instant(1), subscription_id: 's', epoch: 1, peer: 'p', content_type: null };
       const each = { ...received, length: 1, truncated: false, body: Buffer.from('x') };
       await Promise.all([deliveries.store([each]), sharedDeliveries(other).store([each, each])]);
       const found = await deliveries.after({ delivery_id: 0, received_at: null }, 10);

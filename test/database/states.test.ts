@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startPublishing } from '../../src/daemon/publishing.ts';
 import type { Postgres } from '../../src/database/connect.ts';
@@ -56,7 +56,7 @@ describe('states that are published while others are written', needs('postgres',
   it('are published by themselves after PostgreSQL was away, and status says so only where that lasts', async () => {
     const { config, mirror, ports, sharing, storage } = at.harness.wiring;
     let later = 0;
-    const clock = { ...systemClock, now: () => systemClock.now() + later };
+    const clock = { ...systemClock, now: () => instant(systemClock.now() + later) };
     const { log, lines } = testLog('info');
     const url = createSecret(at.server.url);
     await using publishing = await startPublishing(

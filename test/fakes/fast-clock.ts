@@ -1,11 +1,11 @@
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, instant, systemClock } from '../../src/clock.ts';
 
 /** A clock that runs so many times as fast as the machine's: what waits politely waits shortly. */
 export function fastClock(times: number): Clock {
   const started = { now: systemClock.now(), monotonic: systemClock.monotonic() };
   const passed = () => (systemClock.monotonic() - started.monotonic) * times;
   return {
-    now: () => Math.round(started.now + passed()),
+    now: () => instant(started.now + passed()),
     monotonic: passed,
     boot: passed,
     bootId: () => null,

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, instant, systemClock } from '../../src/clock.ts';
 import type { Wiring } from '../../src/daemon/wiring.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
@@ -56,7 +55,7 @@ export async function imageHarness(
   let set = 0;
   const clock: Clock = {
     ...systemClock,
-    now: () => systemClock.now() + passed + set,
+    now: () => instant(systemClock.now() + passed + set),
     // With the wall clock alone it would be a clock that jumps, which is not believed.
     boot: () => systemClock.boot() + passed,
   };

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { instant } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Parts } from '../../src/daemon/parts.ts';
 import type { Job, Schedule } from '../../src/daemon/schedule.ts';
@@ -89,7 +90,7 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
       start: start - fillMs,
       level: 'info',
       secrets: { receiver_secret: createSecret(canary.master) },
-      machine: (clock) => ({ ...clock, now: () => clock.now() + machine.offset_ms }),
+      machine: (clock) => ({ ...clock, now: () => instant(clock.now() + machine.offset_ms) }),
       imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
       selfTest: async () => ({ result: 'passed', message: '404' }),
       rewired: (wiring, life) => rewired(wiring, { life, disk, unchecked: works.includes('start-check') }),

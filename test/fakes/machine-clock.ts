@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts';
+import { type Clock, instant } from '../../src/clock.ts';
 
 /** The clock of a machine in a world whose time is right: its wall clock can be wrong, and it can be suspended. */
 export interface MachineClock extends Clock {
@@ -19,7 +19,7 @@ export function machineClock(world: Clock): MachineClock {
   let boots = 1;
   return {
     ...world,
-    now: () => world.now() + skew,
+    now: () => instant(world.now() + skew),
     monotonic: () => world.monotonic() + monotonic,
     boot: () => world.boot() + boot,
     bootId: () => `boot ${boots}`,

@@ -1,3 +1,4 @@
+import { instant } from '../../src/clock.ts';
 import type { Experience } from '../../src/domain/catalogue/experience.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
@@ -38,9 +39,9 @@ export function putProducts(
         language,
         currency: edition.currency,
         primary: edition,
-        sent_at,
-        now: sent_at,
-        stale_at: sent_at + 3_600_000,
+        sent_at: instant(sent_at),
+        now: instant(sent_at),
+        stale_at: instant(sent_at + 3_600_000),
       });
   });
 }

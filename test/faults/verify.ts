@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { instant } from '../../src/clock.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 
 export interface Verdict {
@@ -12,7 +13,7 @@ export interface Verdict {
 /** Starts on the inbox that a receiver has left behind, and looks for everything that was acknowledged. */
 export function verify(directory: string, acknowledged: ReadonlySet<number>): Verdict {
   const path = join(directory, 'inbox.db');
-  openInbox(path, { master: null, now: 0 })[Symbol.dispose]();
+  openInbox(path, { master: null, now: instant(0) })[Symbol.dispose]();
   return verifyFile(path, acknowledged);
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { createUpstream, type ServiceReads } from '../../src/upstream/client.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
@@ -35,7 +35,7 @@ async function get(path: string, query: Readonly<Record<string, string | readonl
   const asked = new URL(path, url);
   for (const [name, value] of Object.entries(query)) asked.searchParams.set(name, String(value));
   body ??= await (await fetch(asked)).text();
-  return { kind: 'answer', text: body, hash: body.slice(0, 40), bytes: body.length, sent_at: 0 };
+  return { kind: 'answer', text: body, hash: body.slice(0, 40), bytes: body.length, sent_at: instant(0) };
 }
 
 describe('the answer of an endpoint, with parts replaced, left out, doubled and emptied,', needs('time'), () => {

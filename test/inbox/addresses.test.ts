@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { master, testInbox } from './test-receiver.ts';
@@ -23,8 +24,8 @@ describe('the token of a callback address', () => {
   it('is nowhere in the file, and neither is the master', () => {
     using test = testInbox();
     const { addresses } = test.inbox;
-    addresses.announced('norland', addresses.current('norland', 0), 0, grace);
-    addresses.recognise(addresses.token('norland', 1), 0);
+    addresses.announced('norland', addresses.current('norland', instant(0)), instant(0), grace);
+    addresses.recognise(addresses.token('norland', 1), instant(0));
     for (const file of [test.path, `${test.path}-wal`]) {
       const bytes = readFileSync(file).toString('latin1');
       expect(bytes).not.toContain(addresses.token('norland', 1));
@@ -35,10 +36,10 @@ describe('the token of a callback address', () => {
   it('cannot be made without a master secret (78), and then none is recognised', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    using inbox = openInbox(path, { master: null, now: 0 });
-    expect(inbox.addresses.current('norland', 0)).toBe(1);
+    using inbox = openInbox(path, { master: null, now: instant(0) });
+    expect(inbox.addresses.current('norland', instant(0))).toBe(1);
     expect(() => inbox.addresses.token('norland', 1)).toThrow(expect.objectContaining({ exitCode: 78 }));
-    expect(inbox.addresses.recognise('A'.repeat(43), 0)).toBeNull();
+    expect(inbox.addresses.recognise('A'.repeat(43), instant(0))).toBeNull();
     expect(inbox.addresses.masterChanged()).toBe(false);
   });
 });
@@ -48,7 +49,7 @@ describe('rotation', () => {
   function standings({ addresses }: Inbox, now: number, epochs = 3): (string | null)[] {
     return Array.from(
       { length: epochs },
-      (_, index) => addresses.recognise(addresses.token('norland', index + 1), now)?.standing ?? null,
+      (_, index) => addresses.recognise(addresses.token('norland', index + 1), instant(now))?.standing ?? null,
     );
   }
 
@@ -57,39 +58,39 @@ describe('rotation', () => {
     const { inbox } = test;
     const { addresses } = inbox;
     expect(standings(inbox, 0)).toEqual([null, null, null]);
-    expect(addresses.current('norland', 0)).toBe(1);
+    expect(addresses.current('norland', instant(0))).toBe(1);
     expect(standings(inbox, 0)).toEqual(['current', null, null]);
-    addresses.announced('norland', 1, 10, grace);
-    expect(addresses.begin('norland', day)).toBe(2);
-    expect(addresses.current('norland', day)).toBe(2);
+    addresses.announced('norland', 1, instant(10), grace);
+    expect(addresses.begin('norland', instant(day))).toBe(2);
+    expect(addresses.current('norland', instant(day))).toBe(2);
     expect(standings(inbox, 2 * day)).toEqual(['current', 'current', null]);
-    addresses.announced('norland', 2, 3 * day, grace);
+    addresses.announced('norland', 2, instant(3 * day), grace);
     expect(standings(inbox, 3 * day)).toEqual(['grace', 'current', null]);
     expect(standings(inbox, 10 * day - 1)).toEqual(['grace', 'current', null]);
     expect(standings(inbox, 10 * day)).toEqual(['dropped', 'current', null]);
-    expect(addresses.recognise('A'.repeat(43), 0)).toBeNull();
-    expect(addresses.recognise('', 0)).toBeNull();
+    expect(addresses.recognise('A'.repeat(43), instant(0))).toBeNull();
+    expect(addresses.recognise('', instant(0))).toBeNull();
   });
 
   it('killed between any two steps goes on where it was, and refuses neither address', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
     const steps: ((inbox: Inbox) => void)[] = [
-      ({ addresses }) => addresses.current('norland', 0),
-      ({ addresses }) => addresses.announced('norland', 1, 1, grace),
-      ({ addresses }) => addresses.begin('norland', 2),
+      ({ addresses }) => addresses.current('norland', instant(0)),
+      ({ addresses }) => addresses.announced('norland', 1, instant(1), grace),
+      ({ addresses }) => addresses.begin('norland', instant(2)),
       // The answer to the first PUT was lost, and a second start begins again.
-      ({ addresses }) => addresses.begin('norland', 3),
-      ({ addresses }) => addresses.announced('norland', 2, 4, grace),
-      ({ addresses }) => addresses.announced('norland', 2, 5 * day, grace),
+      ({ addresses }) => addresses.begin('norland', instant(3)),
+      ({ addresses }) => addresses.announced('norland', 2, instant(4), grace),
+      ({ addresses }) => addresses.announced('norland', 2, instant(5 * day), grace),
     ];
     for (const [done, step] of steps.entries()) {
-      using inbox = openInbox(path, { master, now: 0 });
+      using inbox = openInbox(path, { master, now: instant(0) });
       step(inbox);
       const accepted = standings(inbox, 5, 2).map((standing) => standing === 'current' || standing === 'grace');
       expect(accepted, `after step ${done}`).toEqual([true, done >= 2]);
     }
-    using inbox = openInbox(path, { master, now: 0 });
+    using inbox = openInbox(path, { master, now: instant(0) });
     expect(inbox.addresses.states()).toEqual([
       { subscription_id: 'norland', epoch: 1, begun_at: 0, announced_at: 1, until: 4 + grace },
       { subscription_id: 'norland', epoch: 2, begun_at: 2, announced_at: 4, until: null },
@@ -100,12 +101,13 @@ describe('rotation', () => {
   it('remembers the last few dropped addresses, and no more', () => {
     using test = testInbox();
     const { addresses } = test.inbox;
-    addresses.announced('norland', addresses.current('norland', 0), 0, 1);
-    for (let at = 10; at <= 100; at += 10) addresses.announced('norland', addresses.begin('norland', at), at, 1);
+    addresses.announced('norland', addresses.current('norland', instant(0)), instant(0), 1);
+    for (const at of [10, 20, 30, 40, 50, 60, 70, 80, 90, 100].map(instant))
+      addresses.announced('norland', addresses.begin('norland', at), at, 1);
     const epochs = addresses.states().map(({ epoch }) => epoch);
     expect(epochs).toEqual([6, 7, 8, 9, 10, 11]);
-    expect(addresses.recognise(addresses.token('norland', 10), 200)?.standing).toBe('dropped');
-    expect(addresses.recognise(addresses.token('norland', 3), 200)).toBeNull();
+    expect(addresses.recognise(addresses.token('norland', 10), instant(200))?.standing).toBe('dropped');
+    expect(addresses.recognise(addresses.token('norland', 3), instant(200))).toBeNull();
   });
 });
 
@@ -113,18 +115,18 @@ describe('another master secret', () => {
   it('is noticed at the start, and leaves every subscription an address that is still to be announced', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const open = (secret: string) => openInbox(path, { master: { reveal: () => secret }, now: 5 });
+    const open = (secret: string) => openInbox(path, { master: { reveal: () => secret }, now: instant(5) });
     let old: string;
     {
       using inbox = open('first');
-      inbox.addresses.announced('norland', inbox.addresses.current('norland', 0), 1, grace);
-      inbox.addresses.announced('norland', inbox.addresses.begin('norland', 2), 2, grace);
+      inbox.addresses.announced('norland', inbox.addresses.current('norland', instant(0)), instant(1), grace);
+      inbox.addresses.announced('norland', inbox.addresses.begin('norland', instant(2)), instant(2), grace);
       old = inbox.addresses.token('norland', 2);
     }
     {
       using inbox = open('second');
       expect(inbox.addresses.masterChanged()).toBe(true);
-      expect(inbox.addresses.recognise(old, 3)).toBeNull();
+      expect(inbox.addresses.recognise(old, instant(3))).toBeNull();
     }
     // Killed before the service was told: the next start does not notice again, but has not forgotten.
     using inbox = open('second');
@@ -132,6 +134,6 @@ describe('another master secret', () => {
     expect(inbox.addresses.states()).toEqual([
       { subscription_id: 'norland', epoch: 3, begun_at: 5, announced_at: null, until: null },
     ]);
-    expect(inbox.addresses.recognise(inbox.addresses.token('norland', 3), 6)?.standing).toBe('current');
+    expect(inbox.addresses.recognise(inbox.addresses.token('norland', 3), instant(6))?.standing).toBe('current');
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { InboxFull } from '../../src/inbox/byte-budget.ts';
 import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
 import type { Received } from '../../src/inbox/delivery.ts';
@@ -14,7 +15,7 @@ import { master, testInbox } from './test-receiver.ts';
 function received(text: string, more: Partial<Received> = {}): Received {
   const body = Buffer.from(text);
   return {
-    received_at: 1000,
+    received_at: instant(1000),
     subscription_id: 'norland',
     epoch: 1,
     peer: '192.0.2.1',
@@ -38,11 +39,11 @@ describe('deliveries', () => {
     deliveries.store([received('c')]);
     expect(deliveries.after(0, 2).map(({ delivery_id }) => delivery_id)).toEqual([1, 2]);
     expect(bodies(deliveries, 1)).toEqual(['b', 'c']);
-    deliveries.settle(1, 'applied', 'two records due', 2000);
-    deliveries.settle(1, 'quarantined', 'too late', 3000);
+    deliveries.settle(1, 'applied', 'two records due', instant(2000));
+    deliveries.settle(1, 'quarantined', 'too late', instant(3000));
     deliveries.transaction(() => {
-      deliveries.settle(2, 'superseded', null, 2000);
-      deliveries.settle(99, 'applied', null, 2000);
+      deliveries.settle(2, 'superseded', null, instant(2000));
+      deliveries.settle(99, 'applied', null, instant(2000));
     });
     expect(bodies(deliveries)).toEqual(['c']);
     expect(deliveries.find(1)).toMatchObject({ state: 'applied', reason: 'two records due', settled_at: 2000 });
@@ -71,16 +72,18 @@ describe('deliveries', () => {
     const { deliveries } = test.inbox;
     const states = ['applied', 'superseded', 'quarantined'] as const;
     for (let round = 0; round < 50; round += 1) {
-      deliveries.store(Array.from({ length: 1 + (round % 4) }, () => received(`${round}`, { received_at: round })));
+      deliveries.store(
+        Array.from({ length: 1 + (round % 4) }, () => received(`${round}`, { received_at: instant(round) })),
+      );
       for (const { delivery_id } of deliveries.after(0, 1 + (round % 3)))
-        deliveries.settle(delivery_id, states[(delivery_id * 7) % 3] ?? 'applied', null, round);
-      if (round % 10 === 9) deliveries.prune(round - 2);
-      if (round === 25) deliveries.replay(24, round);
+        deliveries.settle(delivery_id, states[(delivery_id * 7) % 3] ?? 'applied', null, instant(round));
+      if (round % 10 === 9) deliveries.prune(instant(round - 2));
+      if (round === 25) deliveries.replay(instant(24), instant(round));
       if (round === 30) deliveries.goOnAbove(1000);
       const counts = deliveries.counts();
       expect(sum(counts), JSON.stringify(counts)).toBe(counts.received);
     }
-    deliveries.prune(1e9);
+    deliveries.prune(instant(1e9));
     const counts = deliveries.counts();
     expect(counts.received).toBeGreaterThan(120);
     expect(sum(counts)).toBe(counts.received);
@@ -92,18 +95,18 @@ describe('deliveries', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
     const last = (): number => {
-      using inbox = openInbox(path, { master, now: 0 });
+      using inbox = openInbox(path, { master, now: instant(0) });
       const { deliveries } = inbox;
       deliveries.store([received('x')]);
       const [stored] = deliveries.after(0, 1);
       if (stored === undefined) throw new Error('nothing waits');
-      deliveries.settle(stored.delivery_id, 'applied', null, 1);
-      deliveries.prune(2);
+      deliveries.settle(stored.delivery_id, 'applied', null, instant(1));
+      deliveries.prune(instant(2));
       return stored.delivery_id;
     };
     expect([last(), last()]).toEqual([1, 2]);
     {
-      using inbox = openInbox(path, { master, now: 0 });
+      using inbox = openInbox(path, { master, now: instant(0) });
       inbox.deliveries.goOnAbove(41);
       inbox.deliveries.goOnAbove(7);
     }
@@ -119,9 +122,9 @@ describe('deliveries', () => {
     using test = testInbox();
     const { deliveries } = test.inbox;
     deliveries.store([received('old, waiting'), received('old, settled'), received('young, settled')]);
-    deliveries.settle(2, 'applied', null, 10);
-    deliveries.settle(3, 'quarantined', 'not JSON', 20);
-    expect(deliveries.prune(20)).toBe(1);
+    deliveries.settle(2, 'applied', null, instant(10));
+    deliveries.settle(3, 'quarantined', 'not JSON', instant(20));
+    expect(deliveries.prune(instant(20))).toBe(1);
     expect(deliveries.list({ since: null, state: null, limit: 9 }).map(({ delivery_id }) => delivery_id)).toEqual([
       3, 1,
     ]);
@@ -137,7 +140,7 @@ describe('deliveries', () => {
       for (let n = 0; n < count; n += 1) {
         deliveries.store([received('x'.repeat(size))]);
         const [waiting] = deliveries.after(1, 1);
-        deliveries.settle(waiting?.delivery_id ?? 0, 'quarantined', 'not JSON', 1);
+        deliveries.settle(waiting?.delivery_id ?? 0, 'quarantined', 'not JSON', instant(1));
       }
     };
     deliveries.store([received('waits for ever'.repeat(100))]);
@@ -155,7 +158,7 @@ describe('deliveries', () => {
     using test = testInbox();
     const { deliveries } = test.inbox;
     deliveries.store([received('{}'), received('{}'), received('{}')]);
-    for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, 5);
+    for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, instant(5));
     expect(deliveries.waitAgain(3)).toEqual({ deliveries: 0, gone_since: null });
     expect(deliveries.waitAgain(2)).toEqual({ deliveries: 1, gone_since: null });
     expect(deliveries.after(0, 9).map(({ delivery_id }) => delivery_id)).toEqual([3]);
@@ -170,20 +173,20 @@ describe('deliveries', () => {
       ['c', 30],
       ['d', 40],
     ] as const)
-      deliveries.store([received(text, { received_at })]);
+      deliveries.store([received(text, { received_at: instant(received_at) })]);
     for (const [delivery_id, state] of [
       [1, 'applied'],
       [2, 'quarantined'],
       [3, 'superseded'],
     ] as const)
-      deliveries.settle(delivery_id, state, null, 50);
-    expect(deliveries.replayable(20)).toEqual({ deliveries: 2, gone: 0 });
-    expect(deliveries.replay(20, 60)).toBe(2);
+      deliveries.settle(delivery_id, state, null, instant(50));
+    expect(deliveries.replayable(instant(20))).toEqual({ deliveries: 2, gone: 0 });
+    expect(deliveries.replay(instant(20), instant(60))).toBe(2);
     expect(bodies(deliveries)).toEqual(['d', 'b', 'c']);
     expect(deliveries.find(5)).toMatchObject({ received_at: 60, replay_of: 2, state: 'waiting' });
     // A copy stands for its original: the same again repeats the originals, not the copies.
-    for (const delivery_id of [4, 5, 6]) deliveries.settle(delivery_id, 'applied', null, 70);
-    expect(deliveries.replay(20, 80)).toBe(3);
+    for (const delivery_id of [4, 5, 6]) deliveries.settle(delivery_id, 'applied', null, instant(70));
+    expect(deliveries.replay(instant(20), instant(80))).toBe(3);
     expect(bodies(deliveries)).toEqual(['b', 'c', 'd']);
     expect(deliveries.lastBySubscription()).toEqual(new Map([['norland', 40]]));
   });
@@ -191,14 +194,14 @@ describe('deliveries', () => {
   it('say when each subscription was last heard of, also when they are gone', () => {
     using test = testInbox();
     const { deliveries } = test.inbox;
-    const far = Date.UTC(2038, 0, 1);
+    const far = instant(Date.UTC(2038, 0, 1));
     deliveries.store([
       received('a', { received_at: far }),
-      received('b', { subscription_id: 'other', received_at: 5 }),
+      received('b', { subscription_id: 'other', received_at: instant(5) }),
     ]);
-    deliveries.store([received('c', { received_at: 7 })]);
-    for (const delivery_id of [1, 2, 3]) deliveries.settle(delivery_id, 'applied', null, 8);
-    deliveries.prune(9);
+    deliveries.store([received('c', { received_at: instant(7) })]);
+    for (const delivery_id of [1, 2, 3]) deliveries.settle(delivery_id, 'applied', null, instant(8));
+    deliveries.prune(instant(9));
     expect(deliveries.lastBySubscription()).toEqual(
       new Map([
         ['norland', 7],
@@ -210,24 +213,26 @@ describe('deliveries', () => {
   it('could be received until the last heartbeat before this start', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const open = () => openInbox(path, { master, now: 0 });
+    const open = () => openInbox(path, { master, now: instant(0) });
     {
       using inbox = open();
       expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
-      inbox.deliveries.heartbeat(1000);
-      inbox.deliveries.heartbeat(2000);
+      inbox.deliveries.heartbeat(instant(1000));
+      inbox.deliveries.heartbeat(instant(2000));
       expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
     }
     using inbox = open();
-    inbox.deliveries.heartbeat(9000);
+    inbox.deliveries.heartbeat(instant(9000));
     expect(inbox.deliveries.heartbeats()).toEqual({ last: 2000 });
   });
 
   it('are read by others while they are written', () => {
     using test = testInbox();
-    test.inbox.deliveries.store([received('a'), received('b', { received_at: 2000, truncated: true })]);
+    test.inbox.deliveries.store([received('a'), received('b', { received_at: instant(2000), truncated: true })]);
     using reader = openInboxForReading(test.path);
-    expect(reader.list({ since: 1500, state: null, limit: 10 })).toMatchObject([{ delivery_id: 2, truncated: true }]);
+    expect(reader.list({ since: instant(1500), state: null, limit: 10 })).toMatchObject([
+      { delivery_id: 2, truncated: true },
+    ]);
     test.inbox.deliveries.store([received('c')]);
     expect(reader.counts().received).toBe(3);
     expect(reader.list({ since: null, state: null, limit: 2 }).map(({ delivery_id }) => delivery_id)).toEqual([3, 2]);
@@ -240,7 +245,7 @@ describe('the budget of bytes', () => {
   const within = (bytes: number) => {
     const directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const inbox = openInbox(path, { master, now: 0, deliveries_bytes: bytes });
+    const inbox = openInbox(path, { master, now: instant(0), deliveries_bytes: bytes });
     return {
       ...inbox,
       path,
@@ -261,9 +266,9 @@ describe('the budget of bytes', () => {
     const { deliveries } = inbox;
     deliveries.store([large(), large(), large(), large()]);
     const first = deliveries.find(2);
-    deliveries.settle(1, 'quarantined', 'not JSON', 5);
-    deliveries.settle(2, 'applied', null, 5);
-    deliveries.settle(3, 'superseded', null, 5);
+    deliveries.settle(1, 'quarantined', 'not JSON', instant(5));
+    deliveries.settle(2, 'applied', null, instant(5));
+    deliveries.settle(3, 'superseded', null, instant(5));
     deliveries.store([large(), large()]);
     expect(states(deliveries)).toEqual([
       '1 quarantined',
@@ -288,7 +293,7 @@ describe('the budget of bytes', () => {
     deliveries.store([large(), large()]);
     expect(() => deliveries.store([large()])).toThrow(InboxFull);
     expect(states(deliveries)).toEqual(['1 waiting', '2 waiting']);
-    deliveries.settle(1, 'applied', null, 5);
+    deliveries.settle(1, 'applied', null, instant(5));
     deliveries.store([large()]);
     expect(states(deliveries)).toEqual(['1 applied gone', '2 waiting', '3 waiting']);
   });
@@ -298,7 +303,7 @@ describe('the budget of bytes', () => {
     const { deliveries } = inbox;
     for (let n = 0; n < 100; n += 1) {
       deliveries.store([received('')]);
-      for (const { delivery_id } of deliveries.after(0, 1)) deliveries.settle(delivery_id, 'applied', null, n);
+      for (const { delivery_id } of deliveries.after(0, 1)) deliveries.settle(delivery_id, 'applied', null, instant(n));
     }
     expect(deliveries.list({ since: null, state: null, limit: 1000 })).toHaveLength(20);
     expect(deliveries.counts()).toMatchObject({ received: 100, applied: 100 });
@@ -309,7 +314,7 @@ describe('the budget of bytes', () => {
     const { deliveries } = inbox;
     for (let n = 0; n < 300; n += 1) {
       deliveries.store([received(randomBytes(60_000).toString('base64'))]);
-      for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, n);
+      for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, instant(n));
     }
     const db = new Database(inbox.path);
     db.pragma('wal_checkpoint(TRUNCATE)');
@@ -322,14 +327,14 @@ describe('the budget of bytes', () => {
     const { deliveries } = inbox;
     const body = () => received(randomBytes(600_000).toString('base64'));
     for (let n = 0; n < 40; n += 1) deliveries.store([body()]);
-    for (let n = 1; n <= 40; n += 1) deliveries.settle(n, 'applied', null, 5);
+    for (let n = 1; n <= 40; n += 1) deliveries.settle(n, 'applied', null, instant(5));
     const db = new Database(inbox.path);
     const size = () => {
       db.pragma('wal_checkpoint(TRUNCATE)');
       return statSync(inbox.path).size;
     };
     const before = size();
-    deliveries.prune(6);
+    deliveries.prune(instant(6));
     let turns = 0;
     while (deliveries.shrink()) turns += 1;
     expect(turns).toBeGreaterThan(1);
@@ -341,14 +346,15 @@ describe('the budget of bytes', () => {
     using inbox = within(24_000);
     const { deliveries } = inbox;
     for (const received_at of [10, 20, 30, 40, 50, 60]) {
-      deliveries.store([{ ...large(), received_at }]);
-      for (const { delivery_id } of deliveries.after(0, 1)) deliveries.settle(delivery_id, 'applied', null, 70);
+      deliveries.store([{ ...large(), received_at: instant(received_at) }]);
+      for (const { delivery_id } of deliveries.after(0, 1))
+        deliveries.settle(delivery_id, 'applied', null, instant(70));
     }
     expect(states(deliveries)).toContain('3 applied gone');
-    expect(deliveries.replayable(0)).toEqual({ deliveries: 3, gone: 3 });
-    expect(deliveries.replay(0, 80)).toBe(3);
+    expect(deliveries.replayable(instant(0))).toEqual({ deliveries: 3, gone: 3 });
+    expect(deliveries.replay(instant(0), instant(80))).toBe(3);
     expect(deliveries.waitAgain(1)).toMatchObject({ gone_since: 20 });
-    deliveries.prune(71);
+    deliveries.prune(instant(71));
     expect(deliveries.waitAgain(1)).toMatchObject({ deliveries: 0, gone_since: 0 });
     const { received: all, waiting, applied } = deliveries.counts();
     expect(waiting + applied).toBe(all);
@@ -377,7 +383,7 @@ it('an inbox of the second version keeps its deliveries, readable, and counts wh
     INSERT INTO delivery (received_at, subscription_id, epoch, peer, length, truncated, sha256, body)
       VALUES (7, 'norland', 1, '192.0.2.1', 5, 0, 'x', CAST('older' AS BLOB))`);
   db.close();
-  using inbox = openInbox(path, { master, now: 0 });
+  using inbox = openInbox(path, { master, now: instant(0) });
   expect(bodies(inbox.deliveries)).toEqual(['older']);
   expect(inbox.deliveries.bytes()).toEqual({ stored_bytes: 517, bodies_gone: 0 });
 });
@@ -390,7 +396,7 @@ it('an inbox of the first version keeps its pair, and knows its mirror', () => {
   db.exec(`${first}; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
     INSERT INTO inbox (inbox_id, pair_id, stopped_at) VALUES (1, 'kept', 5)`);
   db.close();
-  using inbox = openInbox(path, { master, now: 0 });
+  using inbox = openInbox(path, { master, now: instant(0) });
   expect(inbox).toMatchObject({ pair_id: 'kept', feed: { mirror: 'known', witnessed: 0 } });
   expect(inbox.deliveries.counts()).toMatchObject({
     received: 0,

@@ -3,6 +3,7 @@ import { METHODS } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { exchange, post, rawConnection, subscription_id, testReceiver } from './test-receiver.ts';
 
@@ -222,8 +223,8 @@ describe('a refusal', () => {
     const refused: string[] = [];
     await using test = await testReceiver({ refused: ({ reason }) => refused.push(reason) });
     const { addresses } = test.inbox;
-    addresses.announced(subscription_id, 1, 0, 0);
-    addresses.announced(subscription_id, addresses.begin(subscription_id, 0), 0, 0);
+    addresses.announced(subscription_id, 1, instant(0), 0);
+    addresses.announced(subscription_id, addresses.begin(subscription_id, instant(0)), instant(0), 0);
     const dropped = await exchange(test.port, post(test.path, '{}'));
     expect(dropped).toBe(await exchange(test.port, post('/x', '{}')));
     expect(refused).toEqual(['dropped', 'path']);

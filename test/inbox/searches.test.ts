@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { fruitlessSearches } from '../../src/daemon/search/fruitless.ts';
 import { openInbox, openInboxForReading } from '../../src/inbox/inbox.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const day = 20_779;
-const now = day * 86_400_000;
+const now = instant(day * 86_400_000);
 
 function testInbox() {
   const stack = new DisposableStack();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { type Database, openForWriting, waitForLocks } from '../../src/sqlite/database-file.ts';
@@ -89,7 +90,7 @@ describe('a failed fsync', () => {
     await expect(test.receiver.broken).rejects.toMatchObject({ code: 'sync-failed', exitCode: 74 });
     file.db.exec('DROP TRIGGER failing');
     expect(status(await exchange(test.port, post(test.path, 'x')))).toBe(503);
-    expect(() => file.deliveries.heartbeat(1)).toThrow('failed to store');
+    expect(() => file.deliveries.heartbeat(instant(1))).toThrow('failed to store');
     expect(file.deliveries.counts().received).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { type Publication, publicationOf } from '../../src/database/publication.ts';
 import { databaseSource } from '../../src/follow/database-source.ts';
@@ -56,10 +56,14 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     const { path } = optionsOf(name);
     await using published = await follower(name);
     const begun = await published.goOn(new AbortController().signal);
-    const inbox = openInbox(join(directory, schema, `${name}.inbox.db`), { master: null, now: 0, pair_id: 'pair' });
+    const inbox = openInbox(join(directory, schema, `${name}.inbox.db`), {
+      master: null,
+      now: instant(0),
+      pair_id: 'pair',
+    });
     if (begun !== null) inbox.feed.takeOver(path, begun.change);
     inbox[Symbol.dispose]();
-    const again = openInbox(inbox.path, { master: null, now: 0 });
+    const again = openInbox(inbox.path, { master: null, now: instant(0) });
     const mirror = openMirror({ ...optionsOf(name), feed: { ...again.feed, waits_above: null }, publish_rows: 'all' });
     again.feed.opened(path);
     let origins = 0;
@@ -76,7 +80,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
       publication,
       change: (fields) => {
         const change = { product_id: 1, kind: 'product_changed', detail: { fields: [fields] } } as const;
-        mirror.transaction(() => mirror.changes.add(change, { sent_at: 1, reason: 'notified' }));
+        mirror.transaction(() => mirror.changes.add(change, { sent_at: instant(1), reason: 'notified' }));
       },
       publish: async () => {
         const done = await publication.publish();

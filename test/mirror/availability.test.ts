@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/catalogue/availability.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
@@ -12,7 +13,7 @@ const tiers: Tiers = {
   middle: { days: 31, every: 12 * hour },
   far: { every: 24 * hour },
 };
-const now = Date.now();
+const now = instant(Date.now());
 const today = new Date(now).toISOString().slice(0, 10);
 const day = (offset: number) => addDays(today, offset);
 
@@ -27,7 +28,15 @@ function put(test: TestMirror, entry: Partial<ProductEntry> = {}): void {
   test.mirror.transaction(() => {
     test.mirror.products.store(
       { ...product, ...entry },
-      { source: 'list', reason: 'never-fetched', ...primary, primary, sent_at: now, now, stale_at: now + hour },
+      {
+        source: 'list',
+        reason: 'never-fetched',
+        ...primary,
+        primary,
+        sent_at: now,
+        now,
+        stale_at: instant(now + hour),
+      },
     );
   });
 }
@@ -65,7 +74,7 @@ function store(
   const why = { reason: 'cadence-elapsed', first: 'first' } as const;
   const { changed, added } = test.mirror.transaction(() =>
     test.mirror.availability.store(
-      { product_id: 7, currency: 'EUR', from: day(from), sent_at, now, hash, today, tiers, ...why },
+      { product_id: 7, currency: 'EUR', from: day(from), sent_at: instant(sent_at), now, hash, today, tiers, ...why },
       given,
     ),
   );
@@ -162,7 +171,7 @@ it('an answer costs a span a tier, each stale after its own cadence', () => {
     { from_date: day(14), to_date: day(30), cadence: 12 * hour },
   ]);
   test.mirror.transaction(() =>
-    test.mirror.availability.confirm({ product_id: 7, currency: 'EUR', hash: 'h1', sent_at: now + hour }),
+    test.mirror.availability.confirm({ product_id: 7, currency: 'EUR', hash: 'h1', sent_at: instant(now + hour) }),
   );
   expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM _availability_span')).toEqual([
     { checked_at: now + hour, cadence: 6 * hour },

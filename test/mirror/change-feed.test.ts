@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { judgeCursor } from '../../src/domain/changes/change-cursor.ts';
 import { changeFeed, changeJson } from '../../src/mirror/changes/change-feed.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
-const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
+const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 
 function add({ mirror }: TestMirror, product_id: number): void {
   mirror.transaction(() => mirror.changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by));
@@ -41,7 +42,7 @@ describe('the feed as it is read', () => {
     expect(feed.after(0, 10)).toMatchObject({ changes: [], next: 0, floor: 0, newest: 0 });
     add(test, 1);
     add(test, 2);
-    test.mirror.transaction(() => test.mirror.changes.prune(9000));
+    test.mirror.transaction(() => test.mirror.changes.prune(instant(9000)));
     expect(feed.after(2, 10)).toMatchObject({ changes: [], next: 2, floor: 2, newest: 2 });
     expect(() => feed.after(1, 10)).toThrow(expect.objectContaining({ code: 'cursor-too-old', exitCode: 65 }));
     expect(() => feed.after(3, 10)).toThrow(expect.objectContaining({ code: 'cursor-from-the-future', exitCode: 65 }));
@@ -50,7 +51,7 @@ describe('the feed as it is read', () => {
   });
 
   it('is JSON with its detail inside, not as text', () => {
-    const change = { seq: 1, at: 2, product_id: 3, kind: 'price_changed', language: null, date: '2026-12-05' };
+    const change = { seq: 1, at: instant(2), product_id: 3, kind: 'price_changed', language: null, date: '2026-12-05' };
     const detail = '{"currency":"EUR","old":1,"new":null}';
     expect(JSON.parse(changeJson({ ...change, detail }))).toEqual({ ...change, detail: JSON.parse(detail) });
   });

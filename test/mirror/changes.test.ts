@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { type ChangeKind, changedFields, isNewer } from '../../src/domain/changes/change.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -6,7 +7,7 @@ import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
-const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
+const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 
 interface Row {
   seq: number;
@@ -215,21 +216,21 @@ describe('the change feed', () => {
     const detail = { title: 'x'.repeat(1000) };
     const add = (product_id: number) => changes.add({ product_id, kind: 'product_added', detail }, by);
     transaction(() => [1, 2, 3, 4].forEach(add));
-    expect(transaction(() => changes.prune(0, 2000))).toBe(2);
+    expect(transaction(() => changes.prune(instant(0), 2000))).toBe(2);
     expect(test.all('SELECT product_id FROM changes')).toEqual([{ product_id: 3 }, { product_id: 4 }]);
     expect(test.all('SELECT feed_floor_seq FROM mirror_info')).toEqual([{ feed_floor_seq: 2 }]);
-    expect(transaction(() => changes.prune(0, 2000))).toBe(0);
+    expect(transaction(() => changes.prune(instant(0), 2000))).toBe(0);
   });
 
   it('ends a pass by what it holds alone: once, with the first and the last number, whatever a kill has cut off', () => {
     using test = testMirror();
     const { changes, transaction, markFilled } = test.mirror;
     const add = (product_id: number) => changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by);
-    const end = () => transaction(() => changes.completePass(5000));
+    const end = () => transaction(() => changes.completePass(instant(5000)));
     transaction(() => add(1));
     end();
     expect(changes.isPassOpen()).toBe(false);
-    transaction(() => markFilled(2000));
+    transaction(() => markFilled(instant(2000)));
     end();
     end();
     transaction(() => add(2));
@@ -242,7 +243,7 @@ describe('the change feed', () => {
     ]);
     transaction(() => add(4));
     // What was forgotten is not named.
-    transaction(() => changes.prune(Number.MAX_SAFE_INTEGER));
+    transaction(() => changes.prune(instant(Number.MAX_SAFE_INTEGER)));
     end();
     expect(test.all('SELECT * FROM changes')).toEqual([]);
   });
@@ -251,8 +252,8 @@ describe('the change feed', () => {
     using test = testMirror();
     const { changes, transaction } = test.mirror;
     const add = (sent_at: number) =>
-      changes.add({ product_id: 7, kind: 'sale_enabled', detail: {} }, { ...by, sent_at });
-    const prune = (before: number) => transaction(() => changes.prune(before));
+      changes.add({ product_id: 7, kind: 'sale_enabled', detail: {} }, { ...by, sent_at: instant(sent_at) });
+    const prune = (before: number) => transaction(() => changes.prune(instant(before)));
     transaction(() => [1000, 2000, 3000].forEach(add));
     expect(prune(2500)).toBe(2);
     expect(test.all('SELECT feed_floor_seq FROM mirror_info')).toEqual([{ feed_floor_seq: 2 }]);

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { ProductRead } from '../../src/mirror/catalogue/product/entry.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const edition = { language: 'en', currency: 'EUR' };
 const read: ProductRead = {
-  source: 'list', ...edition, primary: edition, sent_at: 1000, now: 1000, stale_at: 2000, reason: 'never-fetched',
+  source: 'list', ...edition, primary: edition, sent_at: instant(1000), now: instant(1000), stale_at: instant(2000), reason: 'never-fetched',
 }; // biome-ignore format: one read
 const entry = (product_id: number): ProductEntry => ({
   product_id, title: 'A', tagline: null, sale_status: 'enabled', disabled_reason: null, expected_reopening: null, from_price: null,
@@ -19,14 +20,21 @@ it('a closure is forgotten when it has been over for long; one in force stays, h
   const words = { reason: null, expected_reopening: null, alternative_product_id: null };
   const close = (product_id: number) => {
     products.store(entry(product_id), read);
-    closures.put({ product_id, delivery_id: 1, notified_at: 2000, applied_at: 2000, available_at: null, ...words });
+    closures.put({
+      product_id,
+      delivery_id: 1,
+      notified_at: instant(2000),
+      applied_at: instant(2000),
+      available_at: null,
+      ...words,
+    });
     return closures.inForce(product_id)?.closure_id ?? 0;
   };
   transaction(() => {
-    closures.ended(close(1), 5000);
-    closures.ended(close(2), 9000);
+    closures.ended(close(1), instant(5000));
+    closures.ended(close(2), instant(9000));
     close(3);
-    closures.prune(6000);
+    closures.prune(instant(6000));
   });
   expect([1, 2, 3].map((product_id) => closures.ofProduct(product_id).length)).toEqual([0, 1, 1]);
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { AttemptFailure } from '../../src/domain/push/attempt-failure.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
@@ -39,6 +40,6 @@ it('an image that an older version found gone is shown again by a later read, an
   const kinds = () =>
     test.all<{ failure_kind: string | null }>('SELECT failure_kind FROM _image_file ORDER BY image_key');
   expect(kinds().map(({ failure_kind }) => failure_kind)).toEqual(['gone', 'failed', null]);
-  test.mirror.transaction(() => test.mirror.imageFiles.confirm(3000));
+  test.mirror.transaction(() => test.mirror.imageFiles.confirm(instant(3000)));
   expect(kinds().map(({ failure_kind }) => failure_kind)).toEqual([null, 'failed', null]);
 });

@@ -3,6 +3,7 @@ import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { wire } from '../../src/daemon/wiring.ts';
 import { judgeFeed } from '../../src/domain/changes/feed.ts';
 import { repairFiles } from '../../src/files/repair.ts';
@@ -13,7 +14,7 @@ import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';
 
 const child = fileURLToPath(new URL('../faults/feed-child.ts', import.meta.url));
-const by = { sent_at: 1000, reason: 'requested' } as const;
+const by = { sent_at: instant(1000), reason: 'requested' } as const;
 const change = { product_id: 1, kind: 'sale_enabled', detail: {} } as const;
 const configIn = (directory: string) => testConfig(directory, 'http://127.0.0.1:1').config;
 
@@ -109,7 +110,7 @@ describe('the change feed', () => {
     const config = configIn(directory.path);
     const first = await run(directory.path, 40);
     rmSync(dirname(config.mirror.path), { recursive: true });
-    repairFiles(config, { now: 0, dry: false });
+    repairFiles(config, { now: instant(0), dry: false });
     const second = await run(directory.path, 2);
     expect(second.feed).not.toBe(first.feed);
     expect(second.numbers[0]).toBeGreaterThan(40);
@@ -127,7 +128,7 @@ describe('the change feed', () => {
     const config = configIn(directory.path);
     const first = await run(directory.path, 40);
     rmSync(dirname(config.mirror.inbox_path), { recursive: true });
-    repairFiles(config, { now: 0, dry: false });
+    repairFiles(config, { now: instant(0), dry: false });
     const second = await run(directory.path, 2);
     expect(second).toEqual({ feed: expect.not.stringMatching(first.feed), numbers: [41, 42] });
     using reader = openReader(config.mirror.path);

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
-const at = Date.parse('2026-12-05T10:00:00Z');
+const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
 function mirrored(test: TestMirror, ...languages: readonly string[]): void {
   test.mirror.transaction(() => test.mirror.languages.write(languages));
@@ -25,11 +26,11 @@ it('a product without a text in a language is shown there in the primary one, un
   putProducts(test.mirror, [productOf(1), productOf(2)], { sent_at: at });
   putProducts(test.mirror, [productOf(1, { title: 'Toren 1' }), productOf(2, { title: null })], {
     language: 'nl',
-    sent_at: at + 1,
+    sent_at: instant(at + 1),
   });
   const before = [row(1, 'en', 'en', 'Tower 1'), row(1, 'nl', 'nl', 'Toren 1'), row(2, 'en', 'en', 'Tower 2')];
   expect(shown(test)).toEqual([...before, row(2, 'nl', 'en', 'Tower 2')]);
-  putProducts(test.mirror, [productOf(2, { title: 'Toren 2' })], { language: 'nl', sent_at: at + 2 });
+  putProducts(test.mirror, [productOf(2, { title: 'Toren 2' })], { language: 'nl', sent_at: instant(at + 2) });
   expect(shown(test)).toEqual([...before, row(2, 'nl', 'nl', 'Toren 2')]);
 });
 
@@ -44,7 +45,7 @@ it('a language that the service says its texts are in is shown, where it is anot
   ] as const) {
     const document = JSON.stringify({ language: said });
     putProducts(test.mirror, [productOf(product_id)], { sent_at: at });
-    putProducts(test.mirror, [productOf(product_id, { document })], { language: 'nl', sent_at: at + 1 });
+    putProducts(test.mirror, [productOf(product_id, { document })], { language: 'nl', sent_at: instant(at + 1) });
   }
   expect(test.all("SELECT language_shown FROM products WHERE language = 'nl' ORDER BY product_id")).toEqual(
     ['en', 'nl', 'nl', 'nl', 'nl'].map((language_shown) => ({ language_shown })),
@@ -55,7 +56,13 @@ it('what a sale needs to know, and each variant, is shown in the primary languag
   using test = testMirror();
   mirrored(test, 'en', 'nl');
   putProducts(test.mirror, [productOf(1)], { sent_at: at });
-  const read = { product_id: 1, sent_at: at, stale_at: at + 1000, now: at, reason: 'cadence-elapsed' as const };
+  const read = {
+    product_id: 1,
+    sent_at: at,
+    stale_at: instant(at + 1000),
+    now: at,
+    reason: 'cadence-elapsed' as const,
+  };
   const facts = { has_timeslots: true, has_dynamic_pricing: false, good_to_know: null, document: '{}' };
   const variant = (variant_id: number, label: string) => ({
     variant_id,

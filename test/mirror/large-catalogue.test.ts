@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { policyOf } from '../../src/daemon/policy.ts';
 import { recordReads } from '../../src/mirror/schedule/record-reads.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
@@ -12,7 +13,7 @@ import { testLog } from '../fakes/test-log.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const hour = 3_600_000;
-const now = Date.parse('2026-11-21T12:00:00Z');
+const now = instant(Date.parse('2026-11-21T12:00:00Z'));
 const products = 230;
 
 /** Adapts the plan to a cadence of the variants and so many dates, as a start does. */
@@ -26,7 +27,7 @@ function startWith({ mirror }: TestMirror, variants: string, horizon = 92) {
 
 /** Reads every record, so that all wait for their cadence. */
 function readAll({ mirror }: TestMirror): void {
-  const due = { at: now + 20 * hour, reason: 'cadence-elapsed' } as const;
+  const due = { at: instant(now + 20 * hour), reason: 'cadence-elapsed' } as const;
   const read = { sent_at: now, changed: false, body_hash: null, stale_at: now, due, volatility: null };
   mirror.transaction(() => {
     for (const product_id of [0, ...mirror.products.ids()])
@@ -101,7 +102,7 @@ it('a walk that finds products as they were sets their instants alone, so that n
   db.exec(`CREATE TABLE set_again (product_id INTEGER);
     CREATE TRIGGER city_set AFTER UPDATE OF city_id ON _product BEGIN INSERT INTO set_again VALUES (NEW.product_id); END`);
   db.close();
-  putProducts(test.mirror, [productOf(1), productOf(2, { rating: 4.6 })], { sent_at: now + hour });
+  putProducts(test.mirror, [productOf(1), productOf(2, { rating: 4.6 })], { sent_at: instant(now + hour) });
   expect(test.all('SELECT product_id FROM set_again')).toEqual([{ product_id: 2 }]);
   expect(test.all('SELECT product_id, read_at, images_verified_at, rating FROM _product')).toEqual([
     { product_id: 1, read_at: now + hour, images_verified_at: now + hour, rating: 4.5 },
@@ -125,7 +126,7 @@ it('an entry of the list that has changed is stored by looking up: nothing goes 
       .flatMap((text) => planOf(test, text))
       .filter((detail) => detail.startsWith('SCAN') && !few.test(detail));
   const storing = (entry: Parameters<typeof productOf>[1]) =>
-    scans(() => putProducts(test.mirror, [productOf(2, entry)], { sent_at: now + hour }));
+    scans(() => putProducts(test.mirror, [productOf(2, entry)], { sent_at: instant(now + hour) }));
   expect(storing({ from_price: 1000, title: 'Castle', timezone: 'Asia/Kolkata' })).toEqual([]);
   const zones = test.all<{ timezone: string }>('SELECT DISTINCT timezone FROM _zone_offset');
   expect(zones.map(({ timezone }) => timezone)).toEqual(['Asia/Kolkata', 'UTC']);

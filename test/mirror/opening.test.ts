@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForReading, openForWriting } from '../../src/sqlite/database-file.ts';
@@ -82,7 +83,7 @@ it('a mirror that is opened for reading cannot be written', () => {
 it('an alarm is new once, known while it stands, and has ended once', () => {
   using test = testMirror();
   const { alarms } = test.mirror;
-  const met = { at: 1, products: 2 };
+  const met = { at: instant(1), products: 2 };
   expect([alarms.set('other-dates', met), alarms.set('other-dates', met)]).toEqual(['new', 'known']);
   expect([alarms.set('other-dates', null), alarms.set('other-dates', null)]).toEqual(['ended', 'none']);
   expect(test.mirror.transaction(() => alarms.clear('other-dates'))).toBe('none');

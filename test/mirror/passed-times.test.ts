@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
@@ -76,12 +76,12 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
   test.mirror.transaction(() => {
     for (const [index, name] of names.entries()) {
       test.mirror.variants.store(
-        { source: 'variants', product_id: index + 1, language: 'en', sent_at: now, stale_at: now, now, reason: 'cadence-elapsed' },
+        { source: 'variants', product_id: index + 1, language: 'en', sent_at: instant(now), stale_at: instant(now), now: instant(now), reason: 'cadence-elapsed' },
         [...typesOf(index + 1)].map(([variant_id, variant_type]) => ({ variant_id, document: JSON.stringify({ variant_type }) })),
         new Set(),
       ); // biome-ignore format: one answer
       test.mirror.availability.store(
-        { product_id: index + 1, currency: 'EUR', from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
+        { product_id: index + 1, currency: 'EUR', from: today, sent_at: instant(now), now: instant(now), hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
         {
           sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}',
           days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
@@ -201,7 +201,7 @@ describe('a date', () => {
     const store = (...times: Timeslot[]) =>
       test.mirror.transaction(() =>
         test.mirror.availability.store(
-          { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
+          { product_id: 1, currency: 'EUR', from: date, sent_at: instant(now), now: instant(now), hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
           { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
         ),
       ); // biome-ignore format: one answer
@@ -229,7 +229,7 @@ describe('a date', () => {
       },
     );
     await priceStoredDates(
-      { mirror: test.mirror, clock: { ...systemClock, now: () => Date.parse('2026-11-21T12:00:00Z') } },
+      { mirror: test.mirror, clock: { ...systemClock, now: () => instant(Date.parse('2026-11-21T12:00:00Z')) } },
       new AbortController().signal,
     );
     const at = Date.parse('2026-11-22T13:00:00Z');
@@ -248,7 +248,7 @@ describe('a date', () => {
           VALUES (1, 'EUR', '2026-11-21', 1, 900, 5, 10, 'h', 1), (1, 'EUR', '2026-11-22', 0, NULL, NULL, NULL, 's', NULL);${more}`,
     });
     await priceStoredDates(
-      { mirror: test.mirror, clock: { ...systemClock, now: () => Date.parse('2026-11-21T12:00:00Z') } },
+      { mirror: test.mirror, clock: { ...systemClock, now: () => instant(Date.parse('2026-11-21T12:00:00Z')) } },
       new AbortController().signal,
     );
     expect(test.all('SELECT date, from_at, lowest_price FROM _bookable')).toEqual([

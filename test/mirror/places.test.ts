@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
-const at = Date.parse('2026-12-05T10:00:00Z');
+const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
 function putExperiences(
   { mirror }: TestMirror,
@@ -15,9 +16,9 @@ function putExperiences(
     for (const experience of experiences)
       mirror.experiences.store([experience], {
         currency: 'EUR',
-        sent_at,
-        now: sent_at,
-        stale_at: sent_at + 1000,
+        sent_at: instant(sent_at),
+        now: instant(sent_at),
+        stale_at: instant(sent_at + 1000),
         reason: 'cadence-elapsed',
       });
   });
@@ -90,7 +91,13 @@ it('a price of an experience is that of the primary currency, and none where the
   using test = testMirror();
   putExperiences(test, [experienceOf(5, { from_price: 900 })]);
   test.mirror.transaction(() => {
-    const read = { currency: 'USD', sent_at: at, now: at, stale_at: at + 1000, reason: 'cadence-elapsed' } as const;
+    const read = {
+      currency: 'USD',
+      sent_at: at,
+      now: at,
+      stale_at: instant(at + 1000),
+      reason: 'cadence-elapsed',
+    } as const;
     test.mirror.experiences.store([experienceOf(6, { from_price: 900 })], read);
   });
   expect(test.all('SELECT from_price, currency FROM experiences ORDER BY experience_id')).toEqual([
@@ -147,10 +154,10 @@ it('an experience that is read as it was tells the change feed nothing, and one 
   test.mirror.transaction(() => test.mirror.markFilled(at));
   const kinds = (after: number) => test.all('SELECT kind FROM changes WHERE seq > ? ORDER BY seq', after);
   const first = test.mirror.changes.newest();
-  putExperiences(test, [experienceOf(5, { product_ids: [1] })], at + 2000);
+  putExperiences(test, [experienceOf(5, { product_ids: [1] })], instant(at + 2000));
   expect(kinds(first)).toEqual([]);
   expect(test.all('SELECT checked_at FROM experiences')).toEqual([{ checked_at: at + 2000 }]);
   const other = { product_ids: [1], rating: 4.5, document: '{"rating":4.5}' };
-  putExperiences(test, [experienceOf(5, other)], at + 3000);
+  putExperiences(test, [experienceOf(5, other)], instant(at + 3000));
   expect(kinds(first)).toEqual([{ kind: 'experience_changed' }]);
 });

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
 import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
@@ -9,7 +9,7 @@ import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const hour = 3_600_000;
-const now = Date.parse('2026-11-21T12:00:00Z');
+const now = instant(Date.parse('2026-11-21T12:00:00Z'));
 const today = '2026-11-21';
 const near = { days: 14, every: 6 * hour };
 const tiers = { horizon: 92, near, middle: { days: 31, every: 12 * hour }, far: { every: 24 * hour } };
@@ -93,7 +93,7 @@ describe('what is printed of stored dates', () => {
     using test = withProduct();
     putTypes(test, 'variants', 'adult');
     putDates(test, [[[1, 5, 900]], [[1, 5, 2000]], [[1, 5, 1500]]]);
-    const at = [0, 1, 2, 3].map((days) => ofProduct(test, now + days * 24 * hour));
+    const at = [0, 1, 2, 3].map((days) => ofProduct(test, instant(now + days * 24 * hour)));
     expect(at).toEqual([
       [900, 900, 'adult'],
       [1500, 1500, 'adult'],

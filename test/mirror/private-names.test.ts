@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { readOwnRow } from '../../src/mirror/own-row.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
@@ -146,7 +147,7 @@ describe('a filled mirror of the version before names with `_`', () => {
       using mirror = upgrade(path);
       expect(mirror.feed).toEqual({ feed: 'goes-on' });
       const change = { product_id: 1, kind: 'sale_enabled', detail: {} } as const;
-      mirror.transaction(() => mirror.changes.add(change, { sent_at: 1000, reason: 'requested' }));
+      mirror.transaction(() => mirror.changes.add(change, { sent_at: instant(1000), reason: 'requested' }));
     }
     using reader = openReader(path);
     expect(cursor).toBeGreaterThan(4);

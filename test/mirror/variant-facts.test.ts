@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
-const at = Date.parse('2026-12-05T10:00:00Z');
+const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
 /** What the view says of one variant that the service sends like this. */
 function shown(members: object): unknown {
@@ -13,7 +14,7 @@ function shown(members: object): unknown {
     product_id: 1,
     language: 'en',
     sent_at: at,
-    stale_at: at + 1000,
+    stale_at: instant(at + 1000),
     now: at,
     reason: 'cadence-elapsed',
   } as const;
@@ -53,11 +54,19 @@ it('a read of the variants is believed of those that availability brought while 
   using test = testMirror();
   putProducts(test.mirror, [productOf(1)]);
   const { variants, transaction } = test.mirror;
-  const read = { product_id: 1, language: 'en', stale_at: at + 1000, now: at, reason: 'cadence-elapsed' } as const;
+  const read = {
+    product_id: 1,
+    language: 'en',
+    stale_at: instant(at + 1000),
+    now: at,
+    reason: 'cadence-elapsed',
+  } as const;
   const called = (label: string) => [{ variant_id: 7, document: JSON.stringify({ id: 7, label }) }];
   const only = new Set([7]);
-  transaction(() => variants.store({ ...read, source: 'availability', sent_at: at + 2 }, called('sold'), only));
-  transaction(() => variants.store({ ...read, source: 'variants', sent_at: at + 1 }, called('listed'), only));
+  transaction(() =>
+    variants.store({ ...read, source: 'availability', sent_at: instant(at + 2) }, called('sold'), only),
+  );
+  transaction(() => variants.store({ ...read, source: 'variants', sent_at: instant(at + 1) }, called('listed'), only));
   expect(test.all('SELECT label, source FROM variants')).toEqual([{ label: 'listed', source: 'variants' }]);
   // One that was sent before the last of them is not.
   transaction(() => variants.store({ ...read, source: 'variants', sent_at: at }, called('older'), only));

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { VariantGroup } from '../../src/domain/catalogue/variant.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
-const at = Date.parse('2026-12-05T10:00:00Z');
+const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 const tours = { group_id: 7, name: 'Guided tours' };
 const entries = { group_id: 8, name: 'Entry tickets' };
 
@@ -20,7 +21,12 @@ function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en'
     variant_id: Number(id),
     document: JSON.stringify({ id: Number(id), group_ids }),
   }));
-  const read = { product_id: 1, stale_at: at + 1000, now: at + 1000, reason: 'cadence-elapsed' } as const;
+  const read = {
+    product_id: 1,
+    stale_at: instant(at + 1000),
+    now: instant(at + 1000),
+    reason: 'cadence-elapsed',
+  } as const;
   const listed = new Set(variants.map(({ variant_id }) => variant_id));
   for (const language of languages)
     test.mirror.transaction(() =>
@@ -41,7 +47,7 @@ function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en'
     answer: (groups: readonly VariantGroup[], sent_at = at + 1) =>
       test.mirror.transaction(() =>
         test.mirror.variants.store(
-          { ...read, source: 'availability', language: 'en', sent_at, groups },
+          { ...read, source: 'availability', language: 'en', sent_at: instant(sent_at), groups },
           variants,
           listed,
         ),

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
-const at = Date.parse('2026-12-05T10:00:00Z');
+const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
 function withdraw({ mirror }: TestMirror, product_id: number): void {
   const by = { sent_at: at, reason: 'cadence-elapsed' } as const;

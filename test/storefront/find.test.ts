@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { type FindQuestion, openReader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
@@ -88,9 +89,9 @@ describe('find', () => {
     const [now, month] = [Date.now(), 30 * 86_400_000];
     mirror.transaction(() => {
       mirror.listPlaces.note([1, 2, 3, 4], 100);
-      mirror.categories.countSale(2, 4, now);
-      mirror.categories.countAsked(3, 80, now);
-      mirror.categories.countAsked(4, 80, now - 3 * month);
+      mirror.categories.countSale(2, 4, instant(now));
+      mirror.categories.countAsked(3, 80, instant(now));
+      mirror.categories.countAsked(4, 80, instant(now - 3 * month));
     });
     using reader = openReader(mirror.path);
     expect(reader.find({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([

@@ -2,6 +2,7 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { migrationsOf, viewsOf } from '../../src/sqlite/file-kind.ts';
 import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
@@ -208,7 +209,7 @@ describe('a reader of a filled mirror', () => {
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
     expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
     const own = harness.wiring.mirror;
-    own.transaction(() => own.changes.prune(Number.MAX_SAFE_INTEGER));
+    own.transaction(() => own.changes.prune(instant(Number.MAX_SAFE_INTEGER)));
     expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
@@ -43,9 +44,9 @@ function storeExperience({ mirror }: TestMirror, experience_id: number, title: s
   mirror.transaction(() =>
     mirror.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
       currency: 'EUR',
-      sent_at,
-      now: sent_at,
-      stale_at: sent_at + hour,
+      sent_at: instant(sent_at),
+      now: instant(sent_at),
+      stale_at: instant(sent_at + hour),
       reason: 'cadence-elapsed',
     }),
   );
@@ -80,9 +81,9 @@ describe('product_search', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         using test = testMirror();
-        let at = Date.now() - 1000 * hour;
+        let at = instant(Date.now() - 1000 * hour);
         for (const { what, product_id, venue_id, word } of steps) {
-          at += hour;
+          at = instant(at + hour);
           const document = JSON.stringify({ summary: `${word}s of the town`, venue: { name: `${word} Harness` } });
           const entry = productOf(product_id, { title: word, venue_id, document });
           if (what === 'list' || what === 'detail') putProducts(test.mirror, [entry], { source: what, sent_at: at });

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Extent } from '../../src/domain/schedule/record-kinds.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
@@ -84,7 +85,7 @@ interface Outcome {
 /** Lives in one world with the real rules over a real mirror; each walk happens when the mirror says that it is due. */
 function live({ mirror }: TestMirror, writer: Database.Database, seed: number): Outcome {
   const service = lyingService(seed);
-  let at = begin;
+  let at = instant(begin);
   const outcome: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   const ports = { mirror, policy, clock: { now: () => at } as never, log: testLog('silent').log };
   for (const table of [
@@ -101,7 +102,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   writer.exec('DELETE FROM _product');
   const withdrawn = new Set<number>();
   const meet = (id: number) => {
-    const read = { language: 'en', currency: 'EUR', sent_at: at, now: at, stale_at: at + week } as const;
+    const read = { language: 'en', currency: 'EUR', sent_at: at, now: at, stale_at: instant(at + week) } as const;
     const primaryEdition = { language: 'en', currency: 'EUR' };
     return mirror.products.store(seen(id), { ...read, source: 'list', primary: primaryEdition, reason: 'requested' });
   };
@@ -112,7 +113,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
     for (const product_id of service.ids) mirror.records.setDue({ ...detail, product_id }, later(at));
     for (let walk = 0; walk < 24; walk += 1) {
       const mood = walk < 14 ? 'lies' : 'honest';
-      at = Math.max(at + 1000, walk === 0 ? at + week : (mirror.records.find(walkRecord)?.due_at ?? 0));
+      at = instant(Math.max(at + 1000, walk === 0 ? at + week : (mirror.records.find(walkRecord)?.due_at ?? 0)));
       if (mood === 'lies') service.live(walk);
       // Now and then the read of a product that the list shows is refused for no reason.
       for (const id of service.ids)
@@ -123,18 +124,18 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
           roll(seed, walk, id, 'glitch') < 0.02
         )
           noteAnswer(ports, id, 'gone');
-      at += 1000;
+      at = instant(at + 1000);
       const { shown, complete } = service.list(walk, mood);
       const state = mirror.walks.begin(primary, at, 1);
       // What the list says of a product that is visible already is not the matter here.
       for (const id of shown) if (withdrawn.has(id) && meet(id).outcome === 'returned') outcome.returned += 1;
       mirror.walks.turn(primary, state, { ids: shown, counted: null, unusable: 0, unusable_example: null });
       mirror.walks.end(primary, complete ? at : null);
-      mirror.records.setDue(walkRecord, { at: at + week, reason: 'cadence-elapsed' });
+      mirror.records.setDue(walkRecord, { at: instant(at + week), reason: 'cadence-elapsed' });
       const before = mirror.removals.openHold();
       if (complete) judgeAbsence(ports, { edition: primary.edition, started_at: at, rows: shown.length });
       if (before === null && mirror.removals.openHold() !== null) outcome.holds += 1;
-      at += 60_000;
+      at = instant(at + 60_000);
       for (const { product_id } of mirror.removals.absent()) answer(product_id, walk);
       count();
     }
@@ -165,7 +166,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
 }
 
 function later(at: number) {
-  return { at: at + 52 * week, reason: 'cadence-elapsed' as const };
+  return { at: instant(at + 52 * week), reason: 'cadence-elapsed' as const };
 }
 
 /** Rules without a guard, in the same worlds: a product goes after so many complete lists without it. */

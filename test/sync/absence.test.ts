@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { needs } from '../fakes/needs.ts';
@@ -125,7 +126,7 @@ describe('a product that the service no longer offers', () => {
           { ...entry, product_id: gone.id },
           {
             source: 'list', language: 'en', currency: 'EUR', primary: { language: 'en', currency: 'EUR' },
-            sent_at: at, now: harness.clock.now(), stale_at: at, reason: 'requested',
+            sent_at: instant(at), now: harness.clock.now(), stale_at: instant(at), reason: 'requested',
           }, // biome-ignore format: one read
         ),
       );

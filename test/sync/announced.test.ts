@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
@@ -110,12 +111,18 @@ it('a second closure that names no alternative keeps that of the first, and take
   const db = new Database(test.mirror.path);
   db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
   db.close();
-  const closure = { product_id: 1, delivery_id: 1, notified_at: 1000, applied_at: 1000, available_at: null };
+  const closure = {
+    product_id: 1,
+    delivery_id: 1,
+    notified_at: instant(1000),
+    applied_at: instant(1000),
+    available_at: null,
+  };
   const words = { reason: 'out_of_season', expected_reopening: null };
   test.mirror.transaction(() => {
     closures.put({ ...closure, ...words, alternative_product_id: 7 });
-    closures.confirmed(closures.inForce(1)?.closure_id ?? 0, 2000);
-    closures.put({ ...closure, delivery_id: 2, notified_at: 3000, ...words, alternative_product_id: null });
+    closures.confirmed(closures.inForce(1)?.closure_id ?? 0, instant(2000));
+    closures.put({ ...closure, delivery_id: 2, notified_at: instant(3000), ...words, alternative_product_id: null });
   });
   expect(closures.inForce(1)).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });
   test.mirror.transaction(() => closures.put({ ...closure, delivery_id: 3, ...words, alternative_product_id: 9 }));
@@ -130,7 +137,7 @@ it('explain counts a retry as one call, and not as two thousand a day', async ()
   const before = calls();
   const { records, transaction } = harness.wiring.mirror;
   const at = harness.clock.now();
-  const due = { at: at + 30_000, reason: 'retry' } as const;
+  const due = { at: instant(at + 30_000), reason: 'retry' } as const;
   transaction(() => {
     for (const record of records.ofProduct(id)) records.failed(record, { at, text: 'reset: no answer', due });
   });

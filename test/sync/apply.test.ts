@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { applyDeliveries, updateClosureAlarms } from '../../src/sync/notifications/apply.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
@@ -185,7 +186,7 @@ describe('closures of one product', () => {
     const now = clock.now();
     mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
     expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
-    expect(mirror.closures.unconfirmed(now + hour)).toBe(0);
+    expect(mirror.closures.unconfirmed(instant(now + hour))).toBe(0);
   });
 });
 
@@ -335,7 +336,7 @@ describe('a notification of changed details', () => {
     await using test = await filled({ served });
     const [id = 0] = test.ids;
     const { mirror, clock } = test.harness.wiring.ports;
-    mirror.transaction(() => mirror.records.notify([id], Date.parse('2038-01-19T03:14:07Z'), clock.now()));
+    mirror.transaction(() => mirror.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now()));
     reads = 0;
     during = () => {
       during = null;

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { commitTogether } from '../../src/sync/reads/commit.ts';
@@ -129,7 +130,7 @@ describe('works that share a commit', () => {
     let full = true;
     const count = () => test.mirror.alarms.all().length;
     const first = commit(
-      () => void test.mirror.alarms.raise({ kind: 'images-disk', at: 1, products: 1 }),
+      () => void test.mirror.alarms.raise({ kind: 'images-disk', at: instant(1), products: 1 }),
       'soon',
       () => told.push('first'),
     );
@@ -140,7 +141,10 @@ describe('works that share a commit', () => {
       'soon',
       () => told.push('second'),
     );
-    const third = commit(() => void test.mirror.alarms.raise({ kind: 'closures-held', at: 1, products: 1 }), 'soon');
+    const third = commit(
+      () => void test.mirror.alarms.raise({ kind: 'closures-held', at: instant(1), products: 1 }),
+      'soon',
+    );
     flush();
     expect({ told, stored: count() }).toEqual({ told: ['first', 'second'], stored: 0 });
     full = false;

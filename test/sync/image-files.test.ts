@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
@@ -59,7 +59,7 @@ async function readAgain(harness: ImageHarness): Promise<void> {
   harness.later(1000);
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const { mirror } = harness.wiring;
-  mirror.transaction(() => mirror.records.setDue(list, { at: 0, reason: 'requested' }));
+  mirror.transaction(() => mirror.records.setDue(list, { at: instant(0), reason: 'requested' }));
   await harness.tick('second');
 }
 
@@ -183,8 +183,8 @@ describe('image files', () => {
     await harness.settle();
     const { product_id } = firstOf(harness);
     const { mirror } = harness.wiring;
-    const by = { sent_at: Date.now(), reason: 'requested' as const };
-    mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', Date.now(), by));
+    const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
+    mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', instant(Date.now()), by));
     await harness.tick('minute');
     expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
@@ -197,8 +197,8 @@ describe('image files', () => {
       met = key;
       const { mirror } = harness.wiring;
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
-      const by = { sent_at: Date.now(), reason: 'requested' as const };
-      mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
+      const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
+      mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', instant(Date.now()), by));
       void harness.tick('minute');
     };
     await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
@@ -252,7 +252,7 @@ describe('image files', () => {
     const [kept, fresh] = harness.rows<Row>();
     if (kept === undefined || fresh === undefined) throw new Error('too few images');
     const { mirror } = harness.wiring;
-    mirror.transaction(() => mirror.imageFiles.lost([fresh.file ?? ''], Date.now()));
+    mirror.transaction(() => mirror.imageFiles.lost([fresh.file ?? ''], instant(Date.now())));
     rmSync(join(harness.directory, fresh.file ?? ''));
     for (const { image_key } of [kept, fresh]) harness.images.trouble(image_key, trouble);
     harness.later(7 * day + minute);
@@ -343,7 +343,7 @@ describe('an image that is gone from its host', () => {
         .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
     expect(shown()).toMatchObject({ file: row.file });
     const { mirror } = harness.wiring;
-    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
+    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], instant(Date.now())));
     harness.images.withdraw(row.image_key);
     await harness.tick('second');
     expect(shown()).toBeUndefined();
@@ -359,7 +359,7 @@ describe('an image that is gone from its host', () => {
     harness.images.withdraw(row.image_key);
     withdraw(harness, row);
     const { mirror } = harness.wiring;
-    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
+    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], instant(Date.now())));
     await harness.tick('second');
     expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
     harness.later(1000);

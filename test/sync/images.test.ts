@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { pass } from '../../src/sync/engine.ts';
@@ -183,7 +184,9 @@ describe('the ledger', () => {
     const product = withImages(harness, 2);
     const { mirror } = harness.wiring;
     const image_key = product.images[0]?.name ?? '';
-    mirror.transaction(() => mirror.images.doubt({ product_id: product.id, image_key }, harness.clock.now() + 1));
+    mirror.transaction(() =>
+      mirror.images.doubt({ product_id: product.id, image_key }, instant(harness.clock.now() + 1)),
+    );
     expect(shownOf(harness, product)).toHaveLength(product.images.length - 1);
     await readAgain(harness);
     expect(shownOf(harness, product)).toHaveLength(product.images.length);
@@ -196,7 +199,7 @@ describe('the ledger', () => {
     Object.assign(product.images[0] ?? {}, { credit: 'Photo: Ann' });
     await readAgain(harness);
     const { mirror } = harness.wiring;
-    const prune = (before: number) => mirror.transaction(() => mirror.images.prune(before));
+    const prune = (before: number) => mirror.transaction(() => mirror.images.prune(instant(before)));
     expect(prune(harness.clock.now() - 2 * hour)).toBe(0);
     expect(takedowns(harness)).toHaveLength(1);
     expect(prune(harness.clock.now() + 1)).toBe(1);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { countCallers } from '../../src/sync/checks/callers.ts';
 import { countSeen, type SeenProduct, viewCounter } from '../../src/sync/checks/views.ts';
 import { surveyDemand } from '../../src/sync/records/pricing.ts';
@@ -27,7 +28,7 @@ async function world(stack: AsyncDisposableStack) {
   const dateIn = (days: number) => new Date(clock.now() + days * day).toISOString().slice(0, 10);
   const survey = async () => {
     const last = mirror.budget.demand();
-    if (last !== null) mirror.transaction(() => mirror.budget.saveDemand(last, 0));
+    if (last !== null) mirror.transaction(() => mirror.budget.saveDemand(last, instant(0)));
     await surveyDemand(ports, new AbortController().signal);
   };
   const ids = mirror.products.ids();

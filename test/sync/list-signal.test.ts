@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { priorSignal } from '../../src/domain/schedule/signal.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { needs } from '../fakes/needs.ts';
@@ -104,7 +105,10 @@ it('a survey from before signals is used as it is, and a signal from the future 
   mirror.transaction(() => {
     mirror.budget.saveDemand(older, clock.now());
     for (const id of mirror.products.ids())
-      mirror.products.signalled(id, { before_at: clock.now() + 24 * hour, at: clock.now() + 48 * hour });
+      mirror.products.signalled(id, {
+        before_at: instant(clock.now() + 24 * hour),
+        at: instant(clock.now() + 48 * hour),
+      });
   });
   await harness.liveUntil(clock.now() + 8 * hour);
   expect(mirror.signals.of('near').rightly).toBe(priorSignal.rightly);

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { updateCoverage } from '../../src/sync/notifications/coverage.ts';
 import { needs } from '../fakes/needs.ts';
@@ -370,8 +371,8 @@ describe('a subscription that silently stops', () => {
     await test.live(day + hour, hour);
     const { mirror, clock } = test.harness.wiring.ports;
     mirror.transaction(() => {
-      mirror.trust.openGap(subscription_id, clock.now() - day);
-      if (to !== null) mirror.trust.endGap(subscription_id, to);
+      mirror.trust.openGap(subscription_id, instant(clock.now() - day));
+      if (to !== null) mirror.trust.endGap(subscription_id, instant(to));
     });
     test.harness.sandbox.setSending('all', 'none');
     const ids = test.ids().slice(0, 15);

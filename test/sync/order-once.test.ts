@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
@@ -130,6 +131,6 @@ it('ids are kept for 400 days, as hashes in the inbox, and nothing of them in th
   expect(holding(hashed).every((path) => path.startsWith(inbox.path))).toBe(true);
   // The control: what was searched is what was written.
   expect(holding(hashed)).not.toEqual([]);
-  expect(inbox.orders.prune(ports.clock.now() + 1)).toBe(1);
+  expect(inbox.orders.prune(instant(ports.clock.now() + 1))).toBe(1);
   expect(tell(harness, order)).toMatchObject({ repeated: false });
 });

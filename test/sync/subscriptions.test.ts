@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
 import {
   declaredAll,
@@ -138,7 +139,7 @@ describe('what is declared is kept', () => {
 
   it('is adopted as it is found where nothing differs but the address', async () => {
     await using at = await subscriptionHarness();
-    const token = at.addresses.token('all', at.addresses.current('all', 0));
+    const token = at.addresses.token('all', at.addresses.current('all', instant(0)));
     at.service.held.set('all', {
       subscription_type: 'product_ids', entity_ids: [3, 1, 2], change_types: [...changeTypes], callback_url: `${public_url}/${token}/`, status: 'active',
     }); // biome-ignore format: one row

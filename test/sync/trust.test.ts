@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { WantedSubscription } from '../../src/domain/push/subscription.ts';
 import { expectNotices } from '../../src/sync/notifications/trust.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
-const now = Date.parse('2026-11-21T12:30:00Z');
-const wrong = Date.parse('2038-01-19T03:14:07Z');
+const now = instant(Date.parse('2026-11-21T12:30:00Z'));
+const wrong = instant(Date.parse('2038-01-19T03:14:07Z'));
 const closed = {
   outcome: 'changed',
   was: 'enabled',
@@ -27,7 +28,11 @@ it('a change that was found while the clock was wrong does not stand in the way 
   const { mirror } = test;
   for (const sent_at of [wrong, now])
     mirror.transaction(() =>
-      expectNotices({ mirror }, { product_id: 1, sent_at }, { ...closed, before_at: now - 1000 }),
+      expectNotices(
+        { mirror },
+        { product_id: 1, sent_at: instant(sent_at) },
+        { ...closed, before_at: instant(now - 1000) },
+      ),
     );
   expect(mirror.trust.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
 });
@@ -44,7 +49,7 @@ it('a subscription that began to cover a product while the clock was wrong can m
     mirror.subscriptions.declare([wanted]);
     mirror.subscriptions.learn('all', { ...held, status: 'active', entity_ids, at: now });
     mirror.subscriptions.cover();
-    for (const at of [wrong, now]) mirror.trust.cover(at, 10);
+    for (const at of [wrong, now]) mirror.trust.cover(instant(at), 10);
   });
   const change = { product_id, change_type: 'checkout_disabled', since_at: now, found_at: now } as const;
   expect(mirror.trust.announcers(change)).toMatchObject([{ covered_since: now }]);
@@ -54,7 +59,7 @@ it('a change that a cache hid from the read after its announcement was announced
   using test = testMirror();
   const { mirror } = test;
   mirror.transaction(() =>
-    expectNotices({ mirror }, { product_id: 1, sent_at: now }, { ...closed, before_at: now - 600_000 }),
+    expectNotices({ mirror }, { product_id: 1, sent_at: now }, { ...closed, before_at: instant(now - 600_000) }),
   );
   expect(mirror.trust.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
 });

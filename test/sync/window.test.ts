@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { KnownProduct } from '../../src/mirror/catalogue/product/reads.ts';
 import { datesOf } from '../../src/sync/reads/window.ts';
 import type { ProductPolicy } from '../../src/sync/records/context.ts';
@@ -13,7 +14,7 @@ it.each([null, 'Europe/Amsterdam', 'Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
   'a window in the zone %s has moved before now, and moves on at the midnight that comes, at any hour',
   (timezone) => {
     const dates = (now: number) => {
-      const found = datesOf(policy, { timezone } as KnownProduct, 0, now);
+      const found = datesOf(policy, { timezone } as KnownProduct, 0, instant(now));
       if (found === null) throw new Error('no window');
       return found;
     };

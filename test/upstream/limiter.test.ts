@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { type Lane, type LaneEntry, type LaneShares, lanes } from '../../src/domain/schedule/lanes.ts';
 import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';
 
-const answer: Outcome = { kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: 0 };
+const answer: Outcome = { kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: instant(0) };
 const forbidden: Outcome = { kind: 'refused', status: 403, code: 'status-403', message: 'no' };
 const missing: Outcome = { kind: 'refused', status: 404, code: 'not_found', message: 'no' };
 const refusedConnection: Outcome = { kind: 'unreachable', code: 'connection-refused', message: 'no' };
@@ -358,7 +359,7 @@ describe('a throttle', () => {
     const { started, call } = calls(t);
     void call('a');
     await t.clock.advance(0);
-    started[0]?.end({ kind: 'throttled', status: 429, until: t.clock.now() + 30_000 });
+    started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
     await t.clock.advance(0);
     expect(t.limiter.state()).toMatchObject({
       rate: 8.245,
@@ -384,7 +385,7 @@ describe('a throttle', () => {
     const { started, call } = calls(t);
     void call('a');
     await t.clock.advance(0);
-    started[0]?.end({ kind: 'throttled', status: 429, until: t.clock.now() + 30_000 });
+    started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
     await t.clock.advance(0);
     void call('b');
     t.clock.jump(ms);
@@ -423,7 +424,7 @@ describe('503 without Retry-After', () => {
   test('with it is back-pressure at once, and a pause that was told', async () => {
     const t = setUp();
     using _ = t.limiter;
-    expect(await once(t, { ...busy, until: t.clock.now() + 5000 })).toMatchObject({ kind: 'throttled' });
+    expect(await once(t, { ...busy, until: instant(t.clock.now() + 5000) })).toMatchObject({ kind: 'throttled' });
     expect(t.limiter.state().told_until).toBeGreaterThan(t.clock.now());
   });
 });
@@ -600,7 +601,7 @@ describe('what was learned', () => {
   test('is there after a restart: the rate, and a pause to its end', async () => {
     const kept: Parameters<LimiterOptions['throttled']>[0][] = [];
     const first = setUp({}, { throttled: (learned) => kept.push(learned) });
-    await once(first, { kind: 'throttled', status: 429, until: first.clock.now() + 60_000 });
+    await once(first, { kind: 'throttled', status: 429, until: instant(first.clock.now() + 60_000) });
     const stopped = first.limiter.learned();
     first.limiter[Symbol.dispose]();
     expect(kept).toEqual([stopped]);

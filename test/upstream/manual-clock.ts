@@ -1,4 +1,4 @@
-import { type Clock, DeadlineExceeded } from '../../src/clock.ts';
+import { type Clock, DeadlineExceeded, instant } from '../../src/clock.ts';
 import { asMeasured } from '../../src/sandbox/virtual-clock.ts';
 
 /** A clock that a test moves by hand. `jump` moves the wall clock only. */
@@ -24,7 +24,7 @@ export function manualClock(start = Date.UTC(2026, 10, 21)): ManualClock {
     elapsed = at;
   };
   return {
-    now: () => Math.round(wall),
+    now: () => instant(wall),
     monotonic: () => asMeasured(elapsed),
     boot: () => asMeasured(elapsed),
     bootId: () => 'manual',

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { parseRetryAfter } from '../../src/upstream/retry-after.ts';
 
-const now = Date.parse('Sat, 21 Nov 2026 12:00:00 GMT');
+const now = instant(Date.parse('Sat, 21 Nov 2026 12:00:00 GMT'));
 const hour = 3_600_000;
 
 test.for<[claim: string, value: string | undefined, date: string | undefined, ms: number | null]>([

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { systemClock } from '../../clock.ts';
+import { instant, systemClock } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import {
@@ -56,7 +56,7 @@ export function auditImages(config: Pick<Config, 'mirror' | 'images' | 'service'
   const now = systemClock.now();
   let facts: ImageFacts;
   try {
-    facts = readImageFacts(db, now - takedownsForMs);
+    facts = readImageFacts(db, instant(now - takedownsForMs));
   } finally {
     db.close();
   }

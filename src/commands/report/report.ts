@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemClock } from '../../clock.ts';
+import { instant, systemClock } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { fewestSearches } from '../../domain/search/fruitless.ts';
 import { countsOf, type FruitlessSearch, type WeekReport, weekReport } from '../../domain/week/report.ts';
@@ -64,7 +64,7 @@ function reportOf(config: Pick<Config, 'mirror'>, week: Week): WeekReport {
     const at = systemClock.now();
     const told = (of: Week, week_before: WeekReport['week_before']) => {
       const fruitless_searches = searchedInVain(inbox_path, of);
-      return weekReport(readWeek(db, of, at), {
+      return weekReport(readWeek(db, { from: instant(of.from), to: instant(of.to) }, at), {
         ...{ at, week: of, mirror: resolve(path), fruitless_searches, week_before },
       });
     };

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import { type Clock, type Instant, instant } from '../../clock.ts';
 import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../../domain/schedule/clock-doubt.ts';
 
 /** The instant from which the time since boot counts; later processes of the same boot use it. */
@@ -6,11 +6,11 @@ export interface Anchor {
   /** Null: boots cannot be told apart here. */
   readonly boot_id: string | null;
   /** The believed epoch milliseconds at the boot. */
-  readonly booted_at: number;
+  readonly booted_at: Instant;
   /** Whether the service has agreed with it. */
   readonly confirmed: 0 | 1;
   /** When the clock was last in doubt; null: never. */
-  readonly doubted_at: number | null;
+  readonly doubted_at: Instant | null;
 }
 
 /** Why the wall clock is not believed. */
@@ -68,7 +68,7 @@ interface Doubted {
 export function trustedClock(machine: Clock, stored: Anchor | null, last: number | null): TrustedClock {
   const boot_id = machine.bootId();
   const same = stored !== null && boot_id !== null && stored.boot_id === boot_id;
-  let booted_at = same ? stored.booted_at : machine.now() - machine.boot();
+  let booted_at: number = same ? stored.booted_at : machine.now() - machine.boot();
   let confirmed = same && stored.confirmed === 1;
   let seen = { wall: Number.NaN, monotonic: 0 };
   let changes = 0;
@@ -98,7 +98,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
     ready = true;
   }
 
-  const believed = () => Math.round(machine.boot() + booted_at);
+  const believed = () => instant(machine.boot() + booted_at);
 
   /** Compares the wall clock with the time since boot. */
   function compare(): void {
@@ -156,7 +156,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
     }
   }
 
-  function now(): number {
+  function now(): Instant {
     const wall = machine.now();
     const monotonic = machine.monotonic();
     const together = Math.abs(wall - seen.wall - (monotonic - seen.monotonic)) < togetherMs;
@@ -206,7 +206,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
         changes,
       };
     },
-    anchor: () => ({ boot_id, booted_at: Math.round(booted_at), confirmed: confirmed ? 1 : 0, doubted_at: doubted }),
+    anchor: () => ({ boot_id, booted_at: instant(booted_at), confirmed: confirmed ? 1 : 0, doubted_at: doubted }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import type { Tried } from '../../domain/conditions/facts.ts';
 import { isGone } from '../../domain/conditions/fields.ts';
 import { unshownOf } from '../../domain/conditions/unshown.ts';
@@ -84,8 +85,8 @@ export class ConditionTries {
     if (!files.isWell('mirror')) return;
     this.#gone = mirror.fields.all().flatMap((each) => (isGone(each) ? [each.field] : []));
     this.#unshown = unshownOf({
-      told: mirror.trust.updates(now - announcedMs.from, now - announcedMs.to),
-      awaited: mirror.trust.unshown(now - awaitedMs.from, now - awaitedMs.to),
+      told: mirror.trust.updates(instant(now - announcedMs.from), instant(now - announcedMs.to)),
+      awaited: mirror.trust.unshown(instant(now - awaitedMs.from), instant(now - awaitedMs.to)),
     });
   }
 

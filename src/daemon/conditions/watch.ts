@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { type BrokenAge, brokenAges } from '../../domain/conditions/ages.ts';
 import type { Severity } from '../../domain/conditions/condition.ts';
 import {
@@ -153,7 +154,7 @@ export class ConditionWatch {
   }
 
   /** Writes what holds: a report about trouble must not end the daemon, unless the disk lost what was written. */
-  #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+  #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
     const { files, ports } = this.#wiring;
     try {
       this.#write(held, ages, now);
@@ -165,9 +166,9 @@ export class ConditionWatch {
     }
   }
 
-  #write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: number): void {
+  #write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
     const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
-    this.#wiring.inbox.conditions.note([...held, ...goesOn, ...ages], now);
+    this.#wiring.inbox.conditions.note([...held, ...goesOn, ...ages].map(ofInstants), now);
     this.#recall();
   }
 
@@ -187,4 +188,9 @@ export class ConditionWatch {
 
 function levelOf(severity: Severity): 'error' | 'warn' {
   return severity === 'error' ? 'error' : 'warn';
+}
+
+/** Returns what is recorded of a condition. */
+function ofInstants({ code, since, says }: Pick<BrokenAge, 'code' | 'since' | 'says'>) {
+  return { code, since: since === null ? null : instant(since), says };
 }

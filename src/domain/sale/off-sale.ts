@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import type { SaleStatus } from '../catalogue/product.ts';
 import type { Due } from '../schedule/record.ts';
 
@@ -34,7 +35,7 @@ export function saleInCheck(own_read_at: number, since_at: number): 'not-on-sale
  * up to the cadence.
  */
 export function contradictedLook(since_at: number, sent_at: number, cadence: number): Due {
-  return { at: sent_at + waitOf(since_at, sent_at, cadence), reason: 'sale-status-doubted' };
+  return { at: instant(sent_at + waitOf(since_at, sent_at, cadence)), reason: 'sale-status-doubted' };
 }
 
 /**

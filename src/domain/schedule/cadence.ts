@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { instant } from '../../clock.ts';
 import type { Due, RecordKey } from './record.ts';
 import { resources } from './resources.ts';
 import { intervalAfterSignal, planReads, type Watch } from './signal.ts';
@@ -11,7 +12,7 @@ const farOrder = 50;
 
 /** Returns the due instant of a record that was never fetched: in 1970, in the order of a first fill. */
 export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' | 'part'>): Due {
-  return { at: part > 0 ? farOrder + part : resources[resource].fill, reason: 'never-fetched' };
+  return { at: instant(part > 0 ? farOrder + part : resources[resource].fill), reason: 'never-fetched' };
 }
 
 /**
@@ -19,7 +20,7 @@ export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' |
  * fill.
  */
 export function dueRequested(key: Pick<RecordKey, 'resource' | 'part'>, few: boolean): Due {
-  return { at: few ? 0 : dueNeverFetched(key).at, reason: 'requested' };
+  return { at: instant(few ? 0 : dueNeverFetched(key).at), reason: 'requested' };
 }
 
 /** The share of its cadence after which a record is read: a little early, so that a tick and a queue make none late. */
@@ -37,7 +38,7 @@ export function dueByCadence(key: RecordKey, fetched_at: number, cadence: number
   const length = cadence * period;
   const end = fetched_at + cadence * latest;
   const beyond = modulo(end - phase(key) * length, length);
-  return { at: Math.round(end - Math.min(beyond, cadence * pullBack)), reason: 'cadence-elapsed' };
+  return { at: instant(end - Math.min(beyond, cadence * pullBack)), reason: 'cadence-elapsed' };
 }
 
 /** Returns how many reads a record of this cadence has in a span of time. */
@@ -65,7 +66,7 @@ export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, 
   if (interval >= cap) return due;
   // Varied a little each time, so that records of the same rate drift apart.
   const spread = 0.975 + 0.05 * phase({ ...key, product_id: key.product_id + fetched_at });
-  return { at: Math.round(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
+  return { at: instant(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
 }
 
 function worthwhileInterval({ volatility, signal, ...worth }: Worth & { readonly cap: number }): number {
@@ -97,7 +98,7 @@ export function dueForIncomingDate(next: NextWindow | null, midnight: number): D
   // A read that is planned for the last minutes before midnight may come after it.
   const surely = next.due_at < midnight - next.cadence * (1 - period);
   const last_read = surely ? Math.max(next.due_at, next.fetched_at) : next.fetched_at;
-  return { at: Math.round(Math.max(midnight, last_read + next.cadence * period)), reason: 'cadence-elapsed' };
+  return { at: instant(Math.max(midnight, last_read + next.cadence * period)), reason: 'cadence-elapsed' };
 }
 
 /**
@@ -106,7 +107,7 @@ export function dueForIncomingDate(next: NextWindow | null, midnight: number): D
  */
 export function dueAfterNewCadence(key: RecordKey, fetched_at: number, cadence: number, now: number): Due {
   const due = dueByCadence(key, fetched_at, cadence);
-  return due.at >= now ? due : { ...due, at: Math.round(now + phase(key) * cadence) };
+  return due.at >= now ? due : { ...due, at: instant(now + phase(key) * cadence) };
 }
 
 /** How long after it closed a product is looked at again, by what the service expects (specification §6 rule 5). */
@@ -122,7 +123,7 @@ export function reopeningLook(expected_reopening: string | null, read_at: number
   const ahead = named - read_at;
   const every = (lookEvery[expected_reopening ?? ''] ?? 1) * dayMs;
   const wait = ahead > 0 ? Math.max(every, ahead) : every;
-  return wait < cadence ? { at: read_at + wait, reason: 'reopening-look' } : null;
+  return wait < cadence ? { at: instant(read_at + wait), reason: 'reopening-look' } : null;
 }
 
 /** How old an answer out of a service's own caches may be. */
@@ -133,7 +134,7 @@ export const cachedMs = 10 * 60_000;
  * again, and reads come from caches where notifications do not.
  */
 export function lookPastCaches(read_at: number): Due {
-  return { at: read_at + cachedMs, reason: 'reopening-look' };
+  return { at: instant(read_at + cachedMs), reason: 'reopening-look' };
 }
 
 /** Returns a number in [0, 1) that is the record's own. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Resource } from './resources.ts';
 
 /*
@@ -84,7 +85,7 @@ export interface RecordFacts extends RecordKey {
 
 /** When a record is due, and why. */
 export interface Due {
-  readonly at: number;
+  readonly at: Instant;
   readonly reason: DueReason;
 }
 

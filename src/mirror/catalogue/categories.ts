@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { CategoryFacts } from '../../domain/catalogue/category.ts';
 import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -23,7 +24,7 @@ export interface CategoryReads {
   /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
   counts(): CategoryCount[];
   /** Products that sold, as counted at `sold_at`. */
-  sold(): { product_id: number; sold: number; sold_at: number }[];
+  sold(): { product_id: number; sold: number; sold_at: Instant }[];
 }
 
 /** Which product belongs to which category, and what they sold. */
@@ -31,10 +32,10 @@ export interface CategoryTable extends CategoryReads {
   assign(product_id: number, category: string | null): void;
   clear(): void;
   /** Checks before orders, counted at `asked_at`; null: the product is not known. */
-  asked(product_id: number): { asked: number; asked_at: number | null } | null;
-  countAsked(product_id: number, asked: number, at: number): void;
+  asked(product_id: number): { asked: number; asked_at: Instant | null } | null;
+  countAsked(product_id: number, asked: number, at: Instant): void;
   /** Tickets sold, as counted now. */
-  countSale(product_id: number, sold: number, at: number): void;
+  countSale(product_id: number, sold: number, at: Instant): void;
 }
 
 export function categoryReads(db: Reads): CategoryReads {
@@ -128,14 +129,14 @@ export function categoryTable(db: Writes): CategoryTable {
     query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
   );
   const putSold = db.change(
-    ({ product_id, sold, sold_at }: Bound<{ product_id: number; sold: number; sold_at: number }>) =>
+    ({ product_id, sold, sold_at }: Bound<{ product_id: number; sold: number; sold_at: Instant }>) =>
       query.updateTable('_product').set({ sold, sold_at }).where('product_id', '=', product_id),
   );
   const asked = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_product').select(['asked', 'asked_at']).where('product_id', '=', product_id),
   );
   const putAsked = db.change(
-    ({ product_id, asked, asked_at }: Bound<{ product_id: number; asked: number; asked_at: number }>) =>
+    ({ product_id, asked, asked_at }: Bound<{ product_id: number; asked: number; asked_at: Instant }>) =>
       query.updateTable('_product').set({ asked, asked_at }).where('product_id', '=', product_id),
   );
   return {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { CheckoutInformation } from '../../domain/catalogue/checkout-information.ts';
 import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
@@ -11,8 +12,8 @@ type Row = Tables['_checkout_information_read'];
 export interface CheckoutInformationRead extends FoundBy {
   readonly product_id: number;
   readonly language: string;
-  readonly stale_at: number;
-  readonly now: number;
+  readonly stale_at: Instant;
+  readonly now: Instant;
 }
 
 /** What a sale needs to know, by product and language. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Instant } from '../../clock.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
 import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
@@ -21,8 +22,8 @@ export interface ExperienceReads {
 /** Which read of the list brings experiences, and in which currency it was asked for. */
 export interface ExperiencesRead extends FoundBy {
   readonly currency: string;
-  readonly now: number;
-  readonly stale_at: number;
+  readonly now: Instant;
+  readonly stale_at: Instant;
 }
 
 /** Experiences and the products that they say belong to them. */
@@ -30,7 +31,7 @@ export interface ExperienceTables extends ExperienceReads {
   /** Returns whether any of them changed. */
   store(experiences: readonly Experience[], read: ExperiencesRead): boolean;
   /** After a complete walk: who was met is not missing any more, who was not is missing once more. Returns how many are. */
-  noteMissing(walk: { edition: string; started_at: number }): number;
+  noteMissing(walk: { edition: string; started_at: Instant }): number;
   /** Drops those that so many complete walks in a row lack, with their links; returns how many. */
   dropMissing(walks: number, by: FoundBy): number;
 }
@@ -150,7 +151,7 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
   };
 }
 
-type Walk = Bound<{ edition: string; started_at: number }>;
+type Walk = Bound<{ edition: string; started_at: Instant }>;
 
 function missing(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
   const found = db.change(({ edition }: Bound<{ edition: string }>) =>

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import type {
   CreditChange,
@@ -14,7 +15,7 @@ import { ofPrimaryText } from './of-product.ts';
 /** What an audit of the images is made of, all of one moment. */
 export interface ImageFacts {
   readonly written_by: string;
-  readonly filled_at: number | null;
+  readonly filled_at: Instant | null;
   readonly published: readonly (PublishedImage & ImageStanding)[];
   /** Images that stand and are not shown: not confirmed for 14 days, or said by their host to be gone. */
   readonly hidden: number;
@@ -35,7 +36,7 @@ export function titleOf(product_id: Expression<number>) {
 }
 
 /** Reads them from the file as a storefront has it. `since`: how far takedowns and credits go back. */
-export function readImageFacts(connection: Database, since: number): ImageFacts {
+export function readImageFacts(connection: Database, since: Instant): ImageFacts {
   const db = readsOf(connection);
   return db.snapshot(() => {
     const info = db.rows(() => query.selectFrom('mirror_info').select(['written_by', 'filled_at'])).get();
@@ -52,8 +53,8 @@ export function readImageFacts(connection: Database, since: number): ImageFacts 
 }
 
 /** Returns what was taken down since an instant, the newest first. */
-export function takedowns(db: Reads, at: number): readonly Takedown[] {
-  const rows = db.rows(({ since }: Bound<{ since: number }>) =>
+export function takedowns(db: Reads, at: Instant): readonly Takedown[] {
+  const rows = db.rows(({ since }: Bound<{ since: Instant }>) =>
     query
       .selectFrom('_image_takedown as d')
       .select((of) => titleOf(of.ref('d.product_id')).as('title'))
@@ -68,8 +69,8 @@ export function takedowns(db: Reads, at: number): readonly Takedown[] {
 }
 
 /** Returns the credits that changed since an instant, the newest first. */
-export function creditChanges(db: Reads, at: number): readonly CreditChange[] {
-  const rows = db.rows(({ since }: Bound<{ since: number }>) =>
+export function creditChanges(db: Reads, at: Instant): readonly CreditChange[] {
+  const rows = db.rows(({ since }: Bound<{ since: Instant }>) =>
     query
       .selectFrom('_image_credit as c')
       .select((of) => titleOf(of.ref('c.product_id')).as('title'))
@@ -127,7 +128,7 @@ function hiddenCount(db: Reads): number {
 }
 
 /** Later than any instant. */
-const never = 9e15;
+const never = instant(9e15);
 
 function files(db: Reads): readonly KeptFile[] {
   const rows = db.rows(() =>
@@ -145,11 +146,11 @@ function files(db: Reads): readonly KeptFile[] {
         of.ref('f.file').$notNull().as('file'),
         sql<0 | 1>`${of.ref('v.image_key')} is not null`.as('shown'),
         of
-          .fn<number>('min', [
+          .fn<Instant>('min', [
             of.fn.coalesce('i.withdrawn_at', of.lit(never)),
             of.fn.coalesce('p.withdrawn_at', of.lit(never)),
             of.fn.coalesce('i.doubted_at', of.lit(never)),
-            of(of.fn.coalesce('p.images_verified_at', of.lit(0)), '+', imageLimitMs),
+            sql<Instant>`${of.fn.coalesce('p.images_verified_at', of.lit(instant(0)))} + ${sql.lit(imageLimitMs)}`,
           ])
           .as('hidden_at'),
       ])

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { type Bound, type Expression, type RawBuilder, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -13,24 +14,24 @@ export interface Unconfirmed {
 /** What is asked of it. */
 export interface ImageLedgerReads {
   /** Visible products with images that were last confirmed before an instant, the oldest first. */
-  unconfirmed(before: number): Unconfirmed[];
+  unconfirmed(before: Instant): Unconfirmed[];
 }
 
 /** What happened to images, for the audit. */
 export interface ImageLedger extends ImageLedgerReads {
-  credited(image: OfImage, credits: { old: string | null; new: string | null }, at: number): void;
+  credited(image: OfImage, credits: { old: string | null; new: string | null }, at: Instant): void;
   /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
-  takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: number; verified_at: number | null }): void;
+  takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: Instant; verified_at: Instant | null }): void;
   /** A product is withdrawn, and its images with it. */
-  productTakenDown(product_id: number, withdrawn_at: number): void;
+  productTakenDown(product_id: number, withdrawn_at: Instant): void;
   /** What was taken down is returned again. */
-  returned(image: OfImage, at: number): void;
+  returned(image: OfImage, at: Instant): void;
   /** A withdrawn product is back, and with it those of its images that stand. */
-  productReturned(product_id: number, at: number): void;
+  productReturned(product_id: number, at: Instant): void;
   /** The image's host says that it is gone: hidden until a read sent later returns it. */
-  doubt(image: OfImage, at: number): void;
+  doubt(image: OfImage, at: Instant): void;
   /** Forgets images withdrawn before an instant; credits of those that are left are kept. Returns how many. */
-  prune(before: number): number;
+  prune(before: Instant): number;
 }
 
 export interface OfImage {
@@ -39,10 +40,10 @@ export interface OfImage {
 }
 
 interface At {
-  readonly at: number;
+  readonly at: Instant;
 }
 
-type Before = Bound<{ before: number }>;
+type Before = Bound<{ before: Instant }>;
 
 export function imageLedger(db: Writes): ImageLedger {
   return { ...imageLedgerReads(db), ...credits(db), ...takedowns(db), ...returns(db), ...pruning(db) };

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { type Image, mayShow } from '../../domain/catalogue/image.ts';
 import { type ChangeKind, changedFields } from '../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -17,10 +18,10 @@ export interface ImageTable {
 /** A complete read of a product's images. */
 export interface ImagesRead extends FoundBy {
   /** When the one before was sent; null: this is the first. */
-  readonly before_at: number | null;
+  readonly before_at: Instant | null;
   /** Of one that is added now, the change feed tells no images. */
   readonly product: 'added' | 'known';
-  readonly now: number;
+  readonly now: Instant;
 }
 
 export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger): ImageTable {
@@ -30,7 +31,7 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
   const put = db.change(
     upsert('_image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at', 'withdrawn_at']),
   );
-  const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: number }>) =>
+  const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: Instant }>) =>
     query
       .updateTable('_image')
       .set({ withdrawn_at: at })

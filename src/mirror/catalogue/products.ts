@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Looks } from '../../domain/schedule/signal.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -17,7 +18,7 @@ import type { ZoneTable } from './zones.ts';
 export interface ProductTables extends ProductReads, Pick<ProductRows, 'close'> {
   store(entry: ProductEntry, read: ProductRead): StoredProduct;
   /** Two looks at its list entry differ in what may go with a change of its dates. */
-  signalled(product_id: number, looks: Looks): void;
+  signalled(product_id: number, looks: { readonly [Name in keyof Looks]: Instant }): void;
 }
 
 /** The tables that products are stored beside. */
@@ -75,11 +76,12 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     if (again || first) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
   }
 
-  const signal = db.change(({ product_id, at, before_at }: Bound<Looks & { product_id: number }>) =>
-    query
-      .updateTable('_product')
-      .set({ signal_at: at, signal_before_at: before_at })
-      .where('product_id', '=', product_id),
+  const signal = db.change(
+    ({ product_id, at, before_at }: Bound<{ product_id: number; at: Instant; before_at: Instant }>) =>
+      query
+        .updateTable('_product')
+        .set({ signal_at: at, signal_before_at: before_at })
+        .where('product_id', '=', product_id),
   );
   return {
     ...productReads(db),

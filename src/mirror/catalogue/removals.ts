@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { AbsenceFacts, DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import {
@@ -44,20 +45,20 @@ export interface RemovalTable extends RemovalReads {
    * What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. That it
    * lacks one of those included, which its filter may leave out, counts only if the product's own read says that it is gone.
    */
-  note(walk: { edition: string; started_at: number; now: number; included: readonly number[] }): void;
-  answered(product_id: number, answer: DirectAnswer, at: number): void;
+  note(walk: { edition: string; started_at: Instant; now: Instant; included: readonly number[] }): void;
+  answered(product_id: number, answer: DirectAnswer, at: Instant): void;
   /** What products answered with a 404 says nothing about them: their path does not exist. */
   forgetGone(): void;
-  beginHold(at: number): void;
+  beginHold(at: Instant): void;
   /** Another complete list, far enough from the last, agrees. */
-  agree(at: number): void;
-  endHold(outcome: HoldOutcome, at: number): void;
+  agree(at: Instant): void;
+  endHold(outcome: HoldOutcome, at: Instant): void;
   /** Lets products go; returns how many. */
   release(release: Release, product_ids: readonly number[]): number;
   /** A person does not believe that these are gone: the count begins again. */
   reject(product_ids: readonly number[]): void;
   /** Withdraws a product: its rows stay, its records go. */
-  withdraw(product_id: number, reason: string, now: number, by: FoundBy): void;
+  withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void;
 }
 
 /** The tables that know of a product that is withdrawn. */
@@ -71,7 +72,7 @@ interface OfProduct {
   readonly product_id: number;
 }
 
-type At = Bound<{ at: number }>;
+type At = Bound<{ at: Instant }>;
 
 export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
   return { ...removalReads(db), ...noting(db), ...answers(db), ...holds(db), ...withdrawing(db, ports) };
@@ -113,7 +114,7 @@ function noting(db: Writes): Pick<RemovalTable, 'note'> {
         ]),
       ),
   );
-  const missed = db.change((bound: Bound<{ edition: string; included: string; started_at: number; now: number }>) => {
+  const missed = db.change((bound: Bound<{ edition: string; included: string; started_at: Instant; now: Instant }>) => {
     const { edition, included, started_at, now } = bound;
     const absent = query
       .selectFrom('_product')
@@ -162,7 +163,7 @@ function isAhead(at: Expression<number>, now: RawBuilder<number>): RawBuilder<bo
 }
 
 function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 'release' | 'reject'> {
-  const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: number }>) =>
+  const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
     query
       .insertInto('_absence')
       .columns(['product_id', 'missing_walks', 'first_missing_at', 'last_missing_at', 'answer', 'answered_at'])
@@ -227,11 +228,11 @@ function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'
       .set((of) => ({
         lists: of('lists', '+', 1),
         last_list_at: at,
-        opened_at: of.fn<number>('min', ['opened_at', at]),
+        opened_at: of.fn<Instant>('min', ['opened_at', at]),
       }))
       .where('ended_at', 'is', null),
   );
-  const end = db.change(({ at, outcome }: Bound<{ at: number; outcome: HoldOutcome }>) =>
+  const end = db.change(({ at, outcome }: Bound<{ at: Instant; outcome: HoldOutcome }>) =>
     query.updateTable('_hold').set({ ended_at: at, outcome }).where('ended_at', 'is', null),
   );
   return {
@@ -248,7 +249,7 @@ function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'
 }
 
 function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): Pick<RemovalTable, 'withdraw'> {
-  const mark = db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: number }>) =>
+  const mark = db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: Instant }>) =>
     query
       .updateTable('_product')
       .set({ withdrawn_at: now, withdrawn_reason: reason })
@@ -256,7 +257,7 @@ function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): 
       .where('withdrawn_at', 'is', null),
   );
   // No read will decide about it any more; that it is gone bears out that it was closed.
-  const endClosure = db.change(({ product_id, now }: Bound<OfProduct & { now: number }>) =>
+  const endClosure = db.change(({ product_id, now }: Bound<OfProduct & { now: Instant }>) =>
     query
       .updateTable('_closure')
       .set((of) => ({ confirmed_at: of.fn.coalesce('confirmed_at', now), ended_at: now }))

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Bound, Reads } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 
@@ -8,7 +9,7 @@ export interface ShownDay {
   readonly state: string;
   /** Minor units. */
   readonly lowest_price: number | null;
-  readonly checked_at: number;
+  readonly checked_at: Instant;
   readonly stale: 0 | 1;
 }
 
@@ -17,7 +18,7 @@ export interface ShownImage {
   readonly position: number;
   readonly credit: string | null;
   readonly alt_text: string | null;
-  readonly verified_at: number;
+  readonly verified_at: Instant;
 }
 
 /** What storefronts are shown of a product, for people: through the views that they read. */

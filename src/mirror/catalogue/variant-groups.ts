@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { VariantGroup } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -9,8 +10,8 @@ type OfProduct = Pick<Row, 'product_id'>;
 
 /** Which answer names groups. */
 interface GroupRead extends OfProduct {
-  readonly sent_at: number;
-  readonly now: number;
+  readonly sent_at: Instant;
+  readonly now: Instant;
 }
 
 /** What the groups of a product's variants are called. One that an answer does not name keeps the name that it had. */

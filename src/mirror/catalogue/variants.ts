@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { type Variant, type VariantGroup, variantTypeIn } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
@@ -16,8 +17,8 @@ export interface VariantRead extends FoundBy {
   readonly source: 'variants' | 'availability';
   readonly product_id: number;
   readonly language: string;
-  readonly stale_at: number;
-  readonly now: number;
+  readonly stale_at: Instant;
+  readonly now: Instant;
   /** What the answer calls their groups. Absent: it says nothing of them. */
   readonly groups?: readonly VariantGroup[];
 }
@@ -128,7 +129,7 @@ function stamps(
     : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
 }
 
-function empty(product_id: number, language: string, variant_id: number, at: number): Row {
+function empty(product_id: number, language: string, variant_id: number, at: Instant): Row {
   return {
     product_id,
     language,

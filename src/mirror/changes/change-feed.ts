@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { noProduct } from '../../domain/changes/change.ts';
 import { type Cursor, type CursorVerdict, type FeedBounds, judgeCursor } from '../../domain/changes/change-cursor.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -7,7 +8,7 @@ import { query } from '../sql/sql.ts';
 /** One row of the view `changes`; `detail` is JSON text. */
 export interface FeedChange {
   readonly seq: number;
-  readonly at: number;
+  readonly at: Instant;
   readonly product_id: number;
   readonly kind: string;
   readonly language: string | null;

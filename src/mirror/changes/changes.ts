@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { type ChangeKind, isNewer, noProduct } from '../../domain/changes/change.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
@@ -6,7 +7,7 @@ import type { Tables } from '../sql/tables.ts';
 
 /** Which read found a change: when it was sent, and why it was made. */
 export interface FoundBy {
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   readonly reason: DueReason;
 }
 
@@ -20,7 +21,7 @@ export interface FoundChange {
 
 /** One change of a date, as `explain` tells its history. */
 export interface DateChange {
-  readonly at: number;
+  readonly at: Instant;
   readonly kind: ChangeKind;
   readonly reason: DueReason | null;
   readonly detail: { readonly currency: string; readonly old: unknown; readonly new: unknown };
@@ -50,12 +51,12 @@ export interface ChangeTable extends ChangeReads {
    * Ends the pass: says which changes were added since the end of the last one, whoever made them. Adds nothing if there
    * are none. Only the feed itself is asked, so what a kill left open ends later.
    */
-  completePass(now: number): void;
+  completePass(now: Instant): void;
   /**
    * Forgets what is older than an instant, and the oldest beyond a number of bytes; a reader with a cursor below what is
    * left has to start again.
    */
-  prune(before: number, bytes?: number): number;
+  prune(before: Instant, bytes?: number): number;
 }
 
 /** Which numbers may be given out: made durable in another file before the commit that does it. */
@@ -165,7 +166,7 @@ function unended(db: Reads): () => { readonly from: number; readonly to: number 
 
 function pruning(db: Writes): ChangeTable['prune'] {
   // Of few rows, by their instants: not by the order of the numbers.
-  const lastBefore = db.values(({ before }: Bound<{ before: number }>) =>
+  const lastBefore = db.values(({ before }: Bound<{ before: Instant }>) =>
     query
       .selectFrom('_change')
       .select(sql<number | null>`max(+${sql.ref('seq')})`.as('seq'))

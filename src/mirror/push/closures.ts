@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import type { Closure } from '../../domain/push/notification.ts';
 import { type ClosureFacts, guardSpanMs } from '../../domain/sale/closure.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
@@ -6,7 +7,7 @@ import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 /** A closure that is in force, with its words. */
-export type StoredClosure = ClosureFacts &
+export type StoredClosure = Readonly<Pick<Tables['_closure'], keyof ClosureFacts>> &
   Closure & { readonly closure_id: number; readonly product_id: number; readonly delivery_id: number };
 
 /** How many closures no read has decided yet. */
@@ -22,7 +23,7 @@ export interface ClosureReads {
   /** Returns the one that is in force; null: none is. */
   inForce(product_id: number): StoredClosure | null;
   /** Returns how many took effect within the guard's span and were not confirmed, with older ones that still wait. */
-  unconfirmed(now: number): number;
+  unconfirmed(now: Instant): number;
   counts(): ClosureCounts;
   /** Returns the products with a closure that no read has decided yet. */
   undecided(): number[];
@@ -39,13 +40,13 @@ export interface ClosureTable extends ClosureReads {
    */
   put(closure: PutClosure, meanwhile?: 'reopened'): void;
   /** A read said available; said disabled; or it is over. */
-  available(closure_id: number, at: number): void;
-  confirmed(closure_id: number, at: number): void;
-  ended(closure_id: number, at: number): void;
+  available(closure_id: number, at: Instant): void;
+  confirmed(closure_id: number, at: Instant): void;
+  ended(closure_id: number, at: Instant): void;
   /** Takes effect: the product is off sale until reads decide. */
   apply(product_id: number): void;
   /** Forgets those that were over before an instant; one in force stays, however old. */
-  prune(before: number): void;
+  prune(before: Instant): void;
 }
 
 const put = [
@@ -97,7 +98,7 @@ export function closureReads(db: Reads): ClosureReads {
 type OfProduct = { product_id: number };
 
 function countingUnconfirmed(db: Reads): ClosureReads['unconfirmed'] {
-  type Span = Bound<{ since: number; latest: number }>;
+  type Span = Bound<{ since: Instant; latest: Instant }>;
   const unconfirmed = query
     .selectFrom('_closure')
     .select(({ fn }) => fn.countAll<number>().as('closures'))
@@ -111,21 +112,21 @@ function countingUnconfirmed(db: Reads): ClosureReads['unconfirmed'] {
       .where(({ eb, or }) => or([eb('applied_at', '<', since), eb('applied_at', '>', latest)])),
   );
   return (now) => {
-    const span = { since: now - guardSpanMs, latest: now + futureToleranceMs };
+    const span = { since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) };
     return (within.get(span) ?? 0) + (older.get(span) ?? 0);
   };
 }
 
 export function closureTable(db: Writes): ClosureTable {
   const set = (column: 'available_at' | 'confirmed_at' | 'ended_at') =>
-    db.change(({ closure_id, at }: Bound<{ closure_id: number; at: number }>) =>
+    db.change(({ closure_id, at }: Bound<{ closure_id: number; at: Instant }>) =>
       query
         .updateTable('_closure')
         .set({ [column]: at })
         .where('closure_id', '=', closure_id),
     );
   const [available, confirmed, ended] = [set('available_at'), set('confirmed_at'), set('ended_at')];
-  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+  const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_closure').where('ended_at', '<', before),
   );
   return {

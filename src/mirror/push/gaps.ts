@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -9,9 +10,12 @@ export type Gap = Tables['_gap'];
 /** What is asked about times without notifications. */
 export interface GapReads {
   /** Whether a gap of this subscription, or of all, touches this time. */
-  wasGap(subscription_id: string, span: { readonly from: number; readonly to: number; readonly now: number }): boolean;
+  wasGap(
+    subscription_id: string,
+    span: { readonly from: Instant; readonly to: Instant; readonly now: Instant },
+  ): boolean;
   /** Subscriptions that worked once and do not now, since when; and those with an open gap that work again. */
-  broken(): { readonly subscription_id: string; readonly since: number }[];
+  broken(): { readonly subscription_id: string; readonly since: Instant }[];
   mended(): string[];
   /** The first gap that is over and not healed. */
   toHeal(): Gap | null;
@@ -24,10 +28,10 @@ export interface GapReads {
 
 export interface GapTable extends GapReads {
   /** Notes since when notifications cannot come from a subscription (null: from any), and that they can again. */
-  openGap(subscription_id: string | null, from_at: number): void;
-  endGap(subscription_id: string | null, to_at: number): void;
+  openGap(subscription_id: string | null, from_at: Instant): void;
+  endGap(subscription_id: string | null, to_at: Instant): void;
   healed(gap_id: number, to_product_id: number, products: number): void;
-  closeGap(gap_id: number, at: number): void;
+  closeGap(gap_id: number, at: Instant): void;
 }
 
 export function gapReads(db: Reads): GapReads {
@@ -60,7 +64,7 @@ export function gapReads(db: Reads): GapReads {
 }
 
 function findingGap(db: Reads): GapReads['wasGap'] {
-  type Asked = { subscription_id: string; from: number; to: number; latest: number };
+  type Asked = { subscription_id: string; from: Instant; to: Instant; latest: Instant };
   const found = db.values(({ subscription_id, from, to, latest }: Bound<Asked>) =>
     query
       .selectFrom('_gap')
@@ -74,7 +78,7 @@ function findingGap(db: Reads): GapReads['wasGap'] {
       .limit(1),
   );
   return (subscription_id, { from, to, now }) =>
-    found.get({ subscription_id, from, to, latest: now + futureToleranceMs }) !== undefined;
+    found.get({ subscription_id, from, to, latest: instant(now + futureToleranceMs) }) !== undefined;
 }
 
 function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {
@@ -85,7 +89,7 @@ function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {
         // Where it is the address that is wrong, the status has been the same all along.
         const isByStatus = or([eb('s.address', '=', 'ours'), eb('s.status', '=', 'missing')]);
         const since = when().when(isByStatus).then(ref('s.status_at')).end();
-        return ['s.subscription_id', fn.coalesce(since, 's.checked_at', lit(0)).as('since')];
+        return ['s.subscription_id', fn.coalesce(since, 's.checked_at', lit(instant(0))).as('since')];
       })
       .where('s.declared_id', 'is not', null)
       .where('s.put_at', 'is not', null)
@@ -134,10 +138,10 @@ export function gapTable(db: Writes): GapTable {
   const begin = db.change(({ subscription_id, from_at }: Bound<Pick<Gap, 'subscription_id' | 'from_at'>>) =>
     query.insertInto('_gap').values({ subscription_id, from_at }),
   );
-  const end = db.change(({ subscription_id, to_at }: Bound<Of & { to_at: number }>) =>
+  const end = db.change(({ subscription_id, to_at }: Bound<Of & { to_at: Instant }>) =>
     query
       .updateTable('_gap')
-      .set(({ fn }) => ({ to_at: fn<number>('max', [to_at, 'from_at']) }))
+      .set(({ fn }) => ({ to_at: fn<Instant>('max', [to_at, 'from_at']) }))
       .where('subscription_id', 'is', subscription_id)
       .where('to_at', 'is', null),
   );
@@ -147,7 +151,7 @@ export function gapTable(db: Writes): GapTable {
       .set(({ eb }) => ({ healed_to, products: eb('products', '+', products) }))
       .where('gap_id', '=', gap_id),
   );
-  const close = db.change(({ gap_id, at }: Bound<{ gap_id: number; at: number }>) =>
+  const close = db.change(({ gap_id, at }: Bound<{ gap_id: number; at: Instant }>) =>
     query.updateTable('_gap').set({ closed_at: at }).where('gap_id', '=', gap_id),
   );
   return {

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -15,7 +16,7 @@ export interface SubscriptionFacts {
   readonly entity_ids: readonly number[] | null;
   readonly address: AddressOwner | null;
   readonly epoch: number | null;
-  readonly at: number;
+  readonly at: Instant;
 }
 
 /** Why an attempt did not work: what is decided by, and the same for people. */
@@ -28,18 +29,18 @@ export interface FailedAttempt {
 export interface SubscriptionLearning {
   learn(subscription_id: string, facts: SubscriptionFacts): void;
   /** The service has none of this id. */
-  missing(subscription_id: string, at: number): void;
+  missing(subscription_id: string, at: Instant): void;
   /** The master secret is another one: every address that the service calls is void. */
   addressesVoid(): void;
   /** A read that brought nothing, and when the next one may be tried. */
-  unread(subscription_id: string, failures: number, not_before: number): void;
+  unread(subscription_id: string, failures: number, not_before: Instant): void;
   compared(subscription_id: string, differences: readonly string[]): void;
-  put(subscription_id: string, put: { at: number; hash: string }): void;
-  tookOver(subscription_id: string, at: number): void;
+  put(subscription_id: string, put: { at: Instant; hash: string }): void;
+  tookOver(subscription_id: string, at: Instant): void;
   /** An attempt that did not work, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
-    attempt: { at: number; failures: number; failure: FailedAttempt | null; not_before: number | null },
+    attempt: { at: Instant; failures: number; failure: FailedAttempt | null; not_before: Instant | null },
   ): void;
   delivered(last: ReadonlyMap<string, number>): void;
 }
@@ -83,7 +84,7 @@ export function listText(list: readonly unknown[] | null): string | null {
 function readsMade(
   db: Writes,
 ): Pick<SubscriptionLearning, 'missing' | 'unread' | 'compared' | 'delivered' | 'addressesVoid'> {
-  const missing = db.change((bound: Bound<Key & { at: number }>) =>
+  const missing = db.change((bound: Bound<Key & { at: Instant }>) =>
     changing(bound).set(({ eb, ref }) => ({
       status_at: eb.case().when('status', 'is', 'missing').then(ref('status_at')).else(bound.at).end(),
       status: 'missing',
@@ -96,13 +97,13 @@ function readsMade(
       read_not_before: null,
     })),
   );
-  const unread = db.change((bound: Bound<Key & { failures: number; not_before: number }>) =>
+  const unread = db.change((bound: Bound<Key & { failures: number; not_before: Instant }>) =>
     changing(bound).set({ read_failures: bound.failures, read_not_before: bound.not_before }),
   );
   const compared = db.change((bound: Bound<Key & { differences: string }>) =>
     changing(bound).set({ differences: bound.differences }),
   );
-  const delivered = db.change((bound: Bound<Key & { at: number }>) =>
+  const delivered = db.change((bound: Bound<Key & { at: Instant }>) =>
     changing(bound).set({ last_delivery_at: bound.at }).where('last_delivery_at', 'is not', bound.at),
   );
   const voidAddresses = db.change(() =>
@@ -119,7 +120,7 @@ function readsMade(
       compared.run({ subscription_id, differences: JSON.stringify(differences) });
     },
     delivered: (last) => {
-      for (const [subscription_id, at] of last) delivered.run({ subscription_id, at });
+      for (const [subscription_id, at] of last) delivered.run({ subscription_id, at: instant(at) });
     },
     addressesVoid: () => {
       voidAddresses.run();
@@ -128,11 +129,11 @@ function readsMade(
 }
 
 function attemptsMade(db: Writes): Pick<SubscriptionLearning, 'put' | 'tookOver' | 'tried'> {
-  type Tried = Pick<Row, 'subscription_id' | 'failures' | 'failure' | 'failure_kind' | 'not_before'> & { at: number };
-  const put = db.change((bound: Bound<Key & { at: number; hash: string }>) =>
+  type Tried = Pick<Row, 'subscription_id' | 'failures' | 'failure' | 'failure_kind' | 'not_before'> & { at: Instant };
+  const put = db.change((bound: Bound<Key & { at: Instant; hash: string }>) =>
     changing(bound).set({ put_at: bound.at, put_hash: bound.hash }),
   );
-  const tookOver = db.change((bound: Bound<Key & { at: number }>) => changing(bound).set({ wrested_at: bound.at }));
+  const tookOver = db.change((bound: Bound<Key & { at: Instant }>) => changing(bound).set({ wrested_at: bound.at }));
   const tried = db.change((bound: Bound<Tried>) =>
     changing(bound).set({
       tried_at: bound.at,

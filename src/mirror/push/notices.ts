@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
@@ -9,6 +10,8 @@ import { working } from './working.ts';
 
 /** A change that a read found and somebody should announce. */
 export interface ExpectedNotice extends Expectation {
+  readonly since_at: Instant;
+  readonly found_at: Instant;
   readonly product_id: number;
   readonly change_type: ChangeType;
 }
@@ -18,9 +21,9 @@ export interface Announcer extends Trust {
   readonly subscription_id: string;
   readonly trusted: 0 | 1;
   /** Since when it covers the product. */
-  readonly covered_since: number;
+  readonly covered_since: Instant;
   /** When it last told of such a change of this product; null: never. */
-  readonly received_at: number | null;
+  readonly received_at: Instant | null;
 }
 
 /** What was announced, and what is expected to be. */
@@ -28,13 +31,13 @@ export interface NoticeReads {
   /** The newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['_notice'][];
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
-  updates(from: number, to: number): AnnouncedUpdates;
+  updates(from: Instant, to: Instant): AnnouncedUpdates;
   /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
-  unshown(from: number, to: number): Pick<AnnouncedUpdates, 'products' | 'since'>;
+  unshown(from: Instant, to: Instant): Pick<AnnouncedUpdates, 'products' | 'since'>;
   /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
   documentsOf(product_id: number): string[];
   /** Those whose notifications have had their time. */
-  ripe(found_before: number): ExpectedNotice[];
+  ripe(found_before: Instant): ExpectedNotice[];
   /** Who covers the product and was asked for such changes. */
   announcers(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): Announcer[];
 }
@@ -43,7 +46,7 @@ export interface AnnouncedUpdates {
   readonly products: number;
   readonly shown: number;
   /** When the first was announced; null: none was. */
-  readonly since: number | null;
+  readonly since: Instant | null;
 }
 
 export interface NoticeTable extends NoticeReads {
@@ -57,7 +60,7 @@ export function noticeReads(db: Reads): NoticeReads {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
   );
-  const ripe = db.rows(({ found_before }: Bound<{ found_before: number }>) =>
+  const ripe = db.rows(({ found_before }: Bound<{ found_before: Instant }>) =>
     query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
   );
   const announcers = db.rows(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
@@ -74,7 +77,7 @@ export function noticeReads(db: Reads): NoticeReads {
       .select(['c.since_at as covered_since', 'n.received_at'])
       .where('c.product_id', '=', product_id)
       .where('c.since_at', 'is not', null)
-      .$narrowType<{ covered_since: number }>()
+      .$narrowType<{ covered_since: Instant }>()
       .where(change_type, 'in', ({ ref }) => sql<ChangeType>`(select value from json_each(${ref('s.change_types')}))`),
   );
   const updates = announcedUpdates(db);
@@ -92,7 +95,7 @@ export function noticeReads(db: Reads): NoticeReads {
 const earlierMs = 3_600_000;
 
 function announcedUpdates(db: Reads): NoticeReads['updates'] {
-  const counts = db.rows(({ from, to }: Bound<{ from: number; to: number }>) =>
+  const counts = db.rows(({ from, to }: Bound<{ from: Instant; to: Instant }>) =>
     query
       .selectFrom(
         query
@@ -107,7 +110,7 @@ function announcedUpdates(db: Reads): NoticeReads['updates'] {
               'n.received_at',
               'n.product_id',
               exists(records.where('r.fetched_at', '>=', told)).as('read'),
-              exists(records.where('r.changed_at', '>=', sql<number>`${told} - ${sql.lit(earlierMs)}`)).as('shown'),
+              exists(records.where('r.changed_at', '>=', sql<Instant>`${told} - ${sql.lit(earlierMs)}`)).as('shown'),
             ];
           })
           .where('n.change_type', '=', 'product_details_update')
@@ -117,7 +120,7 @@ function announcedUpdates(db: Reads): NoticeReads['updates'] {
       .select(({ fn }) => [
         fn.count<number>('product_id').distinct().as('products'),
         fn.sum<number | null>('shown').as('shown'),
-        fn.min<number | null>('received_at').as('since'),
+        fn.min<Instant | null>('received_at').as('since'),
       ])
       .where('read', '=', 1 as never),
   );
@@ -142,12 +145,12 @@ const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.change
 
 /** By the texts themselves, which walks of the list bring too. */
 function unshownUpdates(db: Reads): NoticeReads['unshown'] {
-  const counts = db.rows(({ from, to }: Bound<{ from: number; to: number }>) =>
+  const counts = db.rows(({ from, to }: Bound<{ from: Instant; to: Instant }>) =>
     query
       .selectFrom('_notice as n')
       .select(({ fn }) => [
         fn.count<number>('n.product_id').distinct().as('products'),
-        fn.min<number | null>('n.received_at').as('since'),
+        fn.min<Instant | null>('n.received_at').as('since'),
       ])
       .where('n.awaited', '=', 1)
       .where(({ between }) => between('n.received_at', from, to))
@@ -191,7 +194,7 @@ export function noticeTable(db: Writes): NoticeTable {
   );
   const expect = db.change((notice: Bound<ExpectedNotice>) => {
     const { since_at, found_at } = notice;
-    const latest = sql<number>`${found_at} + ${sql.lit(futureToleranceMs)}`;
+    const latest = sql<Instant>`${found_at} + ${sql.lit(futureToleranceMs)}`;
     return query
       .insertInto('_expected_notice')
       .values(pick(notice, expected))

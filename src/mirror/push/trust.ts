@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Trust } from '../../domain/push/trust.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import {
@@ -26,9 +27,9 @@ export interface TrustReads extends NoticeReads, GapReads {
 export interface TrustTable extends TrustReads, NoticeTable, GapTable {
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
   /** Tells whether `cover` would find anything: a read, where that is a write. */
-  isCoverageOutdated(now: number): boolean;
+  isCoverageOutdated(now: Instant): boolean;
   /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
-  cover(now: number, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
+  cover(now: Instant, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
 }
 
 function coverageReads(db: Reads): Pick<TrustReads, 'distrusted' | 'covered'> {
@@ -83,10 +84,10 @@ export function trustTable(db: Writes): TrustTable {
 
 function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> {
   const everDeclared = db.values(() => query.selectFrom('_subscription').select('subscription_id').limit(1));
-  const unnoted = db.values(({ now }: Bound<{ now: number }>) =>
+  const unnoted = db.values(({ now }: Bound<{ now: Instant }>) =>
     query.selectFrom('_subscription_product').select('product_id').where(isUnnoted(now)).limit(1),
   );
-  const noteSince = db.change(({ now }: Bound<{ now: number }>) =>
+  const noteSince = db.change(({ now }: Bound<{ now: Instant }>) =>
     query.updateTable('_subscription_product').set({ since_at: now }).where(isUnnoted(now)),
   );
   const moved = db.rows(({ limit }: Bound<{ limit: number }>) =>
@@ -134,7 +135,7 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
 }
 
 /** Since when a product is covered is not noted yet, or was noted by a clock that was wrong. */
-function isUnnoted(now: RawBuilder<number>) {
+function isUnnoted(now: RawBuilder<Instant>) {
   return ({ eb, or }: ExpressionBuilder<Tables, '_subscription_product'>) =>
-    or([eb('since_at', 'is', null), eb('since_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]);
+    or([eb('since_at', 'is', null), eb('since_at', '>', sql<Instant>`${now} + ${sql.lit(futureToleranceMs)}`)]);
 }

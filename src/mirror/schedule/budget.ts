@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { type Budget, storedBudget } from '../../domain/budget/budget.ts';
 import type { Demand } from '../../domain/schedule/price.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
@@ -41,7 +42,7 @@ export interface BudgetReads {
 
 export interface BudgetTable extends BudgetReads {
   saveLearned(budget: Budget): void;
-  saveDemand(surveyed: Surveyed, at: number): void;
+  saveDemand(surveyed: Surveyed, at: Instant): void;
 }
 
 export function budgetReads(db: Reads): BudgetReads {
@@ -63,7 +64,7 @@ export function budgetReads(db: Reads): BudgetReads {
 
 export function budgetTable(db: Writes): BudgetTable {
   const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('_budget').set({ state }));
-  const putDemand = db.change(({ demand, at }: Bound<{ demand: string; at: number }>) =>
+  const putDemand = db.change(({ demand, at }: Bound<{ demand: string; at: Instant }>) =>
     query.updateTable('_budget').set({ demand, surveyed_at: at }),
   );
   return {

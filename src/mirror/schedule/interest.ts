@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -20,7 +21,7 @@ export interface InterestTable extends InterestReads {
   /** Stores the views of a window as they are counted now. */
   count(views: Tables['_interest']): void;
   /** Forgets what was counted last before an instant. */
-  prune(before: number): number;
+  prune(before: Instant): number;
 }
 
 type OfProduct = Bound<{ product_id: number }>;
@@ -44,7 +45,7 @@ export function interestTable(db: Writes): InterestTable {
       .values({ product_id, part, views, counted_at })
       .onConflict((known) => known.columns(['product_id', 'part']).doUpdateSet({ views, counted_at })),
   );
-  const drop = db.change(({ before }: Bound<{ before: number }>) =>
+  const drop = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_interest').where('counted_at', '<', before),
   );
   return {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
@@ -22,7 +23,7 @@ export interface JobTable {
   /** The unfinished job of the same scope, which is under way or was interrupted by a kill. */
   interrupted(selection: RecordSelection): JobState | null;
   /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
-  open(selection: RecordSelection, at: number, lane: Lane, dueAt: (kind: KindKey) => number): JobState;
+  open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState;
   find(job_id: number): JobState | null;
   /** Returns how many records of a job are still to be read, by resource. */
   left(job_id: number): Map<string, number>;
@@ -37,11 +38,11 @@ export interface JobTable {
   /** A record of the job is of a product that the service no longer has: the job counts it no more. */
   leaveOut(key: RecordKey, job_id: number): void;
   /** Makes a record due at `at` for the job, which waits for it too. One that it has already stays as it is. */
-  waitFor(key: RecordKey, job_id: number, at: number): void;
+  waitFor(key: RecordKey, job_id: number, at: Instant): void;
   /** Whether a job is not finished. */
   isAnyOpen(): boolean;
   /** Ends the jobs that have no record left; returns how many. */
-  finish(at: number): number;
+  finish(at: Instant): number;
 }
 
 export function jobTable(db: Writes): JobTable {
@@ -152,7 +153,7 @@ function jobRows(db: Writes) {
     query.selectFrom('_job').select('scope').where('job_id', '=', job_id),
   );
   const open = db.rows(() => query.selectFrom('_job').select(['job_id', 'scope']).where('finished_at', 'is', null));
-  const add = db.change(({ scope, at }: Bound<{ scope: string; at: number }>) =>
+  const add = db.change(({ scope, at }: Bound<{ scope: string; at: Instant }>) =>
     query.insertInto('_job').values({ scope, requested_at: at, records: 0 }),
   );
   const grow = db.change(({ job_id, records }: Bound<OfJob & { records: number }>) =>
@@ -167,7 +168,7 @@ function jobRows(db: Writes) {
       .set(({ eb }) => ({ failed: eb('failed', '+', 1) }))
       .where('job_id', '=', job_id),
   );
-  const finish = db.change(({ at }: Bound<{ at: number }>) =>
+  const finish = db.change(({ at }: Bound<{ at: Instant }>) =>
     query
       .updateTable('_job')
       .set({ finished_at: at })
@@ -182,14 +183,14 @@ function jobRows(db: Writes) {
     scope: (job_id: number) => scopeOf.get({ job_id }),
     open: () => open.all(),
     /** Returns its id. */
-    add: (scope: string, at: number) => Number(add.run({ scope, at }).lastInsertRowid),
+    add: (scope: string, at: Instant) => Number(add.run({ scope, at }).lastInsertRowid),
     grow: (job_id: number, records: number) => {
       grow.run({ job_id, records });
     },
     countFailed: (job_id: number) => {
       countFailed.run({ job_id });
     },
-    finish: (at: number) => finish.run({ at }).changes,
+    finish: (at: Instant) => finish.run({ at }).changes,
   };
 }
 
@@ -224,7 +225,7 @@ function jobTies(db: Writes) {
       .where('job_id', 'is', null)
       .where(isRecord(bound)),
   );
-  type Awaited = RecordKey & OfJob & Pick<Planned, 'lane'> & { readonly at: number };
+  type Awaited = RecordKey & OfJob & Pick<Planned, 'lane'> & { readonly at: Instant };
   const tieOne = db.change((bound: Bound<Awaited>) =>
     query
       .updateTable('_record')

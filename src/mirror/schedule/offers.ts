@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { OfferFacts, OptionalPath } from '../../domain/schedule/offer.ts';
 import { optionalPathOf } from '../../domain/schedule/offer.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
@@ -23,11 +24,11 @@ export interface OfferReads {
 
 export interface OfferTable extends OfferReads {
   /** An answer shows that it exists; returns whether it counted as not offered. */
-  answered(path: OptionalPath, at: number): boolean;
+  answered(path: OptionalPath, at: Instant): boolean;
   /** It answered 404 or 405, which decides nothing yet. */
-  refused(path: OptionalPath, at: number): void;
+  refused(path: OptionalPath, at: Instant): void;
   /** It counts as not offered, as of now; returns whether that is new. */
-  notOffered(path: OptionalPath, at: number): boolean;
+  notOffered(path: OptionalPath, at: Instant): boolean;
   /** Nothing is known of it: the configuration does not ask for it any more. */
   forget(path: OptionalPath): void;
 }
@@ -49,7 +50,7 @@ export function offerReads(db: Reads): OfferReads {
       .select(['path', 'not_offered_at as since', 'asked_at', 'answered_at'])
       .where('not_offered_at', 'is not', null)
       .orderBy('path')
-      .$narrowType<{ since: number; asked_at: number }>(),
+      .$narrowType<{ since: Instant; asked_at: Instant }>(),
   );
   const find = (path: OptionalPath) => one.get({ path }) ?? nothing;
   const isOffered = (path: OptionalPath) => find(path).not_offered_at === null;
@@ -66,7 +67,7 @@ export function offerReads(db: Reads): OfferReads {
 
 export function offerTable(db: Writes): OfferTable {
   const reader = offerReads(db);
-  type At = OfPath & { at: number };
+  type At = OfPath & { at: Instant };
   const answered = db.change(({ path, at }: Bound<At>) =>
     query
       .insertInto('_offer')

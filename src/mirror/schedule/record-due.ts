@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
 import { type Due, type DueReason, futureToleranceMs, type RecordKey } from '../../domain/schedule/record.ts';
 import {
@@ -23,13 +24,13 @@ import {
 /** Makes records due. */
 export interface RecordDue {
   /** Makes records due, unless they are due before that anyway. */
-  bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
+  bringForward(selection: RecordSelection, at: Instant, reason: DueReason): number;
   /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
-  askOffSale(product_id: number, at: number, since_at: number | null): number;
+  askOffSale(product_id: number, at: Instant, since_at: Instant | null): number;
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
-  notify(product_ids: readonly number[], at: number, now: number): number;
+  notify(product_ids: readonly number[], at: Instant, now: Instant): number;
   setDue(key: RecordKey, due: Due): void;
-  reschedule(key: RecordKey, due: Due, stale_at: number): void;
+  reschedule(key: RecordKey, due: Due, stale_at: Instant): void;
 }
 
 /** `madeDue` is called where something may be due that was not. */
@@ -40,7 +41,7 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane })
       .where(isRecord(bound)),
   );
-  const reschedule = db.change((bound: Bound<RecordKey & Planned & { stale_at: number }>) =>
+  const reschedule = db.change((bound: Bound<RecordKey & Planned & { stale_at: Instant }>) =>
     query
       .updateTable('_record')
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, stale_at: bound.stale_at })
@@ -76,28 +77,28 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
 type OfRecord = ExpressionBuilder<Schema, '_record'>;
 
 /** Again a minute after the last read for one of these reasons, or the last that failed; else at once. */
-function afterMinute(eb: OfRecord, now: RawBuilder<number>, reasons: readonly DueReason[]) {
+function afterMinute(eb: OfRecord, now: RawBuilder<Instant>, reasons: readonly DueReason[]) {
   const apart = sql.lit(triggeredApartMs);
-  const minuteAgo = sql<number>`${now} - ${apart}`;
+  const minuteAgo = sql<Instant>`${now} - ${apart}`;
   return eb
     .case()
     .when(eb.and([eb('fetched_reason', 'in', reasons), eb.between('fetched_at', minuteAgo, now)]))
-    .then(sql<number>`${eb.ref('fetched_at')} + ${apart}`)
+    .then(sql<Instant>`${eb.ref('fetched_at')} + ${apart}`)
     .when(eb.between('failed_at', minuteAgo, now))
-    .then(sql<number>`${eb.ref('failed_at')} + ${apart}`)
+    .then(sql<Instant>`${eb.ref('failed_at')} + ${apart}`)
     .else(now)
     .end();
 }
 
 function notifying(db: Writes): RecordDue['notify'] {
-  const notify = db.change(({ ids, at, now, lane }: Bound<{ ids: string; at: number; now: number; lane: number }>) =>
+  const notify = db.change(({ ids, at, now, lane }: Bound<{ ids: string; at: Instant; now: Instant; lane: number }>) =>
     query
       .updateTable('_record')
       .set((eb) => {
         const due = afterMinute(eb, now, triggered);
         // What is due anyway and as urgent stays.
         const stays = eb.or([eb('fetched_at', 'is', null), eb.and([eb('lane', '<=', lane), eb('due_at', '<=', due)])]);
-        const latest = sql<number>`${at} + ${sql.lit(futureToleranceMs)}`;
+        const latest = sql<Instant>`${at} + ${sql.lit(futureToleranceMs)}`;
         return {
           notified_at: eb
             .case()
@@ -116,7 +117,7 @@ function notifying(db: Writes): RecordDue['notify'] {
     notify.run({ ids: JSON.stringify(product_ids), at, now, lane: laneIndex('notification') }).changes;
 }
 
-type Brought = KindKey & { at: number; reason: DueReason; lane: number };
+type Brought = KindKey & { at: Instant; reason: DueReason; lane: number };
 
 function bringingForward(db: Writes): RecordDue['bringForward'] {
   const bring = (bound: Bound<Brought>) => {
@@ -132,7 +133,7 @@ function bringingForward(db: Writes): RecordDue['bringForward'] {
             .then(afterMinute(eb, at, ['closure-unconfirmed']))
             .else(at)
             .end();
-          return { due_at: eb.fn<number>('min', ['due_at', due]), due_reason: reason, lane };
+          return { due_at: eb.fn<Instant>('min', ['due_at', due]), due_reason: reason, lane };
         })
         // What presses but fails keeps its backoff, or it would be asked for every minute; a fill keeps its order.
         .where(({ eb, or }) => or([eb('failures', '=', 0), eb(reason, '<>', 'image-limit')]))
@@ -165,12 +166,12 @@ function bringingForward(db: Writes): RecordDue['bringForward'] {
 }
 
 function askingOffSale(db: Writes): RecordDue['askOffSale'] {
-  type Asked = { product_id: number; at: number; since_at: number | null; lane: number };
+  type Asked = { product_id: number; at: Instant; since_at: Instant | null; lane: number };
   const ask = db.change(({ product_id, at, since_at, lane }: Bound<Asked>) =>
     query
       .updateTable('_record')
       .set((eb) => ({
-        due_at: eb.fn<number>('min', ['due_at', at]),
+        due_at: eb.fn<Instant>('min', ['due_at', at]),
         due_reason: eb
           .case()
           .when('due_at', '>', at)

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { laneIndex } from '../../domain/schedule/lanes.ts';
 import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
@@ -11,16 +12,16 @@ export interface RecordOutcomes {
   /** A request sent at `sent_at` was answered and stored. */
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
   /** A failed order said that it has changed since its last read, and what that taught. */
-  told(key: RecordKey, at: number, volatility: Volatility): void;
+  told(key: RecordKey, at: Instant, volatility: Volatility): void;
   /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
-  failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
+  failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: Instant; text: string; due: Due }): void;
   /**
    * The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. Of a list: it
    * leaves out rows that it counts.
    */
-  astray(key: RecordKey, at: number): void;
+  astray(key: RecordKey, at: Instant): void;
   /** The service has neither these dates nor their product, since `at` unless it was answered as off sale before. */
-  missing(key: RecordKey, at: number): void;
+  missing(key: RecordKey, at: Instant): void;
   /** The next answer is decoded and stored, also where it is the one that was stored last. */
   forgetBody(key: RecordKey): void;
   /** A page of a long list was stored: what failed before is forgotten. */
@@ -28,17 +29,17 @@ export interface RecordOutcomes {
 }
 
 export interface FetchedRead {
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   readonly changed: boolean;
   readonly body_hash: string | null;
-  readonly stale_at: number;
+  readonly stale_at: Instant;
   readonly due: Due;
   /** Null: this visit taught nothing. */
   readonly volatility: Volatility | null;
   /** Since when its answers say "not on sale"; null: this one does not. */
-  readonly off_sale_at: number | null;
+  readonly off_sale_at: Instant | null;
   /** Since when some of its dates are left out; null: none is. */
-  readonly unanswered_at: number | null;
+  readonly unanswered_at: Instant | null;
 }
 
 /** A notification later than this after a read was sent did not come during it: the clock was wrong. */
@@ -46,13 +47,13 @@ const longestReadMs = 600_000;
 
 export function recordOutcomes(db: Writes): RecordOutcomes {
   const fetched = markFetched(db);
-  const told = db.change((bound: Bound<RecordKey & Volatility & { at: number }>) =>
+  const told = db.change((bound: Bound<RecordKey & Volatility & { at: Instant }>) =>
     query
       .updateTable('_record')
       .set({ told_at: bound.at, shape: bound.shape, exposure: bound.exposure })
       .where(isRecord(bound)),
   );
-  const failed = db.change((bound: Bound<RecordKey & Planned & { failures: number; at: number; text: string }>) =>
+  const failed = db.change((bound: Bound<RecordKey & Planned & { failures: number; at: Instant; text: string }>) =>
     query
       .updateTable('_record')
       .set(({ eb, fn }) => ({
@@ -65,10 +66,10 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
       }))
       .where(isRecord(bound)),
   );
-  const astray = db.change((bound: Bound<RecordKey & { at: number }>) =>
+  const astray = db.change((bound: Bound<RecordKey & { at: Instant }>) =>
     query.updateTable('_record').set({ unanswered_at: bound.at, off_sale_at: null }).where(isRecord(bound)),
   );
-  const missing = db.change((bound: Bound<RecordKey & { at: number }>) =>
+  const missing = db.change((bound: Bound<RecordKey & { at: Instant }>) =>
     query
       .updateTable('_record')
       .set(({ fn }) => ({ off_sale_at: fn.coalesce('off_sale_at', bound.at) }))
@@ -147,7 +148,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
 /** As planned, unless a notification or a failed order came after the request was sent: neither has been answered. */
 function dueAfter(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
   const { sent_at } = bound;
-  const latest = sql<number>`${sent_at} + ${sql.lit(longestReadMs)}`;
+  const latest = sql<Instant>`${sent_at} + ${sql.lit(longestReadMs)}`;
   const notified = eb.and([eb('notified_at', '>=', sent_at), eb('notified_at', '<=', latest)]);
   const told = eb.and([eb('told_at', '>', sent_at), eb('told_at', '<=', latest)]);
   const either = <Column extends keyof Planned>(

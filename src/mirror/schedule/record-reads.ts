@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
 import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
@@ -12,9 +13,9 @@ export interface RecordReads {
    * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the
    * ones that confirm a closure first.
    */
-  due(now: number, entry: LaneEntry, limit: number): RecordFacts[];
+  due(now: Instant, entry: LaneEntry, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
-  dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
+  dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[];
   /** When the next record is due, of a job or of all; null where there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
@@ -37,7 +38,7 @@ export interface RecordReads {
   /** Tells whether a record was never fetched, and is not in quarantine; or a product list cannot be used. */
   isAnyUnread(): boolean;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
-  beyond(now: number): RecordKey[];
+  beyond(now: Instant): RecordKey[];
 }
 
 export interface FillState {
@@ -48,7 +49,7 @@ export interface FillState {
 
 /** A record that waits for its cadence, with what the cadence depends on. */
 export interface WaitingRecord extends RecordKey {
-  readonly fetched_at: number;
+  readonly fetched_at: Instant;
   readonly category: string | null;
   readonly dynamic: 0 | 1;
   readonly covered: 0 | 1;
@@ -58,8 +59,8 @@ export interface WaitingRecord extends RecordKey {
 export interface RecordDetail extends RecordFacts {
   readonly lane: Lane;
   readonly fetched_reason: DueReason | null;
-  readonly stale_at: number | null;
-  readonly failed_at: number | null;
+  readonly stale_at: Instant | null;
+  readonly failed_at: Instant | null;
   readonly failure: string | null;
 }
 
@@ -88,7 +89,7 @@ export function recordReads(db: Reads): RecordReads {
 }
 
 function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueAt'> {
-  type OfLane = { now: number; lane: number; limit: number };
+  type OfLane = { now: Instant; lane: number; limit: number };
   const ofLane = ({ now, lane, limit }: Bound<OfLane>) =>
     query.selectFrom('_record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
   const all = db.rows((bound: Bound<OfLane>) => ofLane(bound).orderBy('due_at'));
@@ -101,7 +102,7 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
       .orderBy(({ eb }) => eb('due_reason', '=', 'notified'))
       .orderBy('due_at'),
   );
-  const ofJob = db.rows(({ now, job_id, limit }: Bound<{ now: number; job_id: number; limit: number }>) =>
+  const ofJob = db.rows(({ now, job_id, limit }: Bound<{ now: Instant; job_id: number; limit: number }>) =>
     query
       .selectFrom('_record')
       .select(facts)
@@ -154,7 +155,7 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'bey
       .orderBy('edition')
       .orderBy('part'),
   );
-  const beyond = db.rows((bound: Bound<{ fetched_after: number; fetched_before: number; due_after: number }>) =>
+  const beyond = db.rows((bound: Bound<{ fetched_after: Instant; fetched_before: Instant; due_after: Instant }>) =>
     query
       .selectFrom('_record')
       .select(key)
@@ -172,9 +173,9 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'bey
       ofProduct.all({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) })),
     beyond: (now) =>
       beyond.all({
-        fetched_after: now + futureToleranceMs,
-        fetched_before: earliestMs,
-        due_after: now + longestAheadMs,
+        fetched_after: instant(now + futureToleranceMs),
+        fetched_before: instant(earliestMs),
+        due_after: instant(now + longestAheadMs),
       }),
   };
 }
@@ -202,7 +203,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter
           .as('dynamic'),
       ])
       .where('r.fetched_at', 'is not', null)
-      .$narrowType<{ fetched_at: number }>()
+      .$narrowType<{ fetched_at: Instant }>()
       .where('r.failures', '=', 0)
       .where('r.due_reason', 'in', ['cadence-elapsed', 'likely-changed'])
       .where('r.product_id', '=', product_id),

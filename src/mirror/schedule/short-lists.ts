@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { isSettled, type ShortList, type ToldShortList } from '../../domain/sale/short-list.ts';
 import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
@@ -24,7 +25,7 @@ export interface ShortListReads {
 export interface ShortListTable extends ShortListReads {
   find(key: WalkKey): Row | null;
   /** Notes a short walk that ended at `at`. */
-  note(key: WalkKey, list: ShortList & Pick<Row, 'unusable_example'>, at: number): void;
+  note(key: WalkKey, list: ShortList & Pick<Row, 'unusable_example'>, at: Instant): void;
   /** Ends the shortage of a list; returns whether there was one. */
   end(key: WalkKey): boolean;
 }
@@ -72,7 +73,7 @@ export function shortListTable(db: Writes): ShortListTable {
     find,
     note: ({ resource, edition }, list, at) => {
       const since_at = find({ resource, edition })?.since_at ?? at;
-      put.run({ ...list, resource, edition, since_at, walked_at: at });
+      put.run({ ...list, agreed_at: instant(list.agreed_at), resource, edition, since_at, walked_at: at });
     },
     end: ({ resource, edition }) => end.run({ resource, edition }).changes > 0,
   };

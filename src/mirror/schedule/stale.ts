@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Tiers } from '../../domain/catalogue/availability.ts';
 import {
   type Cadences,
@@ -7,7 +8,7 @@ import {
   textResources,
   type UntieredResource,
 } from '../../domain/schedule/resources.ts';
-import type { Bound, Compilable, Writes } from '../../sqlite/statements.ts';
+import { type Bound, type Compilable, sql, type Writes } from '../../sqlite/statements.ts';
 import { mirrorInstants } from '../sql/instants.ts';
 import { query } from '../sql/sql.ts';
 
@@ -39,7 +40,7 @@ function rowsOf(resource: UntieredResource): StaleRows[] {
 /** What a list brings is the same for all products. */
 function ofEverything({ table, after }: StaleRows) {
   return ({ every }: Bound<Every>): Compilable<unknown> =>
-    query.updateTable(table).set(({ eb }) => ({ stale_at: eb(after, '+', every) }));
+    query.updateTable(table).set(({ ref }) => ({ stale_at: sql<Instant>`${ref(after)} + ${every}` }));
 }
 
 /** What is read product by product depends on it: whether a subscription covers it, and whether its prices are dynamic. */
@@ -56,7 +57,7 @@ function ofProducts(resource: UntieredResource, { table, after }: StaleRows, whi
         );
         const every = eb.case().when(isCovered).then(covered).else(own).end();
         const often = () => eb.case().when('has_dynamic_pricing', '=', 1).then(dynamic).else(every).end();
-        return { stale_at: eb(after, '+', isDynamic(resource) ? often() : every) };
+        return { stale_at: sql<Instant>`${eb.ref(after)} + ${isDynamic(resource) ? often() : every}` };
       })
       .$if(which === 'one', (of) => of.where('product_id', '=', product_id));
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Instant } from '../../clock.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -25,7 +26,7 @@ export interface TurnedPage {
 export interface WalkTable {
   find(key: WalkKey): WalkState | null;
   /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
-  begin(key: WalkKey, started_at: number, attempt: number): WalkState;
+  begin(key: WalkKey, started_at: Instant, attempt: number): WalkState;
   /** Notes a page, and goes on to the next one; returns how many of its rows this attempt has met before. */
   turn(key: WalkKey, walk: WalkState, page: TurnedPage): number;
   /** Returns how many different rows this attempt has met, and how many all its attempts together. */
@@ -39,7 +40,7 @@ export interface WalkTable {
   /** Notes that rows were met on a page by a read outside the walk, which does not count them. */
   moved(key: WalkKey, page: number, ids: readonly number[]): void;
   /** Ends the walk. Only a complete one says anything about what is absent. */
-  end(key: WalkKey, completed_at: number | null): void;
+  end(key: WalkKey, completed_at: Instant | null): void;
 }
 
 /** The state of an attempt that begins. */

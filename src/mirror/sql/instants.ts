@@ -1,8 +1,11 @@
+import type { Instant } from '../../clock.ts';
 import type { UntieredResource } from '../../domain/schedule/resources.ts';
 import type { InstantRule } from '../../sqlite/instants.ts';
 import type { Tables } from './tables.ts';
 
-type InstantColumn<Table> = keyof Table & ('at' | `${string}_at`);
+type InstantColumn<Table> = {
+  [Column in keyof Table]: NonNullable<Table[Column]> extends Instant ? Column : never;
+}[keyof Table];
 
 /**
  * What a row's `stale_at` follows: the cadence of the resource that brings the row, counted from its read. `record`: each
@@ -13,10 +16,10 @@ interface StaleRule<Table> {
   readonly cadence: UntieredResource | 'availability' | 'record';
 }
 
-/** A rule for every column of a table that is named like an instant, and for those that are one by another name. */
+/** A rule for every column of a table that is an instant, and for those that count whole days. */
 type InstantsOf<Table> = {
   readonly [Column in InstantColumn<Table>]: Column extends 'stale_at' ? StaleRule<Table> : InstantRule;
-} & { readonly [Column in Exclude<keyof Table, InstantColumn<Table>>]?: InstantRule };
+} & { readonly [Column in Exclude<keyof Table, InstantColumn<Table>>]?: 'day' };
 
 type TableWithInstants = {
   [Name in keyof Tables]: InstantColumn<Tables[Name]> extends never ? never : Name;

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
@@ -26,7 +27,7 @@ export interface Tables {
     schema_version: number;
     written_by: string;
     feed_floor_seq: number;
-    filled_at: number | null;
+    filled_at: Instant | null;
     language: string | null;
     currency: string | null;
     last_delivery_id: number;
@@ -34,7 +35,7 @@ export interface Tables {
     image_size: ImageSize | null;
     feed_id: string | null;
   };
-  _zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
+  _zone_offset: { timezone: string; valid_from: Instant; offset_minutes: number };
   _product: {
     product_id: number;
     timezone: string | null;
@@ -51,21 +52,21 @@ export interface Tables {
     longitude: number | null;
     rating: number | null;
     rating_count: number | null;
-    first_seen_at: number;
-    read_at: number;
-    images_verified_at: number | null;
-    withdrawn_at: number | null;
+    first_seen_at: Instant;
+    read_at: Instant;
+    images_verified_at: Instant | null;
+    withdrawn_at: Instant | null;
     withdrawn_reason: string | null;
     category: string | null;
     sold: number;
-    sold_at: number | null;
+    sold_at: Instant | null;
     asked: number;
-    asked_at: number | null;
+    asked_at: Instant | null;
     covered: Bit;
-    dates_off_at: number | null;
+    dates_off_at: Instant | null;
     sellable: Bit;
-    signal_at: number | null;
-    signal_before_at: number | null;
+    signal_at: Instant | null;
+    signal_before_at: Instant | null;
   };
   _product_text: {
     product_id: number;
@@ -76,14 +77,14 @@ export interface Tables {
     country_name: string | null;
     list_document: string | null;
     list_hash: string | null;
-    list_read_at: number | null;
+    list_read_at: Instant | null;
     detail_document: string | null;
     detail_hash: string | null;
-    detail_read_at: number | null;
+    detail_read_at: Instant | null;
     merged_document: string | null;
-    checked_at: number;
-    changed_at: number;
-    stale_at: number;
+    checked_at: Instant;
+    changed_at: Instant;
+    stale_at: Instant;
     text_language: string | null;
     slug: string | null;
     url: string | null;
@@ -126,14 +127,14 @@ export interface Tables {
   _search_generic_word: { language: string; word: string };
   _search_rules: { rules_id: number; version: string };
   _product_list_place: { product_id: number; list_place: number };
-  _interest: { product_id: number; part: number; views: number; counted_at: number };
+  _interest: { product_id: number; part: number; views: number; counted_at: Instant };
   _product_price: {
     product_id: number;
     currency: string;
     from_price: number | null;
     prediscount_price: number | null;
-    read_at: number;
-    stale_at: number;
+    read_at: Instant;
+    stale_at: Instant;
   };
   _product_tag: { product_id: number; tag_id: number };
   _experience: {
@@ -152,9 +153,9 @@ export interface Tables {
     currency: string | null;
     document: string;
     document_hash: string;
-    checked_at: number;
-    changed_at: number;
-    stale_at: number;
+    checked_at: Instant;
+    changed_at: Instant;
+    stale_at: Instant;
   };
   _mirror_language: { language: string };
   _product_experience: { product_id: number; experience_id: number };
@@ -164,19 +165,19 @@ export interface Tables {
     position: number;
     credit: string | null;
     document: string;
-    first_seen_at: number;
-    withdrawn_at: number | null;
-    doubted_at: number | null;
+    first_seen_at: Instant;
+    withdrawn_at: Instant | null;
+    doubted_at: Instant | null;
   };
-  _image_credit: { product_id: number; image_key: string; at: number; old: string | null; new: string | null };
+  _image_credit: { product_id: number; image_key: string; at: Instant; old: string | null; new: string | null };
   _image_takedown: {
     product_id: number;
     image_key: string;
-    withdrawn_at: number;
-    verified_at: number | null;
+    withdrawn_at: Instant;
+    verified_at: Instant | null;
     cause: 'image' | 'product';
     credit: string | null;
-    returned_at: number | null;
+    returned_at: Instant | null;
   };
   _image_file: {
     product_id: number;
@@ -191,9 +192,9 @@ export interface Tables {
     bytes: number | null;
     etag: string | null;
     last_modified: string | null;
-    fetched_at: number | null;
-    checked_at: number | null;
-    due_at: number;
+    fetched_at: Instant | null;
+    checked_at: Instant | null;
+    due_at: Instant;
     failures: number;
     failure: string | null;
     failure_kind: 'gone' | 'failed' | null;
@@ -206,9 +207,9 @@ export interface Tables {
     must_know: string | null;
     good_to_know: string | null;
     document: string;
-    checked_at: number;
-    changed_at: number;
-    stale_at: number;
+    checked_at: Instant;
+    changed_at: Instant;
+    stale_at: Instant;
   };
   _variant: {
     product_id: number;
@@ -217,20 +218,20 @@ export interface Tables {
     variants_document: string | null;
     availability_document: string | null;
     merged_document: string | null;
-    checked_at: number;
-    changed_at: number;
-    stale_at: number;
+    checked_at: Instant;
+    changed_at: Instant;
+    stale_at: Instant;
     variant_type: string | null;
   };
-  _variant_group: { product_id: number; group_id: number; name: string; read_at: number };
-  _availability_context: { product_id: number; currency: string; document: string; read_at: number };
+  _variant_group: { product_id: number; group_id: number; name: string; read_at: Instant };
+  _availability_context: { product_id: number; currency: string; document: string; read_at: Instant };
   _availability_span: {
     product_id: number;
     currency: string;
     from_date: string;
     to_date: string;
-    checked_at: number;
-    stale_at: number;
+    checked_at: Instant;
+    stale_at: Instant;
     body_hash: string;
     max_tickets_per_order: number | null;
     variant_ids: string;
@@ -252,8 +253,8 @@ export interface Tables {
     product_id: number;
     currency: string;
     date: string;
-    from_at: number;
-    until_at: number;
+    from_at: Instant;
+    until_at: Instant;
     lowest_price: number | null;
     max_tickets: number | null;
     lowest_adult_price: number | null;
@@ -262,7 +263,7 @@ export interface Tables {
   _printed_price: {
     product_id: number;
     currency: string;
-    until_at: number;
+    until_at: Instant;
     lowest_price: number | null;
     lowest_adult_price: number | null;
     price_variant_type: string | null;
@@ -274,34 +275,34 @@ export interface Tables {
     product_id: number;
     edition: string;
     part: number;
-    due_at: number;
+    due_at: Instant;
     due_reason: DueReason;
-    fetched_at: number | null;
-    changed_at: number | null;
-    stale_at: number | null;
+    fetched_at: Instant | null;
+    changed_at: Instant | null;
+    stale_at: Instant | null;
     body_hash: string | null;
     failures: number;
-    failed_at: number | null;
+    failed_at: Instant | null;
     failure: string | null;
     job_id: number | null;
     lane: number;
     fetched_reason: DueReason | null;
     shape: number | null;
     exposure: number | null;
-    notified_at: number | null;
-    told_at: number | null;
-    off_sale_at: number | null;
-    unanswered_at: number | null;
+    notified_at: Instant | null;
+    told_at: Instant | null;
+    off_sale_at: Instant | null;
+    unanswered_at: Instant | null;
   };
   _closure: {
     closure_id: number;
     product_id: number;
     delivery_id: number;
-    notified_at: number;
-    applied_at: number | null;
-    available_at: number | null;
-    confirmed_at: number | null;
-    ended_at: number | null;
+    notified_at: Instant;
+    applied_at: Instant | null;
+    available_at: Instant | null;
+    confirmed_at: Instant | null;
+    ended_at: Instant | null;
     reason: string | null;
     expected_reopening: string | null;
     alternative_product_id: number | null;
@@ -309,11 +310,11 @@ export interface Tables {
   _walk: {
     resource: Resource;
     edition: string;
-    started_at: number;
+    started_at: Instant;
     next_page: number;
     attempt: number;
     repeated: number;
-    completed_at: number | null;
+    completed_at: Instant | null;
     counted: number | null;
     unusable: number;
     unusable_example: string | null;
@@ -321,28 +322,28 @@ export interface Tables {
   _short_list: {
     resource: Resource;
     edition: string;
-    since_at: number;
-    walked_at: number;
+    since_at: Instant;
+    walked_at: Instant;
     counted: number;
     met: number;
     unusable: number;
     unusable_example: string | null;
     row_hash: string;
     lists: number;
-    agreed_at: number;
+    agreed_at: Instant;
   };
   _walk_row: { resource: Resource; edition: string; id: number; attempt: number; page: number | null };
   _job: {
     job_id: number;
     scope: string;
-    requested_at: number;
+    requested_at: Instant;
     records: number;
     failed: number;
-    finished_at: number | null;
+    finished_at: Instant | null;
   };
   _change: {
     seq: number;
-    at: number;
+    at: Instant;
     product_id: number;
     kind: ChangeKind;
     language: string | null;
@@ -354,31 +355,31 @@ export interface Tables {
   _absence: {
     product_id: number;
     missing_walks: number;
-    first_missing_at: number;
-    last_missing_at: number;
+    first_missing_at: Instant;
+    last_missing_at: Instant;
     answer: DirectAnswer | null;
-    answered_at: number | null;
+    answered_at: Instant | null;
     release: Release | null;
     rejected: Bit;
   };
-  _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
+  _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: Instant };
   _row: { number: number; source: string; key: string };
   _row_feed: { row_feed_id: 1; origin: string; floor: number; last_seq: number | null };
-  _row_mark: { at: number; number: number };
-  _followed: { followed_id: 1; origin: string; number: number; published_at: number };
+  _row_mark: { at: Instant; number: number };
+  _followed: { followed_id: 1; origin: string; number: number; published_at: Instant };
   _offer: {
     path: OptionalPath;
-    answered_at: number | null;
-    refused_at: number | null;
-    not_offered_at: number | null;
-    asked_at: number | null;
+    answered_at: Instant | null;
+    refused_at: Instant | null;
+    not_offered_at: Instant | null;
+    asked_at: Instant | null;
   };
   _hold: {
     hold_id: number;
-    opened_at: number;
+    opened_at: Instant;
     lists: number;
-    last_list_at: number;
-    ended_at: number | null;
+    last_list_at: Instant;
+    ended_at: Instant | null;
     outcome: HoldOutcome | null;
   };
   _alarm: {
@@ -397,8 +398,8 @@ export interface Tables {
       | 'subscription-silent'
       | 'clock-doubted'
       | SubscriptionAlarm;
-    raised_at: number;
-    seen_at: number;
+    raised_at: Instant;
+    seen_at: Instant;
     products: number;
   };
   _subscription: {
@@ -407,45 +408,45 @@ export interface Tables {
     type: SubscriptionType;
     held_type: string | null;
     status: string | null;
-    status_at: number | null;
+    status_at: Instant | null;
     change_types: string | null;
     entity_ids: string | null;
     address: AddressOwner | null;
     epoch: number | null;
     differences: string;
-    checked_at: number | null;
+    checked_at: Instant | null;
     read_failures: number;
-    read_not_before: number | null;
-    put_at: number | null;
+    read_not_before: Instant | null;
+    put_at: Instant | null;
     put_hash: string | null;
-    wrested_at: number | null;
-    tried_at: number | null;
+    wrested_at: Instant | null;
+    tried_at: Instant | null;
     failures: number;
     failure: string | null;
-    not_before: number | null;
-    last_delivery_at: number | null;
+    not_before: Instant | null;
+    last_delivery_at: Instant | null;
     announced: number;
     announceable: number;
     trusted: Bit;
     failure_kind: AttemptFailure | null;
   };
-  _subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
-  _notice: { subscription_id: string; product_id: number; change_type: string; received_at: number; awaited: 0 | 1 };
-  _expected_notice: { product_id: number; change_type: ChangeType; since_at: number; found_at: number };
+  _subscription_product: { subscription_id: string; product_id: number; since_at: Instant | null };
+  _notice: { subscription_id: string; product_id: number; change_type: string; received_at: Instant; awaited: 0 | 1 };
+  _expected_notice: { product_id: number; change_type: ChangeType; since_at: Instant; found_at: Instant };
   _gap: {
     gap_id: number;
     subscription_id: string | null;
-    from_at: number;
-    to_at: number | null;
+    from_at: Instant;
+    to_at: Instant | null;
     healed_to: number;
     products: number;
-    closed_at: number | null;
+    closed_at: Instant | null;
   };
   _budget: {
     budget_id: 1;
     state: string | null;
     demand: string | null;
-    surveyed_at: number | null;
+    surveyed_at: Instant | null;
     category_cadences: string | null;
     replanned_to: number | null;
     made_for: string | null;
@@ -466,8 +467,8 @@ export interface Tables {
     unknown: number;
     unanswered: number;
   };
-  _field: { field: WatchedField; usual: number; share: number; looked_at: number };
-  _audit: { from_at: number; tier: Tier | 'all'; audited: number; untrue: number };
+  _field: { field: WatchedField; usual: number; share: number; looked_at: Instant };
+  _audit: { from_at: Instant; tier: Tier | 'all'; audited: number; untrue: number };
   _promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }
 

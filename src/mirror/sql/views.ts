@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 
 /*
@@ -14,9 +15,9 @@ export interface Views {
     schema_version: number;
     written_by: string;
     feed_floor_seq: number;
-    filled_at: number | null;
+    filled_at: Instant | null;
     feed_id: string;
-    published_at: number | null;
+    published_at: Instant | null;
   };
   images: {
     product_id: number;
@@ -29,8 +30,8 @@ export interface Views {
     alt_text: string | null;
     credit: string | null;
     file: string | null;
-    verified_at: number;
-    expires_at: number;
+    verified_at: Instant;
+    expires_at: Instant;
     document: string;
   };
   freshness: {
@@ -40,7 +41,7 @@ export interface Views {
     fresh: number;
     stale: number;
     expired: number;
-    oldest_checked_at: number | null;
+    oldest_checked_at: Instant | null;
     promise_ms: number;
     kept: Bit;
   };
@@ -49,7 +50,7 @@ export interface Views {
     type: string;
     status: string | null;
     covered_products: number | null;
-    last_delivery_at: number | null;
+    last_delivery_at: Instant | null;
     trust: number | null;
   };
   alternatives: { product_id: number; alternative_product_id: number };
@@ -64,14 +65,14 @@ export interface Views {
     max_tickets: number | null;
     availability: number | null;
     max_tickets_per_order: number | null;
-    checked_at: number;
+    checked_at: Instant;
     stale: Bit;
-    expired_at: number;
+    expired_at: Instant;
     freshness: Fresh;
   };
   changes: {
     seq: number;
-    at: number;
+    at: Instant;
     product_id: number;
     kind: string;
     language: string | null;
@@ -93,7 +94,7 @@ export interface Views {
     tickets: number;
     unknown: number;
     unanswered: number;
-    since_at: number;
+    since_at: Instant;
   };
   product_places: {
     product_id: number;

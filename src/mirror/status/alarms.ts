@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -6,14 +7,14 @@ import type { Tables } from '../sql/tables.ts';
 export type Alarm = Tables['_alarm'];
 
 /** How many products a condition is about, and when that was seen. */
-type Met = Pick<Alarm, 'kind' | 'products'> & { readonly at: number };
+type Met = Pick<Alarm, 'kind' | 'products'> & { readonly at: Instant };
 
 /** Conditions that a person should know of, as long as they last. */
 export interface AlarmTable {
   /** Notes that a condition holds; `new`: it did not until now. */
   raise(alarm: Met): 'new' | 'known';
   /** The same where it is met product by product: what was met from `started_at` on is counted together. */
-  add(alarm: Met & { readonly started_at: number }): 'new' | 'known';
+  add(alarm: Met & { readonly started_at: Instant }): 'new' | 'known';
   /** A condition holds no longer. */
   clear(kind: Alarm['kind']): 'ended' | 'none';
   /**
@@ -22,7 +23,7 @@ export interface AlarmTable {
    */
   set(kind: Alarm['kind'], met: Omit<Met, 'kind'> | null): 'new' | 'known' | 'ended' | 'none';
   /** Ends the alarm about images where a walk that began at `started_at` has met images again, and no page without any. */
-  clearImages(started_at: number, now: number): void;
+  clearImages(started_at: Instant, now: Instant): void;
   /** By kind. */
   all(): Alarm[];
 }
@@ -36,7 +37,7 @@ export function alarmTable(db: Writes): AlarmTable {
       .values({ kind, raised_at: at, seen_at: at, products })
       .onConflict((known) => known.column('kind').doUpdateSet({ seen_at: at, products })),
   );
-  const add = db.change(({ kind, at, products, started_at }: Bound<Met & { started_at: number }>) =>
+  const add = db.change(({ kind, at, products, started_at }: Bound<Met & { started_at: Instant }>) =>
     query
       .insertInto('_alarm')
       .values({ kind, raised_at: at, seen_at: at, products })
@@ -89,12 +90,12 @@ export function alarmTable(db: Writes): AlarmTable {
 type OfKind = Pick<Alarm, 'kind'>;
 
 function clearingImages(db: Writes): AlarmTable['clearImages'] {
-  const clear = db.change(({ started_at, now }: Bound<{ started_at: number; now: number }>) =>
+  const clear = db.change(({ started_at, now }: Bound<{ started_at: Instant; now: Instant }>) =>
     query
       .deleteFrom('_alarm')
       .where('kind', '=', 'images-vanished')
       .where(({ eb, or }) =>
-        or([eb('seen_at', '<', started_at), eb('seen_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]),
+        or([eb('seen_at', '<', started_at), eb('seen_at', '>', sql<Instant>`${now} + ${sql.lit(futureToleranceMs)}`)]),
       )
       .where(({ exists, selectFrom }) =>
         exists(

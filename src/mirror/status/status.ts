@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { type Instant, instant } from '../../clock.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
 import { isMissing } from '../../domain/sale/absence.ts';
@@ -164,7 +165,7 @@ function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'
       .selectFrom('images')
       .select(({ fn }) => [
         fn.countAll<number>().as('images'),
-        fn.min<number | null>('verified_at').as('oldest_image_at'),
+        fn.min<Instant | null>('verified_at').as('oldest_image_at'),
       ]),
   );
   return shown.get() ?? { images: 0, oldest_image_at: null };
@@ -190,7 +191,7 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
           ]),
         )
         .as('failing_long'),
-      fn.max<number | null>('fetched_at').as('last_read_at'),
+      fn.max<Instant | null>('fetched_at').as('last_read_at'),
       fn
         .countAll<number>()
         .filterWhere(({ eb, and }) => and([eb('unanswered_at', 'is not', null), eb('resource', '=', 'availability')]))
@@ -271,8 +272,8 @@ function unconfirmedImages(db: Reads): MirrorStatus['unconfirmed_images'] {
   const seen = db.values(() => query.selectFrom('_alarm').select('seen_at').where('kind', '=', 'images-unverified'));
   const seen_at = seen.get();
   if (seen_at === undefined) return [];
-  const late = imageLedgerReads(db).unconfirmed(seen_at - imageAlarmAfterMs);
-  return late.slice(0, 10).map((each) => ({ ...each, hidden_from: each.verified_at + imageLimitMs }));
+  const late = imageLedgerReads(db).unconfirmed(instant(seen_at - imageAlarmAfterMs));
+  return late.slice(0, 10).map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) }));
 }
 
 function contradictedSales(db: Reads): MirrorStatus['contradicted'] {
@@ -280,7 +281,7 @@ function contradictedSales(db: Reads): MirrorStatus['contradicted'] {
     .rows(() =>
       query
         .selectFrom('_product')
-        .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<number | null>('dates_off_at').as('since')])
+        .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
         .where('dates_off_at', 'is not', null)
         .where('sellable', '=', 1),
     )

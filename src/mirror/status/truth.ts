@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { auditPeriodMs, type UntrueShare, untrueShare } from '../../domain/truth/estimate.ts';
 import type { Reads } from '../../sqlite/statements.ts';
@@ -23,7 +24,7 @@ export function truthOf(db: Reads): Truth {
   return {
     ...untrueShare(of('all')),
     from_at: periods[0]?.from_at ?? null,
-    to_at: last === undefined ? null : last.from_at + auditPeriodMs,
+    to_at: last === undefined ? null : instant(last.from_at + auditPeriodMs),
     by_tier: tiers.filter((tier) => of(tier).length > 0).map((tier) => ({ tier, ...untrueShare(of(tier)) })),
   };
 }

@@ -1,8 +1,9 @@
+import { type Instant, instant } from '../../clock.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
 import { type PriceChange, type PriceMoves, priceMovesOf } from '../../domain/week/prices.ts';
 import type { BareSale, CheckoutCounts, WeekFacts, WrongProduct } from '../../domain/week/report.ts';
 import type { ProductEvent } from '../../domain/week/turnover.ts';
-import { daysOf, type Week } from '../../domain/week/week.ts';
+import { daysOf } from '../../domain/week/week.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
@@ -13,11 +14,11 @@ import { working } from '../push/working.ts';
 import { query } from '../sql/sql.ts';
 import { truthOf } from './truth.ts';
 
-type Span = Pick<Week, 'from' | 'to'>;
+type Span = { readonly from: Instant; readonly to: Instant };
 type Days = { readonly first: number; readonly last: number };
 
 /** Reads a week from the file as a storefront has it, all of one moment. */
-export function readWeek(connection: Database, week: Span, now: number): WeekFacts {
+export function readWeek(connection: Database, week: Span, now: Instant): WeekFacts {
   const db = readsOf(connection);
   return db.snapshot(() => {
     const titled = db.values(({ product_id }: Bound<{ product_id: number }>) =>
@@ -29,7 +30,7 @@ export function readWeek(connection: Database, week: Span, now: number): WeekFac
     const title = (product_id: number) => titled.get({ product_id }) ?? null;
     const prices = priceMoves(db, week);
     const moved = [...prices.products.biggest, ...prices.dates.biggest];
-    const late = imageLedgerReads(db).unconfirmed(now - imageAlarmAfterMs);
+    const late = imageLedgerReads(db).unconfirmed(instant(now - imageAlarmAfterMs));
     return {
       ...aboutItself(db),
       events: productEvents(db, week),

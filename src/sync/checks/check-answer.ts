@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
 import { withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import {
@@ -121,7 +122,7 @@ export function compare(
  * Returns a date as the service has just answered it; null: it said nothing about it. A date that is covered but absent
  * is sold out.
  */
-function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: number): ReadDate | null {
+function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: Instant): ReadDate | null {
   if (date < from || date > answer.covered_to) return null;
   const { days, max_tickets_per_order } = answer;
   return { date, form: days.get(date) ?? null, max_tickets_per_order, checked_at: sent_at, stale_at: sent_at };

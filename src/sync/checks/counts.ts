@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import type { Rating } from '../../domain/checks/error-rate.ts';
@@ -49,7 +50,7 @@ export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>)
 }
 
 /** Counts checks of a product by which searches order what they find; they fade like sales. */
-function countAsked(mirror: Mirror, product_id: number, checks: number, now: number): void {
+function countAsked(mirror: Mirror, product_id: number, checks: number, now: Instant): void {
   const known = mirror.categories.asked(product_id);
   if (known === null) return;
   mirror.categories.countAsked(product_id, faded(now, known.asked, known.asked_at) + checks, now);
@@ -58,7 +59,7 @@ function countAsked(mirror: Mirror, product_id: number, checks: number, now: num
 /** Counts an order. A null rating shows nothing about availability. */
 export function countOrder(
   mirror: Mirror,
-  { product_id, tier, at }: { readonly product_id: number; readonly tier: Tier; readonly at: number },
+  { product_id, tier, at }: { readonly product_id: number; readonly tier: Tier; readonly at: Instant },
   { rating, tickets }: { readonly rating: Rating | null; readonly tickets: number },
 ): void {
   const counts = noCounts();
@@ -68,7 +69,7 @@ export function countOrder(
 }
 
 /** Deletes the counts before the (UTC) day of an instant. */
-export function pruneCounts(mirror: Mirror, before: number): number {
+export function pruneCounts(mirror: Mirror, before: Instant): number {
   return mirror.checks.prune(dayOf(before));
 }
 
@@ -89,6 +90,6 @@ function noCounts(): Record<keyof CheckCounts, number> {
   return Object.fromEntries(countNames.map((name) => [name, 0])) as Record<keyof CheckCounts, number>;
 }
 
-function dayOf(at: number): number {
+function dayOf(at: Instant): number {
   return Math.floor(at / dayMs);
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Instant } from '../../clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { CheckPorts } from './check.ts';
 import { type OrderNoted, type OrderReport, orderAndRecheck, reportOrder } from './orders.ts';
@@ -12,7 +13,7 @@ export interface IdentifiedOrder extends OrderReport {
 /** Stores which orders were reported (in the inbox: the mirror holds no order). */
 export interface OrderLedger {
   find(id_sha256: string, counted: number): { readonly contents_sha256: string } | null;
-  note(order: { id_sha256: string; contents_sha256: string; told_at: number }, counted: number): number;
+  note(order: { id_sha256: string; contents_sha256: string; told_at: Instant }, counted: number): number;
 }
 
 /** The result of a report that may be a repetition. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { tierOfDay } from '../../domain/catalogue/availability.ts';
 import { faded } from '../../domain/catalogue/category.ts';
@@ -102,7 +103,7 @@ export function orderAndRecheck(
 /** A re-check after an order is given up after this long; the schedule does it then. */
 const recheckMs = 20_000;
 
-function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: number): void {
+function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: Instant): void {
   const record = mirror.records.find(key);
   if (record !== null) noteTold({ mirror }, record, at);
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Instant } from '../../clock.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
@@ -64,7 +65,7 @@ export function viewCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>):
 }
 
 /** Called in a transaction: adds views of a window to those that are left of earlier ones. */
-export function countViews(mirror: Pick<Mirror, 'interest'>, { product_id, part }: Window, more: number, now: number) {
+export function countViews(mirror: Pick<Mirror, 'interest'>, { product_id, part }: Window, more: number, now: Instant) {
   const known = mirror.interest.of(product_id).windows.find((window) => window.part === part);
   const views = more + (known === undefined ? 0 : faded(now, known.views, known.counted_at));
   mirror.interest.count({ product_id, part, views, counted_at: now });

@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import { imageAlarmAfterMs, imagePressAfterMs } from '../../domain/catalogue/image.ts';
 import type { Ports } from '../records/context.ts';
 import { askForImages } from './vanished.ts';
@@ -11,7 +12,7 @@ const imagesAtATime = 500;
 export function readImagesNearLimit(ports: ConfirmPorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
-  const late = mirror.products.imagesVerifiedBefore(now - imagePressAfterMs, imagesAtATime);
+  const late = mirror.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
   if (late.length === 0) return;
   const brought = mirror.transaction(() => askForImages(ports, late, 'image-limit'));
   if (brought > 0)
@@ -23,7 +24,7 @@ export function readImagesNearLimit(ports: ConfirmPorts): void {
  */
 export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
   const now = clock.now();
-  const products = mirror.images.unconfirmed(now - imageAlarmAfterMs).length;
+  const products = mirror.images.unconfirmed(instant(now - imageAlarmAfterMs)).length;
   const came = mirror.alarms.set('images-unverified', products === 0 ? null : { at: now, products });
   if (came === 'ended') log.info({}, 'every image is confirmed or withdrawn again');
   if (came === 'new') log.error({ products }, 'images not confirmed for twelve days: they are hidden after fourteen');

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Instant, instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
 import {
   endsWell,
@@ -123,7 +124,7 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
         if (signal.aborted) return null;
         if (!(error instanceof DirectoryFailed)) throw error;
         if (error.full) return noteNoRoom(ports, row);
-        return noteFailure(ports, row, error.message, retryAt(row.failures + 1, own, clock.now()));
+        return noteFailure(ports, row, error.message, instant(retryAt(row.failures + 1, own, clock.now())));
       });
       if (result === null) return;
       if (typeof result === 'object') resting.add(result.resting);
@@ -154,26 +155,26 @@ async function fetchOne(
       log.warn({ until: verified.until }, 'the image host throttles or cannot be reached: fetching pauses');
       return { resting: verified.origin };
     case 'unchanged':
-      mirror.transaction(() => table.unchanged(row, verified.sent_at, recheckAt(chance(), now)));
+      mirror.transaction(() => table.unchanged(row, verified.sent_at, instant(recheckAt(chance(), now))));
       return 'unchanged';
     case 'gone':
       return noteGone(ports, row, verified.sent_at);
     case 'refused':
-      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, refusedAgainAt(chance(), now));
+      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, instant(refusedAgainAt(chance(), now)));
     case 'failed': {
       const again = retryAt(row.failures + 1, chance(), now);
-      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, again);
+      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, instant(again));
     }
     case 'whole': {
       const { file, bytes } = verified.stored;
       if (!directory.has(file) && !room.take(bytes)) {
         // It stays due, and comes first when there is room again.
         if (row.file === null) return 'failed';
-        return noteFailure(ports, row, 'disk: images.disk is used up', refusedAgainAt(chance(), now));
+        return noteFailure(ports, row, 'disk: images.disk is used up', instant(refusedAgainAt(chance(), now)));
       }
       let unused: readonly string[] = [];
       await incoming.keep(file, () => {
-        unused = mirror.transaction(() => table.stored(row, verified.stored, recheckAt(chance(), now)));
+        unused = mirror.transaction(() => table.stored(row, verified.stored, instant(recheckAt(chance(), now))));
       });
       // Checked again: another image with the same content may have been kept since.
       removeFiles(
@@ -195,7 +196,7 @@ function removeFiles({ directory, log }: Pick<ImageFilePorts, 'directory' | 'log
   }
 }
 
-function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, text: string, due_at: number): 'failed' {
+function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, text: string, due_at: Instant): 'failed' {
   const { product_id, image_key, size } = row;
   mirror.transaction(() => mirror.imageFiles.failed(row, { at: clock.now(), text, due_at }));
   // Logged once per failure: one that recurs daily need not be logged daily.
@@ -206,7 +207,7 @@ function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, tex
 /** Notes a full disk, which is no failure of the file: it stays due. */
 function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
   const origin = originOf(row.url);
-  mirror.transaction(() => mirror.imageFiles.postpone(origin, clock.now() + noRoomMs));
+  mirror.transaction(() => mirror.imageFiles.postpone(origin, instant(clock.now() + noRoomMs)));
   log.error({}, 'the disk of the image files is full: no new file is fetched');
   return { resting: origin };
 }
@@ -215,7 +216,7 @@ function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { r
  * Notes an image that its host has withdrawn: hides it at once, and makes the read due that shows whether the product
  * still has it.
  */
-function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'failed' {
+function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'failed' {
   const { mirror, clock, chance, log, policy } = ports;
   const now = clock.now();
   const { product_id, image_key, size } = row;
@@ -224,7 +225,7 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'fail
     mirror.images.doubt({ product_id, image_key }, sent_at);
     const detail = { image_keys: [image_key] };
     mirror.changes.add({ product_id, kind: 'images_changed', detail }, { sent_at, reason: 'suspicion' });
-    return mirror.imageFiles.gone(row, sent_at, refusedAgainAt(chance(), now));
+    return mirror.imageFiles.gone(row, sent_at, instant(refusedAgainAt(chance(), now)));
   });
   removeFiles(ports, unused);
   log.warn({ product_id, image_key, size }, 'an image has vanished from its host: hidden until a read confirms it');

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Ports } from '../records/context.ts';
@@ -18,7 +19,7 @@ const dayMs = 86_400_000;
 export function holdVanishedImages(
   { mirror, clock, log }: ImagePorts,
   entries: readonly ProductEntry[],
-  started_at: number,
+  started_at: Instant,
 ): readonly ProductEntry[] {
   const some = entries.some(({ images }) => images === null || images.length > 0);
   if (some || entries.length < massLoss) return entries;

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Instant, instant } from '../../clock.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
@@ -10,7 +11,7 @@ import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/
 /** A delivery as stored in the inbox. */
 export interface StoredDelivery {
   readonly delivery_id: number;
-  readonly received_at: number;
+  readonly received_at: Instant;
   readonly subscription_id: string;
   readonly truncated: boolean;
   readonly body: Uint8Array;
@@ -24,7 +25,7 @@ export interface DeliverySource {
   newest(): number;
   /** Returns the waiting deliveries above a number, in ascending order. */
   after(delivery_id: number, limit: number): StoredDelivery[];
-  settle(delivery_id: number, state: Outcome, reason: string | null, now: number): void;
+  settle(delivery_id: number, state: Outcome, reason: string | null, now: Instant): void;
   /** Runs work on several deliveries in one commit. */
   transaction<Result>(work: () => Result): Result;
 }
@@ -188,7 +189,7 @@ function close(
     notified_at: received_at,
     applied_at: applies ? now : null,
     // Announced as both closed and open: the order is unknown, so the first read decides.
-    available_at: enabled ? received_at - confirmApartMs : null,
+    available_at: enabled ? instant(received_at - confirmApartMs) : null,
     ...closure,
   };
   mirror.closures.put(announced, reopened ? 'reopened' : undefined);

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { instant } from '../../clock.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Ports } from '../records/context.ts';
 import { walkAgain } from '../records/deciding-reads.ts';
@@ -50,7 +51,7 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
   const now = clock.now();
   if (last === null || now - last <= policy.notifications.retries) return;
   mirror.transaction(() => {
-    mirror.trust.openGap(null, last);
+    mirror.trust.openGap(null, instant(last));
     mirror.trust.endGap(null, now);
     findClosed({ mirror, clock, policy });
   });
@@ -70,7 +71,8 @@ export function healGaps(ports: CoveragePorts): void {
   const [broken, mended] = [mirror.trust.broken(), mirror.trust.mended()];
   if (broken.length === 0 && mended.length === 0 && mirror.trust.toHeal() === null) return;
   mirror.transaction(() => {
-    for (const { subscription_id, since } of broken) mirror.trust.openGap(subscription_id, Math.min(since, now));
+    for (const { subscription_id, since } of broken)
+      mirror.trust.openGap(subscription_id, instant(Math.min(since, now)));
     for (const subscription_id of mended) mirror.trust.endGap(subscription_id, now);
     if (mended.length > 0) findClosed(ports);
     const gap = mirror.trust.toHeal();

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { afterChange, announceable, isTrusted, judgedAt, neededShare } from '../../domain/push/trust.ts';
 import { cachedMs } from '../../domain/schedule/cadence.ts';
 import { coveredResources } from '../../domain/schedule/resources.ts';
@@ -13,13 +14,13 @@ type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
  */
 export function expectNotices(
   { mirror }: Pick<Ports, 'mirror'>,
-  { product_id, sent_at }: { product_id: number; sent_at: number },
+  { product_id, sent_at }: { product_id: number; sent_at: Instant },
   { was, is, fields, before_at }: Pick<StoredProduct, 'was' | 'is' | 'fields' | 'before_at'>,
 ): void {
   // A read in the future was dated by a wrong clock.
   if (before_at === null || before_at > sent_at) return;
   // A cache may have answered that read, after what it did not show had been announced.
-  const since_at = before_at - cachedMs;
+  const since_at = instant(before_at - cachedMs);
   for (const change_type of announceable(was, is, fields))
     mirror.trust.expect({ product_id, change_type, since_at, found_at: sent_at });
 }
@@ -28,7 +29,7 @@ export function expectNotices(
 export function judgeNotices(ports: TrustPorts): void {
   const { mirror, clock, policy } = ports;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
-  const ripe = mirror.trust.ripe(latest);
+  const ripe = mirror.trust.ripe(instant(latest));
   if (ripe.length > 0)
     mirror.transaction(() => {
       for (const expected of ripe) {
@@ -47,7 +48,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
   for (const announcer of mirror.trust.announcers(expected)) {
     const { subscription_id, received_at, covered_since } = announcer;
     // A subscription is not blamed for what could not be received.
-    if (mirror.trust.wasGap(subscription_id, { from: since_at, to: until, now: clock.now() })) continue;
+    if (mirror.trust.wasGap(subscription_id, { from: since_at, to: instant(until), now: clock.now() })) continue;
     const announced = received_at !== null && received_at >= since_at && received_at <= until;
     // The change may be older than the subscription.
     if (!announced && covered_since > since_at) continue;

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
@@ -25,7 +26,7 @@ export type AvailabilityRead =
       /** `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says on sale. */
       readonly sale: 'on' | 'off' | 'contradicted';
       /** When the (first) request was sent. */
-      readonly sent_at: number;
+      readonly sent_at: Instant;
       /** Dates that the service did not answer, however it was asked: the mirror keeps what it had. */
       readonly unanswered: readonly Dates[];
     }
@@ -38,14 +39,14 @@ interface LiveRead {
   /** Called when a call is sent. */
   readonly sent?: () => void;
   /** Called before waiting for the disk if everything is as in the mirror. */
-  readonly confirmed?: (sent_at: number) => void;
+  readonly confirmed?: (sent_at: Instant) => void;
   /** Called with the answer if the mirror cannot be written: it is stored later. */
   readonly late?: (said: SaidNow) => void;
 }
 
 /** An answer of the service that the mirror does not have yet. */
 export interface SaidNow {
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   readonly sale: 'on' | 'off' | 'contradicted';
   /** The dates as answered, from `from` on; null: those in the mirror. */
   readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
@@ -78,7 +79,7 @@ function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
   const { mirror, clock } = ports;
   mirror.transaction(() => {
     const off_before = mirror.products.datesOffAt(record.product_id);
-    mirror.records.astray(record, record.unanswered_at ?? clock.now());
+    mirror.records.astray(record, instant(record.unanswered_at ?? clock.now()));
     release(ports, record, { sent_at: clock.now(), off_before });
   });
 }
@@ -105,7 +106,18 @@ export async function readAvailability(
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = (current?: RecordFacts | null) => {
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    settleWindow(ports, record, { window, product }, { sent_at, ...found, body_hash, unanswered_at, current });
+    settleWindow(
+      ports,
+      record,
+      { window, product },
+      {
+        sent_at: instant(sent_at),
+        ...found,
+        body_hash,
+        unanswered_at: unanswered_at === null ? null : instant(unanswered_at),
+        current,
+      },
+    );
   };
 
   for (let request = requests.next(); request !== null; request = requests.next()) {
@@ -116,7 +128,7 @@ export async function readAvailability(
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     const off_at = offSaleAt(reading, clock);
     if (off_at !== null)
-      return offSale(await notOnSale(ports, record, { sent_at: off_at, every: window.every, commit, late }));
+      return offSale(await notOnSale(ports, record, { sent_at: instant(off_at), every: window.every, commit, late }));
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
       if (requests.refused(request) === 'failed') return reading;
@@ -161,7 +173,7 @@ export async function readAvailability(
       settle();
       return 'stored';
     }, 'now');
-  return { kind: 'stored', ...found, sale: 'on', sent_at, unanswered: requests.unanswered };
+  return { kind: 'stored', ...found, sale: 'on', sent_at: instant(sent_at), unanswered: requests.unanswered };
 }
 
 /** Plans the next read of a window, and of the one before, and tells who waits for the product to be on sale. */
@@ -177,7 +189,7 @@ function settleWindow(
   // What is left out once is often answered the next time: how long its answers are may just have been learned.
   const again =
     read.unanswered_at != null && record.unanswered_at === null
-      ? ({ at: read.sent_at + leftOutRetryMs, reason: 'retry' } as const)
+      ? ({ at: instant(read.sent_at + leftOutRetryMs), reason: 'retry' } as const)
       : null;
   const sooner = again !== null && again.at < (incoming?.at ?? Number.POSITIVE_INFINITY) ? again : incoming;
   const found = { ...read, noticed: noticed.length > 0 };
@@ -322,7 +334,7 @@ function storeAnswer(
   if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const [language] = policy.extent.languages;
-  const by = { sent_at, reason, stale_at: sent_at + variants, now };
+  const by = { sent_at, reason, stale_at: instant(sent_at + variants), now };
   const read = { ...by, source: 'availability' as const, product_id, language };
   // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
   const known = mirror.availability.variantIds(product_id);

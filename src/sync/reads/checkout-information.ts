@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
@@ -24,7 +25,7 @@ export async function refreshCheckoutInformation(
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
       const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
-      const read = { ...by, product_id, language, stale_at: sent_at + cadence, now: clock.now() };
+      const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence), now: clock.now() };
       if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
       const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
       if (changed) assignCategory(ports, product_id);

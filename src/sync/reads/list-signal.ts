@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import { believed } from '../records/beliefs.ts';
 import type { SyncPorts } from '../records/context.ts';
@@ -10,7 +11,7 @@ import { cadenceOf } from '../records/reschedule.ts';
  */
 export function noteSignal(
   ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>,
-  { product_id, sent_at }: { readonly product_id: number; readonly sent_at: number },
+  { product_id, sent_at }: { readonly product_id: number; readonly sent_at: Instant },
   { before_at, was, is, repriced }: StoredProduct,
 ): void {
   const { mirror, clock, policy } = ports;
@@ -22,9 +23,9 @@ export function noteSignal(
     const record = waiting.resource === 'availability' ? mirror.records.find(waiting) : null;
     if (record?.fetched_at == null) continue;
     const cadence = cadenceOf(policy.of(product.category), record, product);
-    const read = { fetched_at: record.fetched_at, cadence, product };
+    const read = { fetched_at: instant(record.fetched_at), cadence, product };
     const due = dueAfterRead(ports, record, read, believed(record));
     if (due.reason === 'likely-changed' && due.at < record.due_at)
-      mirror.records.setDue(record, { ...due, at: Math.max(due.at, clock.now()) });
+      mirror.records.setDue(record, { ...due, at: instant(Math.max(due.at, clock.now())) });
   }
 }

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
@@ -9,11 +10,11 @@ import { settleStored } from '../records/settle.ts';
 /** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
 export interface OffSaleSaid {
   readonly sale: 'off' | 'contradicted';
-  readonly sent_at: number;
+  readonly sent_at: Instant;
 }
 
 interface Answered {
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   /** The cadence of the dates. */
   readonly every: number;
   readonly commit: Commit;
@@ -49,7 +50,7 @@ export async function notOnSale(
         changed: false,
         body_hash: null,
         teaches: 'nothing',
-        off_sale_at: since_at,
+        off_sale_at: instant(since_at),
         ...settled,
       });
     const verdict = judgeOffSale(product);
@@ -85,7 +86,7 @@ export async function notOnSale(
 function dropUnsold(
   { mirror, clock, policy }: SyncPorts,
   { product_id, due_reason }: RecordFacts,
-  sent_at: number,
+  sent_at: Instant,
 ): void {
   const [language] = policy.extent.languages;
   const read = { product_id, language, sent_at, stale_at: sent_at, now: clock.now(), reason: due_reason };
@@ -104,7 +105,7 @@ export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'pol
 export function release(
   { mirror, clock }: SyncPorts,
   { product_id, due_reason: reason }: RecordFacts,
-  { sent_at, off_before }: { sent_at: number; off_before: number | null },
+  { sent_at, off_before }: { sent_at: Instant; off_before: number | null },
 ): void {
   if (off_before === null) return;
   const now = mirror.products.find(product_id);

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
 import { cachedMs, lookPastCaches, reopeningLook } from '../../domain/schedule/cadence.ts';
@@ -60,7 +61,7 @@ export function storeProductDetail(
     primary: { language: firstLanguage, currency: firstCurrency },
     sent_at,
     now: clock.now(),
-    stale_at: sent_at + productCadence(policy, known),
+    stale_at: instant(sent_at + productCadence(policy, known)),
     reason: record.due_reason,
   });
   // A read in a further currency brings only its price.
@@ -82,8 +83,8 @@ export function storeProductDetail(
 }
 
 /** Returns when to repeat a refused read of which it is unknown whether it concerns the product. */
-function askLater({ due_reason }: RecordFacts, now: number): Due {
-  return { at: now + 30_000, reason: due_reason };
+function askLater({ due_reason }: RecordFacts, now: Instant): Due {
+  return { at: instant(now + 30_000), reason: due_reason };
 }
 
 /**
@@ -93,11 +94,11 @@ function askLater({ due_reason }: RecordFacts, now: number): Due {
 export function lookAfterNotice(
   { mirror }: Pick<SyncPorts, 'mirror'>,
   { product_id, due_reason }: RecordFacts,
-  sent_at: number,
+  sent_at: Instant,
 ): Due | null {
   const closure = mirror.closures.inForce(product_id);
   const at = closure === null ? null : confirmAt(closure);
-  if (at !== null) return { at: Math.max(at, sent_at + confirmApartMs), reason: 'closure-unconfirmed' };
+  if (at !== null) return { at: instant(Math.max(at, sent_at + confirmApartMs)), reason: 'closure-unconfirmed' };
   if (due_reason !== 'notified' || mirror.products.find(product_id)?.sale_status !== 'disabled') return null;
   const opened_at =
     mirror.trust
@@ -105,9 +106,9 @@ export function lookAfterNotice(
       .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= sent_at)
       ?.received_at ?? 0;
   // Most caches are a minute old at most; the second look is past any cache.
-  if (sent_at - opened_at < confirmApartMs) return { at: sent_at + confirmApartMs, reason: 'notified' };
+  if (sent_at - opened_at < confirmApartMs) return { at: instant(sent_at + confirmApartMs), reason: 'notified' };
   const { at: past, reason } = lookPastCaches(sent_at - opened_at < cachedMs ? opened_at : sent_at);
-  return { at: Math.max(past, sent_at + confirmApartMs), reason };
+  return { at: instant(Math.max(past, sent_at + confirmApartMs)), reason };
 }
 
 /**
@@ -116,7 +117,7 @@ export function lookAfterNotice(
  */
 export function afterStore(
   ports: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
-  { product_id, language, sent_at }: { product_id: number; language: string; sent_at: number },
+  { product_id, language, sent_at }: { product_id: number; language: string; sent_at: Instant },
   stored: StoredProduct,
 ): void {
   const { mirror, clock, policy } = ports;

@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
@@ -18,7 +19,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
     language,
     sent_at,
     reason: record.due_reason,
-    stale_at: sent_at + cadence,
+    stale_at: instant(sent_at + cadence),
     now: clock.now(),
   };
   return commit(

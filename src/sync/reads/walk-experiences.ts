@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
 import { walksUntilDropped } from '../../domain/sale/absence.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
@@ -23,7 +24,13 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
     },
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
-      const read = { currency, sent_at, now: clock.now(), stale_at: sent_at + cadence, reason: record.due_reason };
+      const read = {
+        currency,
+        sent_at,
+        now: clock.now(),
+        stale_at: instant(sent_at + cadence),
+        reason: record.due_reason,
+      };
       return mirror.experiences.store(entries, read);
     },
     finished: ({ complete, started_at, rows, unusable }) => {

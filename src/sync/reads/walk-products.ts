@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
@@ -29,7 +30,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   if (
     record.due_reason === 'likely-changed' &&
     record.fetched_at !== null &&
-    extraWalk(ports, record.fetched_at) === null
+    extraWalk(ports, instant(record.fetched_at)) === null
   ) {
     const { fetched_at } = record;
     mirror.transaction(() => mirror.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
@@ -59,9 +60,9 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
 /** A page of the product list, and when it was read. */
 interface ReadPage {
   readonly number: number;
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   /** When the walk began that reads it; of a page by itself, when that was sent. */
-  readonly started_at: number;
+  readonly started_at: Instant;
 }
 
 /** The product list in a language and currency: reads its pages, and stores what stands on them. */
@@ -107,7 +108,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
 }
 
 /** Called when a product's place in the list was read: plans the next look at it, where a notification needs one. */
-function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: number): void {
+function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant): void {
   const current = ports.mirror.records.find({ ...key, part: 0 });
   if (current === null) return;
   const primary = key.edition === walkKinds(ports.policy.extent).primary.edition;
@@ -156,7 +157,7 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
   }
   mirror.transaction(() => {
     walkForPlace(ports, record);
-    mirror.records.setDue(record, { at: clock.now() + placeRestMs, reason: 'cadence-elapsed' });
+    mirror.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
     if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
   });
   return { kind: 'postponed' };
@@ -183,7 +184,7 @@ function storeEntries(
       source: 'list',
       primary: { language: policy.extent.languages[0], currency: policy.extent.currencies[0] },
       now: clock.now(),
-      stale_at: sent_at + productCadence(policy, known),
+      stale_at: instant(sent_at + productCadence(policy, known)),
     });
     afterStore(ports, { product_id: entry.product_id, language, sent_at }, stored);
     if (primary) noteSignal(ports, { product_id: entry.product_id, sent_at }, stored);

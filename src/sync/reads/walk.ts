@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { afterPage } from '../../domain/catalogue/list-page.ts';
 import {
   afterShortWalk,
@@ -20,18 +21,18 @@ import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStor
 export interface List<Entry> {
   readonly cadence: number;
   /** Returns when it is walked again before its cadence; null: it is not. */
-  sooner?(started_at: number): Due | null;
+  sooner?(started_at: Instant): Due | null;
   read(page: number): Promise<Reading<Page<Entry>>>;
   /** Called when the first page was not answered; returns `gone` if there is no such list, which is no failure. */
   refused?(reading: NoAnswer): 'gone' | 'failed';
   id(entry: Entry): number;
   /** `walk`: when this attempt of it began, and which page this is. */
-  store(page: Page<Entry>, sent_at: number, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
+  store(page: Page<Entry>, sent_at: Instant, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
   /**
    * Called at the end of the list. Only a `complete` walk says anything about what is absent. `unusable` counts rows whose
    * ids are unknown.
    */
-  finished(end: { complete: boolean; started_at: number; rows: number; unusable: number }): void;
+  finished(end: { complete: boolean; started_at: Instant; rows: number; unusable: number }): void;
 }
 
 /** How often a list is walked at most: paging drifts, and a walk that repeats rows has missed others. */
@@ -198,7 +199,7 @@ function shortList<Entry>(
   mirror.shortLists.note(key, { ...found, unusable_example }, now);
   if (isSettled(found)) {
     const sooner = earlier(list.sooner?.(state.started_at) ?? null, {
-      at: state.started_at + settledEveryMs,
+      at: instant(state.started_at + settledEveryMs),
       reason: 'suspicion',
     });
     return settleWalk(ports, record, list, { ...end, complete, sooner });
@@ -211,7 +212,7 @@ function shortList<Entry>(
   // Its pages have reset its failures; failures of this kind go on counting. The service has answered: walked again at
   // once, the list would be as short.
   recordFailure(ports, record, { ...failure, final: true });
-  mirror.records.astray(record, record.unanswered_at ?? now);
+  mirror.records.astray(record, instant(record.unanswered_at ?? now));
   return { kind: 'failed', ...failure };
 }
 

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { addDays } from '../../domain/time/dates.ts';
@@ -16,16 +17,21 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
   const { fetched_at } = record;
   const product = mirror.products.find(record.product_id);
   if (fetched_at === null || product === null) return false;
-  const window = datesOf(policy.of(product.category), product, record.part, fetched_at);
+  const window = datesOf(policy.of(product.category), product, record.part, instant(fetched_at));
   if (window === null || clock.now() >= window.midnight) return false;
-  const worth = dueAfterRead(ports, record, { fetched_at, cadence: window.every, product }, believed(record));
+  const worth = dueAfterRead(
+    ports,
+    record,
+    { fetched_at: instant(fetched_at), cadence: window.every, product },
+    believed(record),
+  );
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
   const planned = sooner !== null && sooner.at < worth.at ? sooner : worth;
   // The window before counts on it that this one is read before midnight (`dueForIncomingDate`).
   const surely = record.part === 0 ? planned.at : window.midnight - window.every * 0.02;
-  const due = { ...planned, at: Math.min(planned.at, surely) };
+  const due = { ...planned, at: instant(Math.min(planned.at, surely)) };
   if (isStillWorth(due, fetched_at, clock.now())) return false;
-  mirror.transaction(() => mirror.records.reschedule(record, due, fetched_at + window.every));
+  mirror.transaction(() => mirror.records.reschedule(record, due, instant(fetched_at + window.every)));
   return true;
 }
 
@@ -36,7 +42,7 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
 export function planMovedDate(
   { mirror }: Pick<SyncPorts, 'mirror'>,
   record: RecordFacts,
-  { moved_at: midnight, every }: { readonly moved_at: number; readonly every: number },
+  { moved_at: midnight, every }: { readonly moved_at: Instant; readonly every: number },
 ): void {
   const { part } = record;
   // Never read, the date is in the mirror not at all.
@@ -62,7 +68,7 @@ export function nextWindow(
 }
 
 /** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
-export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
+export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: Instant) {
   const window = extent.windows.find((each) => each.part === part);
   if (window === undefined) return null;
   const { earliest, latest } = venueToday(product.timezone, now);
@@ -73,7 +79,7 @@ export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: 
     to: addDays(end, window.last_day),
     today: earliest,
     /** When midnight moved it here, and when the next one moves it on. */
-    moved_at: began_at,
+    moved_at: instant(began_at),
     midnight: ends_at,
     every: window.every,
   };

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import {
   contradicts,
   type DirectAnswer,
@@ -21,7 +22,7 @@ type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 /** A complete walk over the primary list. */
 interface CompleteWalk {
   readonly edition: string;
-  readonly started_at: number;
+  readonly started_at: Instant;
   readonly rows: number;
 }
 
@@ -34,7 +35,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const absent = removals.absent();
   const hold = removals.openHold();
   const again = walkAgainAfter(absent, hold === null ? 'free' : 'held');
-  if (again !== null) walkAgain(ports, walk.started_at + again, 'suspicion');
+  if (again !== null) walkAgain(ports, instant(walk.started_at + again), 'suspicion');
   askMissing(ports);
   askIncluded(ports);
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
@@ -92,7 +93,7 @@ function judgeHold(ports: AbsencePorts, { started_at, rows }: CompleteWalk): voi
 
 function beginHold(
   { mirror, policy, log }: AbsencePorts,
-  { missing, visible, started_at }: { missing: number; visible: number; started_at: number },
+  { missing, visible, started_at }: { missing: number; visible: number; started_at: Instant },
 ): void {
   mirror.removals.beginHold(started_at);
   const most = mostMissing(visible, policy.removals);
@@ -116,7 +117,7 @@ export function noteAnswer(ports: AbsencePorts, product_id: number, answer: Dire
   if (answer === 'there') return;
   // A product that a person keeps says nothing about the list.
   const listed = absent === null || (absent.missing_walks === 0 && absent.rejected === 0);
-  if (listed) walkAgain(ports, suspicionDueAt(walkedAt(ports), now), 'suspicion');
+  if (listed) walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), now)), 'suspicion');
   withdrawIfGone(ports, product_id);
 }
 

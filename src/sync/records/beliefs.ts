@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { usualLane } from '../../domain/schedule/resources.ts';
 import type { Looks } from '../../domain/schedule/signal.ts';
@@ -18,8 +19,8 @@ export function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part
 /** Returns what the product list showed after a read at `read_at`, up to `at`; null: nothing, or a wrong clock wrote it. */
 export function signalOf(
   { signal_at, signal_before_at }: Pick<KnownProduct, 'signal_at' | 'signal_before_at'>,
-  read_at: number,
-  at: number,
+  read_at: Instant,
+  at: Instant,
 ): Looks | null {
   if (signal_at === null || signal_before_at === null || signal_at <= read_at || signal_at > at) return null;
   return { before_at: signal_before_at, at: signal_at };

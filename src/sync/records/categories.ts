@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { categoryOf, faded } from '../../domain/catalogue/category.ts';
 import type { Ports } from './context.ts';
 import { replan } from './replan.ts';
@@ -42,7 +43,7 @@ export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>
 }
 
 /** Ranks products by sales: 1 for the best-selling one; products without sales have no rank. */
-function ranksOf(rows: readonly { product_id: number; sold: number; sold_at: number }[], now: number) {
+function ranksOf(rows: readonly { product_id: number; sold: number; sold_at: Instant }[], now: Instant) {
   const selling = rows
     .map(({ product_id, sold, sold_at }) => ({ product_id, sold: faded(now, sold, sold_at) }))
     .sort((a, b) => b.sold - a.sold || a.product_id - b.product_id);

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { guardSpanMs } from '../../domain/sale/closure.ts';
 import type { DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
@@ -88,7 +89,7 @@ export function walkForPlace({ mirror, clock }: DecidingPorts, { edition, part, 
   const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : guardSpanMs;
   const now = clock.now();
   const walked = mirror.records.find({ ...list, product_id: 0 })?.fetched_at ?? 0;
-  const at = walked > now ? now : Math.max(now, walked + apart);
+  const at = instant(walked > now ? now : Math.max(now, walked + apart));
   mirror.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }
 
@@ -123,7 +124,7 @@ export function decideGone(ports: DecidingPorts, product_id: number, job_id: num
   const absent = mirror.removals.one(product_id);
   const job = mirror.jobs.find(job_id);
   if (job === null || mirror.removals.openHold() !== null) return 'there';
-  const { requested_at } = job;
+  const requested_at = instant(job.requested_at);
   if (absent === null || absent.answered_at === null || absent.answered_at < requested_at)
     return awaitRead(ports, absenceReads(policy)[0], { product_id, job_id, requested_at });
   if (absent.answer === 'there' || absent.rejected === 1) return 'there';
@@ -141,7 +142,7 @@ export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_i
   const { mirror, policy } = ports;
   const job = mirror.jobs.find(job_id);
   if (job === null) return false;
-  const { requested_at } = job;
+  const requested_at = instant(job.requested_at);
   const [own] = ownReads(policy);
   if (own !== undefined) return awaitRead(ports, own, { product_id, job_id, requested_at }) === 'waits';
   return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.job_id === job_id;
@@ -151,7 +152,7 @@ export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_i
 function awaitRead(
   { mirror, clock }: DecidingPorts,
   kind: RecordKind | undefined,
-  { product_id, job_id, requested_at }: { product_id: number; job_id: number; requested_at: number },
+  { product_id, job_id, requested_at }: { product_id: number; job_id: number; requested_at: Instant },
 ): 'there' | 'waits' {
   const record = kind === undefined ? null : mirror.records.find({ ...kind, product_id });
   if (record === null || record.failures >= quarantineAfter || (record.fetched_at ?? 0) >= requested_at) return 'there';
@@ -167,7 +168,7 @@ export function walkedAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): 
 /** Makes the primary list due at an instant, with the other lists given. */
 export function walkAgain(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
-  at: number,
+  at: Instant,
   reason: DueReason,
   others: RecordSelection['kinds'] = [],
 ): number {
@@ -184,7 +185,7 @@ function walkAgainSpaced(
 ): void {
   const now = ports.clock.now();
   const walked = walkedAt(ports) ?? 0;
-  walkAgain(ports, walked > now ? now : Math.max(now, walked + apart), reason, others);
+  walkAgain(ports, instant(walked > now ? now : Math.max(now, walked + apart)), reason, others);
 }
 
 /** Walks the list soon, because a doubt may concern any product: at most once an hour. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import {
   isBelieved,
   judgeWitnesses,
@@ -71,7 +72,7 @@ async function askProduct(
 }
 
 /** Notes that a path has answered, once in half an hour. */
-export function noteAnswered({ mirror }: Pick<OfferPorts, 'mirror'>, path: OptionalPath, at: number): void {
+export function noteAnswered({ mirror }: Pick<OfferPorts, 'mirror'>, path: OptionalPath, at: Instant): void {
   const { answered_at } = mirror.offers.find(path);
   if (answered_at === null || Math.abs(at - answered_at) > noteEveryMs) mirror.offers.answered(path, at);
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Instant, instant } from '../../clock.ts';
 import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
 import { dueByCadence, dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
@@ -74,8 +75,8 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   mirror.transaction(() => {
     mirror.budget.saveDemand(surveyed, clock.now());
     const walked_at = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
-    const due = walked_at === null ? null : extraWalk(ports, walked_at);
-    if (due !== null) walkAgain(ports, Math.max(due.at, clock.now()), due.reason);
+    const due = walked_at === null ? null : extraWalk(ports, instant(walked_at));
+    if (due !== null) walkAgain(ports, instant(Math.max(due.at, clock.now())), due.reason);
   });
 }
 
@@ -88,10 +89,10 @@ function walksAt({ mirror, policy }: PricingPorts, costs: WalkCosts, price: numb
 }
 
 /** Returns when the list is walked beyond its cadence after a walk; null: not, or extra calls are not made now. */
-export function extraWalk(ports: PricingPorts, walked_at: number): Due | null {
+export function extraWalk(ports: PricingPorts, walked_at: Instant): Due | null {
   const { price, walk_every } = marketOf(ports);
   if (price === noExtraCalls || walk_every >= listCadence(ports.policy.cadence)) return null;
-  return { at: walked_at + walk_every, reason: 'likely-changed' };
+  return { at: instant(walked_at + walk_every), reason: 'likely-changed' };
 }
 
 /** Returns when the demand is computed next; null: it need not be, or not before the fill has ended. */
@@ -105,7 +106,7 @@ export function surveyDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>
 export function dueAfterRead(
   ports: PricingPorts,
   record: Pick<RecordFacts, 'resource' | 'product_id' | 'edition' | 'part'>,
-  { fetched_at, cadence, product }: { fetched_at: number; cadence: number; product: KnownProduct },
+  { fetched_at, cadence, product }: { fetched_at: Instant; cadence: number; product: KnownProduct },
   volatility: Volatility,
 ): Due {
   const { price, floor, interest, walk_every } = marketOf(ports);

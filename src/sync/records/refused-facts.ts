@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Ports } from './context.ts';
 
@@ -28,7 +29,7 @@ export function refusedOf(entries: readonly Pick<ProductEntry, 'product_id' | 'r
 export function noteRefused(
   { mirror, clock, log }: RefusedPorts,
   found: readonly { readonly product_id: number; readonly refused: RefusedFacts }[],
-  started_at: number,
+  started_at: Instant,
 ): void {
   for (const kind of ['images', 'prices'] as const) {
     const met = found.filter(({ refused }) => refused[kind] > 0);
@@ -44,7 +45,7 @@ export function noteRefused(
  * Called when a walk over the list has ended: clears the alarms about what it, and for prices the last day of reads,
  * did not meet again.
  */
-export function clearRefused({ mirror }: RefusedPorts, started_at: number): void {
+export function clearRefused({ mirror }: RefusedPorts, started_at: Instant): void {
   for (const { kind, seen_at } of mirror.alarms.all()) {
     if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.clear(kind);
     if (kind === 'prices-refused' && seen_at < started_at - forgottenMs) mirror.alarms.clear(kind);

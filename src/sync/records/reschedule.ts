@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
@@ -15,7 +16,7 @@ export function reschedule(
       covered: record.covered === 1,
     });
     const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
-    mirror.records.reschedule(record, due, record.fetched_at + every);
+    mirror.records.reschedule(record, due, instant(record.fetched_at + every));
   }
 }
 

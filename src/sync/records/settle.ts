@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
@@ -31,7 +32,7 @@ export type NoAnswer =
 
 /** An answered read, as its record's schedule sees it. */
 export interface StoredRead {
-  readonly sent_at: number;
+  readonly sent_at: Instant;
   readonly changed: boolean;
   /** Whether a shopper would notice what changed: only that teaches a rate of change. Left out: as `changed`. */
   readonly noticed?: boolean;
@@ -46,9 +47,9 @@ export interface StoredRead {
   /** An earlier due instant for a special reason; null: none. */
   readonly sooner?: Due | null;
   /** Since when answers say "not on sale"; null: this one has dates. */
-  readonly off_sale_at?: number | null;
+  readonly off_sale_at?: Instant | null;
   /** Since when the service leaves out some of its dates; null: it answered all. */
-  readonly unanswered_at?: number | null;
+  readonly unanswered_at?: Instant | null;
   /** The record as it is stored, if the caller has found it in this transaction; null or left out: it has not. */
   readonly current?: RecordFacts | null | undefined;
 }
@@ -71,7 +72,7 @@ export function settleStored(
     sent_at,
     changed,
     body_hash,
-    stale_at: sent_at + cadence,
+    stale_at: instant(sent_at + cadence),
     due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
     volatility,
     off_sale_at: read.off_sale_at ?? null,
@@ -99,12 +100,12 @@ function learned(
   ports: Pick<SyncPorts, 'mirror' | 'policy'>,
   record: RecordFacts,
   { sent_at, changed, noticed = changed, worth }: StoredRead,
-  now: number,
+  now: Instant,
 ): Volatility | null {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
-    return learnedWatched(ports, record, { before_at: fetched_at, at: sent_at, changed: noticed }, worth);
+    return learnedWatched(ports, record, { before_at: instant(fetched_at), at: sent_at, changed: noticed }, worth);
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
@@ -112,7 +113,7 @@ function learned(
 function learnedWatched(
   { mirror, policy }: Pick<SyncPorts, 'mirror' | 'policy'>,
   record: RecordFacts,
-  visit: { readonly before_at: number; readonly at: number; readonly changed: boolean },
+  visit: { readonly before_at: Instant; readonly at: Instant; readonly changed: boolean },
   product: KnownProduct | undefined,
 ): Volatility {
   const before = believed(record);
@@ -131,7 +132,7 @@ function learnedWatched(
  * Called when a failed order shows that a record has changed since its last read: learns from it, once between two
  * reads.
  */
-export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFacts, at: number): void {
+export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFacts, at: Instant): void {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at >= at || (told_at !== null && told_at >= fetched_at)) return;
   mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
@@ -179,7 +180,7 @@ export function recordFailure(
   mirror.transaction(() => {
     // What a notification requested is still requested: it stays in its lane and share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
-    const due = { at: again(failures, chance(), now), reason };
+    const due = { at: instant(again(failures, chance(), now)), reason };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter)) mirror.jobs.giveUp(record, record.job_id);
   });

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
 import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
@@ -76,7 +77,7 @@ export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSu
   if (before === null || before.status === null || before.put_at === null) return fresh;
   if (!isWorking(before.status)) {
     const failures = before.failures + 1;
-    return { at, failures, failure: null, not_before: retryAt(failures, chance(), at) };
+    return { at, failures, failure: null, not_before: instant(retryAt(failures, chance(), at)) };
   }
   const proving = before.failures > 0 && before.failure === null;
   const { failures, not_before } = before;
@@ -100,7 +101,7 @@ export function noteFailure(
       at,
       failures,
       failure: { kind: outcome.kind, message },
-      not_before,
+      not_before: instant(not_before),
     });
     if (outcome.kind === 'missing') mirror.subscriptions.missing(subscription_id, at);
   });

@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import type { AddressOwner, EpochState } from '../../domain/push/callback-epoch.ts';
 
 /** The callback addresses that subscriptions need (inbox/addresses.ts stores them). */
@@ -5,12 +6,12 @@ export interface OwnAddresses {
   token(subscription_id: string, epoch: number): string;
   states(): readonly (EpochState & { readonly subscription_id: string })[];
   /** Returns the newest epoch, announced or not; creates the first one. */
-  current(subscription_id: string, now: number): number;
+  current(subscription_id: string, now: Instant): number;
   /** Begins a new epoch: accepted from now on, not announced yet. */
-  begin(subscription_id: string, now: number): number;
+  begin(subscription_id: string, now: Instant): number;
   /** Notes that the service has an epoch's address: older ones are accepted only for the grace period. */
-  announced(subscription_id: string, epoch: number, now: number, grace_ms: number): void;
-  recognise(token: string, now: number): { readonly subscription_id: string; readonly epoch: number } | null;
+  announced(subscription_id: string, epoch: number, now: Instant, grace_ms: number): void;
+  recognise(token: string, now: Instant): { readonly subscription_id: string; readonly epoch: number } | null;
   /** Tells whether the master secret has changed since the last start. */
   masterChanged(): boolean;
 }
@@ -35,7 +36,7 @@ export function ownerOf(
     addresses: Pick<OwnAddresses, 'recognise'>;
     public_url: string;
     subscription_id: string;
-    now: number;
+    now: Instant;
   },
 ): { readonly address: AddressOwner | null; readonly epoch: number | null } {
   if (callback_url === null || /[*…]/.test(callback_url)) return { address: null, epoch: null };

@@ -1,3 +1,4 @@
+import { instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
 import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { standingOf } from '../../domain/push/callback-epoch.ts';
@@ -47,7 +48,7 @@ export async function readSubscription(
       meant !== 'doubted' &&
       mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
     )
-      mirror.trust.openGap(wanted.subscription_id, Math.min(before, at));
+      mirror.trust.openGap(wanted.subscription_id, instant(Math.min(before, at)));
     noteDifferences(ports, wanted);
     settleAttempt(ports, wanted.subscription_id);
   });
@@ -83,7 +84,7 @@ function noteUnread(
     const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (blameless ? 0 : 1);
     const now = clock.now();
     const again = blameless ? now + pauseMs : retryAt(failures, chance(), now);
-    mirror.subscriptions.unread(subscription_id, failures, again);
+    mirror.subscriptions.unread(subscription_id, failures, instant(again));
   });
   return outcome;
 }
@@ -167,5 +168,5 @@ function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: st
   if (row.failure !== null && row.differences.length > 0) return;
   const tried_at = row.tried_at ?? 0;
   if (clock.now() - tried_at < provenAfterMs && tried_at <= clock.now()) return;
-  mirror.subscriptions.tried(subscription_id, { at: tried_at, failures: 0, failure: null, not_before: null });
+  mirror.subscriptions.tried(subscription_id, { at: instant(tried_at), failures: 0, failure: null, not_before: null });
 }

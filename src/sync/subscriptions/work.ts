@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
 import {
   differences,
@@ -42,10 +43,11 @@ export interface Comparison {
   /** Null: nobody declares it. */
   readonly declared: WantedSubscription | null;
   /** Null: the service has none, or was never asked. */
-  readonly service: Pick<
-    StoredSubscription,
-    'held_type' | 'entity_ids' | 'change_types' | 'status' | 'checked_at'
-  > | null;
+  readonly service:
+    | (Pick<StoredSubscription, 'held_type' | 'entity_ids' | 'change_types' | 'status'> & {
+        readonly checked_at: number | null;
+      })
+    | null;
   /** The differences as text; empty: none. */
   readonly differences: readonly string[];
   /** Why the service could not be asked now; null: it was. */
@@ -73,7 +75,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   const unlessStopped = (signal: AbortSignal) => (error: unknown) => {
     if (!signal.aborted) throw error;
   };
-  let plan: (ReturnType<typeof declareSubscriptions> & { readonly at: number }) | null = null;
+  let plan: (ReturnType<typeof declareSubscriptions> & { readonly at: Instant }) | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs operations one at a time, because two on the same subscription would each undo the other's knowledge. */
@@ -147,7 +149,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
 }
 
 /** Tells whether the last answered read was an hour ago; instants in the future count as absent. */
-function isDue(row: StoredSubscription | null, now: number): boolean {
+function isDue(row: StoredSubscription | null, now: Instant): boolean {
   const { checked_at = null, read_not_before = null } = row ?? {};
   if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
   return checked_at === null || now - checked_at >= hourMs || checked_at > now;
@@ -226,7 +228,7 @@ function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription,
 }
 
 /** Tells whether an instant lies within the last day, in which a second PUT must wait. */
-function isWithinDay(at: number | null, now: number): boolean {
+function isWithinDay(at: Instant | null, now: Instant): boolean {
   return at !== null && at <= now && now - at < 24 * hourMs;
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Instant, instant } from '../../clock.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import { planOf } from '../../domain/schedule/plan.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
@@ -22,7 +23,7 @@ export interface Audits {
 }
 
 interface Drawn {
-  readonly at: number;
+  readonly at: Instant;
   readonly key: RecordKey;
 }
 
@@ -76,7 +77,7 @@ async function drawnFrom(ports: Ports, span: { from: number; to: number }, signa
     for (const record of records) {
       const { resource, product_id, edition, part } = record;
       const key = { resource, product_id, edition, part };
-      for (const at of next(weigh(record))) drawn.push({ at, key });
+      for (const at of next(weigh(record))) drawn.push({ at: instant(at), key });
     }
   return drawn.sort((a, b) => a.at - b.at);
 }
@@ -110,7 +111,7 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
   const from_at = Math.floor(clock.now() / auditPeriodMs) * auditPeriodMs;
   mirror.transaction(() => {
     for (const { tier, untrue: found } of findingsOf(window, cadence.availability, days))
-      mirror.audits.count({ from_at, tier, audited: 1, untrue: found });
+      mirror.audits.count({ from_at: instant(from_at), tier, audited: 1, untrue: found });
   });
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { tryBackup } from '../../../src/backup/drill.ts';
 import { makeBackup } from '../../../src/backup/make.ts';
+import { instant } from '../../../src/clock.ts';
 import { backupsIn } from '../../../src/files/backups.ts';
 import { openInbox } from '../../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../../src/mirror/sql/files.ts';
@@ -23,7 +24,7 @@ export interface Scenario {
   round(directory: string, calm: () => void): Promise<string | null>;
 }
 
-const now = Date.parse('2026-11-21T12:30:00Z');
+const now = instant(Date.parse('2026-11-21T12:30:00Z'));
 const files = (directory: string) => ({ mirror: join(directory, 'mirror.db'), inbox: join(directory, 'inbox.db') });
 
 /** The dates in the mirror of the first version, also those that are past by now, which no view shows. */

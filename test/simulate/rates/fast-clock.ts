@@ -1,4 +1,4 @@
-import { type Clock, DeadlineExceeded } from '../../../src/clock.ts';
+import { type Clock, DeadlineExceeded, instant } from '../../../src/clock.ts';
 import { asMeasured } from '../../../src/sandbox/virtual-clock.ts';
 
 /** A clock for millions of timers: a heap, moved by `run`. */
@@ -55,7 +55,7 @@ export function fastClock(start: number): FastClock {
   }
 
   return {
-    now: () => Math.round(start + elapsed),
+    now: () => instant(start + elapsed),
     monotonic: () => asMeasured(elapsed),
     boot: () => asMeasured(elapsed),
     bootId: () => 'rates',

@@ -1,3 +1,4 @@
+import { instant } from '../../../src/clock.ts';
 import { type LaneShares, lanes } from '../../../src/domain/schedule/lanes.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import { createLimiter } from '../../../src/upstream/limiter.ts';
@@ -162,11 +163,11 @@ function serviceOf({ limits, shape, strays }: Cell) {
 function outcomeOf(came: string, status: number, until: number | null): Outcome {
   switch (came) {
     case 'through':
-      return { kind: 'answer', text: '', hash: '', bytes: 0, sent_at: 0 };
+      return { kind: 'answer', text: '', hash: '', bytes: 0, sent_at: instant(0) };
     case 'throttled':
-      return { kind: 'throttled', status, until };
+      return { kind: 'throttled', status, until: until === null ? null : instant(until) };
     case '429':
-      return { kind: 'throttled', status: 429, until };
+      return { kind: 'throttled', status: 429, until: until === null ? null : instant(until) };
     case '503':
       return { kind: 'throttled', status: 503, until: null };
     default:

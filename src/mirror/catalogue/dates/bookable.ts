@@ -1,3 +1,4 @@
+import { instant } from '../../../clock.ts';
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { bookableStretches, notBegun } from '../../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
@@ -59,8 +60,8 @@ export function bookableTable(db: Writes): BookableTable {
       if (form === null) return;
       const { product_id, currency, date } = key;
       for (const { from, until, ...left } of bookableStretches(form, types)) {
-        const from_at = from === notBegun ? 0 : venueInstant(timezone, date, from);
-        const until_at = venueInstant(timezone, date, until);
+        const from_at = instant(from === notBegun ? 0 : venueInstant(timezone, date, from));
+        const until_at = instant(venueInstant(timezone, date, until));
         put.run({ product_id, currency, date, from_at, until_at, ...left });
       }
     },

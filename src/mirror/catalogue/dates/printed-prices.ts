@@ -1,3 +1,4 @@
+import { instant } from '../../../clock.ts';
 import { printedSteps, samePrices } from '../../../domain/catalogue/printed-price.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
@@ -44,12 +45,12 @@ export function printedPrices(db: Writes): PrintedPrices {
       const before = stored.all(of);
       if (sameSteps(before, steps)) return;
       if (before.length > 0) drop.run(of);
-      for (const step of steps) put.run({ ...of, ...step });
+      for (const step of steps) put.run({ ...of, ...step, until_at: instant(step.until_at) });
     },
   };
 }
 
-type Printed = Omit<Step, keyof OfProduct>;
+type Printed = Readonly<Omit<Step, keyof OfProduct | 'until_at'>> & { readonly until_at: number };
 
 function sameSteps(before: readonly Printed[], steps: readonly Printed[]): boolean {
   return (

@@ -1,3 +1,4 @@
+import { instant } from '../../../clock.ts';
 import { cadenceOfDay, tierStarts } from '../../../domain/catalogue/availability.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { addDays, daysBetween } from '../../../domain/time/dates.ts';
@@ -139,7 +140,7 @@ function spansOf(read: WindowRead, facts: SpanFacts, { from, to }: { from: strin
     from_date: addDays(today, start),
     to_date: addDays(today, (starts[index + 1] ?? last + 1) - 1),
     checked_at: sent_at,
-    stale_at: sent_at + cadenceOfDay(tiers, start),
+    stale_at: instant(sent_at + cadenceOfDay(tiers, start)),
     body_hash,
     ...facts,
   }));

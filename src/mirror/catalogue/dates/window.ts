@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import type { Tiers } from '../../../domain/catalogue/availability.ts';
 import type { DueReason } from '../../../domain/schedule/record.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -10,8 +11,8 @@ export interface WindowRead {
   readonly product_id: number;
   readonly currency: string;
   readonly from: string;
-  readonly sent_at: number;
-  readonly now: number;
+  readonly sent_at: Instant;
+  readonly now: Instant;
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;

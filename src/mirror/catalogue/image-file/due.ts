@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import type { Bound, Reads } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import type { ImageFile } from './image-file.ts';
@@ -5,13 +6,13 @@ import type { ImageFile } from './image-file.ts';
 /** Which files are due. */
 export interface DueFiles {
   /** Those due at `now`, those of the newest products last; `kept`: only those that have a file. */
-  due(now: number, which: 'all' | 'kept', limit: number): ImageFile[];
+  due(now: Instant, which: 'all' | 'kept', limit: number): ImageFile[];
   /** Products with a file that is due and was never fetched. */
-  waitingProducts(now: number): number;
+  waitingProducts(now: Instant): number;
 }
 
 export function dueFiles(db: Reads): DueFiles {
-  const dueAt = ({ now, limit }: Bound<{ now: number; limit: number }>) =>
+  const dueAt = ({ now, limit }: Bound<{ now: Instant; limit: number }>) =>
     query
       .selectFrom('_image_file as f')
       .innerJoin('_product as p', 'p.product_id', 'f.product_id')
@@ -25,7 +26,7 @@ export function dueFiles(db: Reads): DueFiles {
     all: db.rows(dueAt),
     kept: db.rows((bound: Parameters<typeof dueAt>[0]) => dueAt(bound).where('f.file', 'is not', null)),
   };
-  const waiting = db.values(({ now }: Bound<{ now: number }>) =>
+  const waiting = db.values(({ now }: Bound<{ now: Instant }>) =>
     query
       .selectFrom('_image_file')
       .select((of) => of.fn.count<number>('product_id').distinct().as('products'))

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import { type ImageSize, imageSizes } from '../../../domain/catalogue/image-file.ts';
 import { type Bound, elements, type Writes } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
@@ -16,32 +17,32 @@ export interface ImageFileTable {
   /** Returns the range of the next `limit` products; null: there are no more. */
   rangeAfter(product_id: number, limit: number): ProductRange | null;
   /** Rows for what may be shown now, in these sizes; one whose URL has changed is due again. Returns how many are due by it. */
-  want(range: ProductRange, sizes: readonly ImageSize[], now: number): number;
+  want(range: ProductRange, sizes: readonly ImageSize[], now: Instant): number;
   /** Forgets what may not be shown any more, and (null: none) what is not of these sizes. */
-  drop(range: ProductRange, sizes: readonly ImageSize[] | null, now: number): string[];
+  drop(range: ProductRange, sizes: readonly ImageSize[] | null, now: Instant): string[];
   /**
    * A read returned what its host said was gone: it is shown again, and its host asked when that is due. Instants that
    * cannot be (the clock was set back) count as absent.
    */
-  confirm(now: number): void;
+  confirm(now: Instant): void;
   /** Those due at `now`, those of the newest products last; `kept`: only those that have a file. */
-  due(now: number, which: 'all' | 'kept', limit: number): ImageFile[];
+  due(now: Instant, which: 'all' | 'kept', limit: number): ImageFile[];
   /** Products with a file that is due and was never fetched. */
-  waitingProducts(now: number): number;
+  waitingProducts(now: Instant): number;
   /** The new file itself is among those that no row uses where nobody wants it, or not from this URL, any more. */
-  stored(row: ImageFile, file: StoredFile, due_at: number): string[];
-  unchanged(row: ImageFile, checked_at: number, due_at: number): void;
+  stored(row: ImageFile, file: StoredFile, due_at: Instant): string[];
+  unchanged(row: ImageFile, checked_at: Instant, due_at: Instant): void;
   /** What was kept stays. */
-  failed(row: ImageFile, failure: { at: number; text: string; due_at: number }): void;
+  failed(row: ImageFile, failure: { at: Instant; text: string; due_at: Instant }): void;
   /** The host has it no more: hidden until a read returns it, and what was kept goes. */
-  gone(row: ImageFile, checked_at: number, due_at: number): string[];
+  gone(row: ImageFile, checked_at: Instant, due_at: Instant): string[];
   /** Nothing of an origin is due before an instant. */
-  postpone(origin: string, until: number): void;
+  postpone(origin: string, until: Instant): void;
   /** Tells whether a row uses this file. */
   isUsed(file: string): boolean;
   files(): string[];
   /** Rows whose file is not there: fetched again at once. */
-  lost(files: readonly string[], now: number): number;
+  lost(files: readonly string[], now: Instant): number;
   /** Bytes that the files take together; a file that several rows use counts once. */
   bytes(): number;
 }

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import type { ImageType } from '../../../domain/catalogue/image-file.ts';
 import type { Tables } from '../../sql/tables.ts';
 
@@ -12,7 +13,7 @@ export interface StoredFile extends Pick<ImageFile, 'etag' | 'last_modified'> {
   readonly width: number;
   readonly height: number;
   readonly bytes: number;
-  readonly fetched_at: number;
+  readonly fetched_at: Instant;
 }
 
 /** Products above `after` up to `last`. */

@@ -1,21 +1,22 @@
+import type { Instant } from '../../../clock.ts';
 import { type Bound, listed, sql, type Writes } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import type { ImageFile, ImageFileKey, StoredFile } from './image-file.ts';
 
 /** What came of asking for a file: its row says so where it is still of this URL. */
 export interface FileOutcomes {
-  stored(row: ImageFile, file: StoredFile, due_at: number): void;
-  unchanged(row: ImageFile, checked_at: number, due_at: number): void;
-  failed(row: ImageFile, failure: { at: number; text: string; due_at: number }): void;
-  gone(row: ImageFile, checked_at: number, due_at: number): void;
-  postpone(origin: string, until: number): void;
-  lost(files: readonly string[], now: number): number;
+  stored(row: ImageFile, file: StoredFile, due_at: Instant): void;
+  unchanged(row: ImageFile, checked_at: Instant, due_at: Instant): void;
+  failed(row: ImageFile, failure: { at: Instant; text: string; due_at: Instant }): void;
+  gone(row: ImageFile, checked_at: Instant, due_at: Instant): void;
+  postpone(origin: string, until: Instant): void;
+  lost(files: readonly string[], now: Instant): number;
 }
 
 type Asked = ImageFileKey & Pick<ImageFile, 'url'>;
 interface Checked extends Asked {
-  readonly checked_at: number;
-  readonly due_at: number;
+  readonly checked_at: Instant;
+  readonly due_at: Instant;
 }
 
 /** A row without a file. */
@@ -46,7 +47,7 @@ function rowOf({ product_id, image_key, size, url }: Bound<Asked>) {
 }
 
 function answers(db: Writes): Pick<FileOutcomes, 'stored' | 'unchanged' | 'failed' | 'gone'> {
-  const store = db.change((bound: Bound<Asked & StoredFile & { due_at: number }>) => {
+  const store = db.change((bound: Bound<Asked & StoredFile & { due_at: Instant }>) => {
     const { file, checksum, media_type, width, height, bytes, etag, last_modified, fetched_at, due_at } = bound;
     return rowOf(bound)
       .set({ file, checksum, media_type, width, height, bytes, etag, last_modified })
@@ -86,14 +87,14 @@ function keyOf({ product_id, image_key, size, url }: ImageFile): Asked {
 }
 
 function withoutAnswer(db: Writes): Pick<FileOutcomes, 'postpone' | 'lost'> {
-  const postpone = db.change(({ origin, until }: Bound<{ origin: string; until: number }>) =>
+  const postpone = db.change(({ origin, until }: Bound<{ origin: string; until: Instant }>) =>
     query
       .updateTable('_image_file')
       .set({ due_at: until })
       .where('due_at', '<', until)
       .where((of) => sql<boolean>`substr(${of.ref('url')}, 1, length(${origin}) + 1) = ${origin} || '/'`),
   );
-  const lost = db.change(({ files, now }: Bound<{ files: string; now: number }>) =>
+  const lost = db.change(({ files, now }: Bound<{ files: string; now: Instant }>) =>
     query
       .updateTable('_image_file')
       .set({ ...none, due_at: now })

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import { imageLimitMs } from '../../../domain/catalogue/image.ts';
 import { type ImageSize, longestWaitMs } from '../../../domain/catalogue/image-file.ts';
 import { futureToleranceMs } from '../../../domain/schedule/record.ts';
@@ -16,15 +17,15 @@ import type { ProductRange } from './image-file.ts';
 /** Which files there should be: those of what may be shown. */
 export interface WantedFiles {
   rangeAfter(product_id: number, limit: number): ProductRange | null;
-  want(range: ProductRange, sizes: readonly ImageSize[], now: number): number;
+  want(range: ProductRange, sizes: readonly ImageSize[], now: Instant): number;
   /** Returns the file of each row that it dropped. */
-  drop(range: ProductRange, sizes: readonly ImageSize[], now: number): (string | null)[];
-  confirm(now: number): void;
+  drop(range: ProductRange, sizes: readonly ImageSize[], now: Instant): (string | null)[];
+  confirm(now: Instant): void;
 }
 
 const dayMs = 86_400_000;
 
-type InRange = ProductRange & { readonly sizes: string; readonly now: number };
+type InRange = ProductRange & { readonly sizes: string; readonly now: Instant };
 
 export function wantedFiles(db: Writes): WantedFiles {
   const rangeAfter = db.values(({ after, limit }: Bound<{ after: number; limit: number }>) =>
@@ -135,14 +136,14 @@ function wanting(db: Writes): Pick<WantedFiles, 'want' | 'drop'> {
 }
 
 function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
-  const returned = db.change(({ now }: Bound<{ now: number }>) =>
+  const returned = db.change(({ now }: Bound<{ now: Instant }>) =>
     query
       .updateTable('_image_file as f')
       .set({ failure: null, failure_kind: null })
       .where('f.failure_kind', '=', 'gone')
       .where((of) =>
         of.or([
-          of('f.checked_at', '>', of(now, '+', futureToleranceMs)),
+          of('f.checked_at', '>', sql<Instant>`${now} + ${sql.lit(futureToleranceMs)}`),
           of('f.checked_at', '<', (product) =>
             product
               .selectFrom('_product as p')
@@ -153,11 +154,11 @@ function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
       ),
   );
   // An instant that cannot be.
-  const recover = db.change(({ now }: Bound<{ now: number }>) =>
+  const recover = db.change(({ now }: Bound<{ now: Instant }>) =>
     query
       .updateTable('_image_file')
       .set({ due_at: now })
-      .where((of) => of('due_at', '>', of(now, '+', longestWaitMs + futureToleranceMs))),
+      .where((of) => of('due_at', '>', sql<Instant>`${now} + ${sql.lit(longestWaitMs + futureToleranceMs)}`)),
   );
   return {
     confirm: (now) => {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import type { SaleStatus } from '../../../domain/catalogue/product.ts';
 import type { DueReason } from '../../../domain/schedule/record.ts';
 
@@ -7,9 +8,9 @@ export interface ProductRead {
   readonly language: string;
   readonly currency: string;
   readonly primary: { readonly language: string; readonly currency: string };
-  readonly sent_at: number;
-  readonly now: number;
-  readonly stale_at: number;
+  readonly sent_at: Instant;
+  readonly now: Instant;
+  readonly stale_at: Instant;
   /** Why it was read. */
   readonly reason: DueReason;
 }
@@ -28,5 +29,5 @@ export interface StoredProduct {
   readonly detail_doubted: boolean;
   /** Members of the document that differ from the last read of the same kind, and when that was sent; null: there was none. */
   readonly fields: readonly string[];
-  readonly before_at: number | null;
+  readonly before_at: Instant | null;
 }

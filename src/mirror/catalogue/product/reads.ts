@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import type { SaleStatus } from '../../../domain/catalogue/product.ts';
 import { type Bound, listed, type Reads } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
@@ -15,18 +16,18 @@ export interface KnownProduct {
   /** Visible, enabled by its own reads, and no closure that no read has decided. */
   readonly sellable: boolean;
   /** When the newest of its own reads was sent. */
-  readonly read_at: number;
+  readonly read_at: Instant;
   /** Since when some of its dates are answered as not on sale; null: none is. */
-  readonly dates_off_at: number | null;
+  readonly dates_off_at: Instant | null;
   readonly category: string | null;
   /** Tickets sold, as counted at `sold_at` (see `faded`). */
   readonly sold: number;
-  readonly sold_at: number | null;
+  readonly sold_at: Instant | null;
   /** When its entry of the primary list was last read; null: never. */
-  readonly listed_at: number | null;
+  readonly listed_at: Instant | null;
   /** The last two reads of that entry between which its price or sale status changed; null: none did. */
-  readonly signal_at: number | null;
-  readonly signal_before_at: number | null;
+  readonly signal_at: Instant | null;
+  readonly signal_before_at: Instant | null;
 }
 
 /** A product as people ask about it. */
@@ -36,10 +37,10 @@ export interface ShownProduct {
   readonly sellable: boolean;
   readonly disabled_reason: string | null;
   readonly expected_reopening: string | null;
-  readonly withdrawn_at: number | null;
-  readonly first_seen_at: number;
+  readonly withdrawn_at: Instant | null;
+  readonly first_seen_at: Instant;
   readonly images: number;
-  readonly images_verified_at: number | null;
+  readonly images_verified_at: Instant | null;
 }
 
 /** What is asked about products. */
@@ -57,10 +58,10 @@ export interface ProductReads {
   /** Returns the next visible products after one, in ascending order. */
   idsAfter(product_id: number, limit: number): number[];
   /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
-  imagesVerifiedBefore(at: number, limit: number): number[];
+  imagesVerifiedBefore(at: Instant, limit: number): number[];
   count(): number;
   /** On sale by their own reads, and with dates that have been answered as not on sale since an instant or longer. */
-  contradicted(since_at: number): number;
+  contradicted(since_at: Instant): number;
 }
 
 interface OfProduct {
@@ -154,12 +155,12 @@ function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'datesOffAt' | 
   const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
     visible.where('product_id', '>', product_id).orderBy('product_id').limit(limit),
   );
-  const verifiedBefore = db.values(({ at, limit }: Bound<{ at: number } & Limited>) =>
+  const verifiedBefore = db.values(({ at, limit }: Bound<{ at: Instant } & Limited>) =>
     visible.where('images_verified_at', '<', at).orderBy('images_verified_at').limit(limit),
   );
   const counted = query.selectFrom('_product').select((of) => of.fn.countAll<number>().as('products'));
   const count = db.values(() => counted.where('withdrawn_at', 'is', null));
-  const contradicted = db.values(({ since_at }: Bound<{ since_at: number }>) =>
+  const contradicted = db.values(({ since_at }: Bound<{ since_at: Instant }>) =>
     counted.where('dates_off_at', '<=', since_at).where('sellable', '=', 1),
   );
   return {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../clock.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { type ClosureVerdict, judge } from '../../../domain/sale/closure.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -72,7 +73,7 @@ export function tellSale(
 export function decideClosure(
   closures: ClosureTable,
   { product_id, sale_status: is }: Pick<ProductEntry, 'product_id' | 'sale_status'>,
-  sent_at: number,
+  sent_at: Instant,
 ): StoredClosure | null {
   const closure = closures.inForce(product_id);
   if (closure === null) return null;

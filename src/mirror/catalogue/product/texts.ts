@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Instant } from '../../../clock.ts';
 import { factsOf } from '../../../domain/catalogue/document-facts.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { changedFields, differing } from '../../../domain/changes/change.ts';
@@ -87,7 +88,7 @@ function spoken({ title, tagline, city_name }: Text): string {
   return JSON.stringify([title, tagline, city_name]);
 }
 
-function emptyText(product_id: number, language: string, at: number): Text {
+function emptyText(product_id: number, language: string, at: Instant): Text {
   return {
     product_id, language, title: null, tagline: null, city_name: null, country_name: null,
     list_document: null, list_hash: null, list_read_at: null,
