@@ -74,14 +74,18 @@ describe('doctor --reader', () => {
       {
         verdict: 'wrong',
         found: expect.stringMatching(/may not enter .*\/mirror \(\d+ /),
-        advice: expect.stringContaining('chmod'),
+        advice: expect.stringContaining('chmod g+x '),
       },
     ],
     [
       'names a directory further up',
       ({ root }) => deny(root, 0o1),
       'way to the file',
-      { verdict: 'wrong', found: expect.stringMatching(/may not enter .*catalogued-test-\w+ \(/) },
+      {
+        verdict: 'wrong',
+        found: expect.stringMatching(/may not enter .*catalogued-test-\w+ \(/),
+        advice: expect.stringContaining('chmod g+x '),
+      },
     ],
     [
       'says that the file may not be read',
@@ -140,7 +144,12 @@ describe('doctor --reader', () => {
   test.each(cases)('%s', async (_, prepare, name, expected) => {
     using harness = stopped();
     prepare(harness);
-    expect((await found(harness.path))[name]).toMatchObject(expected);
+    const checks = await found(harness.path);
+    expect(checks[name]).toMatchObject(expected);
+    // By the group, never for everybody.
+    expect(Object.values(checks).map(({ advice }) => advice)).not.toContainEqual(
+      expect.stringMatching(/chmod (o|a)?\+/),
+    );
   });
 
   it('tells that reads fail once the daemon stops, while it still runs', async () => {

@@ -151,6 +151,11 @@ const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitC
   ],
   EADDRNOTAVAIL: ['this machine has no such address', exitCodes.configuration, 'name an address of this machine'],
   ENOTFOUND: ['there is no such host', exitCodes.configuration, 'name an address of this machine'],
+  EMFILE: [
+    'this process may not open more files and connections',
+    exitCodes.io,
+    'raise the limit: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit',
+  ],
   EACCES: ['permission denied', exitCodes.permission, 'let this user write there, or choose another'],
 };
 

@@ -3,6 +3,7 @@ import { CataloguedError, type ExitCode, exitCodes, Stopped } from '../errors.ts
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
 import { version } from '../package.ts';
+import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -274,7 +275,8 @@ function quiet(command: Command, io: Io): void {
 
 /** Prints what ended the program, the first cause first, and returns its exit code. */
 export function report(thrown: unknown, { stderr }: Pick<Io, 'stderr'>, named: string | undefined): ExitCode {
-  const error = decisive(firstOf(thrown));
+  const found = decisive(firstOf(thrown));
+  const error = isWithoutDescriptors(found) ? outOfDescriptors(found) : found;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
     const of = named !== undefined && Object.hasOwn(commands, named) ? ` ${named}` : '';

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { groupName } from '../files/reader-rights.ts';
 import { networkFileSystem } from '../sqlite/directory.ts';
 import { type Check, ok, skipped, wrong } from './check.ts';
 
@@ -119,25 +120,34 @@ function directoriesTo(path: string): string[] {
 /** Describes a path like `/var/lib/catalogued (3770 catalogued:catalogued)`, as far as it may be inspected. */
 function described(path: string): string {
   const stats = statsOf(path);
-  return stats === null
-    ? path
-    : `${path} (${modeOf(stats)} ${nameOf('passwd', stats.uid)}:${nameOf('group', stats.gid)})`;
+  return stats === null ? path : `${path} (${modeOf(stats)} ${userName(stats.uid)}:${groupName(stats.gid)})`;
 }
 
-/** Returns the command that grants access: membership of the group if the group has it already, else a mode. */
+/**
+ * Returns the commands that grant access: always by the group and never for everybody, as what is everybody's is no
+ * longer shared with storefronts alone.
+ */
 function opening(path: string, user: string, need: number): string {
   const stats = statsOf(path);
   const bits = letters.filter(([bit]) => (need & bit) !== 0);
   const grouped = bits.every(([bit]) => ((stats?.mode ?? 0) & (bit << 3)) !== 0);
-  const member = process.getgroups?.().includes(stats?.gid ?? -1) ?? false;
-  if (stats !== null && grouped && !member)
-    return stats.gid === 0
-      ? `run the daemon in a group of its own, and: chgrp -R catalogued ${path} && usermod -aG catalogued ${user}`
-      : `usermod -aG ${nameOf('group', stats.gid)} ${user}, and restart the programs that run as ${user}`;
-  // Never writable for everybody: that is what the group is for.
-  if ((need & W_OK) !== 0 && !member)
-    return `chgrp -R catalogued ${path} && chmod ${stats?.isDirectory() === false ? '0660' : '3770'} ${path} && usermod -aG catalogued ${user}`;
-  return `chmod ${member ? 'g' : 'o'}+${bits.map(([, letter]) => letter).join('')} ${path}`;
+  const shared = stats !== null && stats.gid !== 0;
+  const group = shared ? groupName(stats.gid) : 'catalogued';
+  const member = shared && (process.getgroups?.().includes(stats.gid) || process.getgid?.() === stats.gid);
+  const writes = (need & W_OK) !== 0;
+  const mode = !writes
+    ? `g+${bits.map(([, letter]) => letter).join('')}`
+    : stats?.isDirectory() === false
+      ? '0660'
+      : '3770';
+  const steps = [
+    ...(shared ? [] : [`chgrp ${writes || grouped ? '-R ' : ''}${group} ${path}`]),
+    ...(grouped ? [] : [`chmod ${mode} ${path}`]),
+    ...(member ? [] : [`usermod -aG ${group} ${user}`]),
+  ];
+  const first = shared || !grouped ? '' : 'run the daemon in a group of its own, and: ';
+  const last = member ? '' : `, and restart the programs that run as ${user}`;
+  return `${first}${steps.join(' && ')}${last}`;
 }
 
 function statsOf(path: string): Stats | null {
@@ -152,11 +162,11 @@ function modeOf({ mode }: Stats): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
-/** Returns the name of a user or group, or its number if it has none. */
-function nameOf(database: 'passwd' | 'group', id: number): string {
+/** Returns the name of a user, or its number if it has none. */
+function userName(uid: number): string {
   try {
-    return execFileSync('getent', [database, String(id)], { encoding: 'utf8' }).split(':')[0] ?? String(id);
+    return execFileSync('getent', ['passwd', String(uid)], { encoding: 'utf8' }).split(':')[0] ?? String(uid);
   } catch {
-    return String(id);
+    return String(uid);
   }
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { outOfDescriptors } from './descriptors.ts';
 import { isOnReadOnlySystem, reasonOf } from './directory.ts';
 import { faultOf } from './fault.ts';
 import { wasOurs } from './read-only.ts';
@@ -46,6 +47,9 @@ export function guarded<Result>(path: string, open: () => Result): Result {
 }
 
 function refusal(path: string, error: unknown): unknown {
+  // SQLite only says that it cannot open the file.
+  const exhausted = faultOf(error) === 'no-access' ? outOfDescriptors(error) : null;
+  if (exhausted !== null) return exhausted;
   switch (faultOf(error)) {
     case 'not-a-database':
       return wasOurs(path)

@@ -1,3 +1,5 @@
+import { chmodSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { plantedFields } from './planted-fields.ts';
@@ -103,6 +105,19 @@ export const planted: readonly Planted[] = [
       db.exec('BEGIN IMMEDIATE');
       writeSomething(world);
       return () => void db.close();
+    },
+  },
+  {
+    failure: 'somebody closes the directory of the mirror to its group',
+    code: 'readers-shut-out',
+    within_ms: 2 * minute,
+    mended_ms: 2 * minute,
+    step_ms: 5 * second,
+    plant: ({ harness }) => {
+      const directory = dirname(harness.wiring.mirror.path);
+      const { mode } = statSync(directory);
+      chmodSync(directory, 0o700);
+      return () => chmodSync(directory, mode & 0o7777);
     },
   },
   {

@@ -3,6 +3,8 @@ import type { Tried } from '../../domain/conditions/facts.ts';
 import { isGone } from '../../domain/conditions/fields.ts';
 import { unshownOf } from '../../domain/conditions/unshown.ts';
 import { isMute } from '../../domain/push/mute.ts';
+import { ReaderRights } from '../../files/reader-rights.ts';
+import { descriptorLimit, descriptorsNow } from '../../sqlite/descriptors.ts';
 import { whyUnreachable } from '../../upstream/reach.ts';
 import type { Wiring } from '../wiring.ts';
 
@@ -28,9 +30,16 @@ export class ConditionTries {
   #unshown: Tried['unshown'] = null;
   #gone: Tried['gone'] = [];
   #mute: Tried['mute'] = null;
+  /** The rights to the mirror as they were when the daemon began. */
+  readonly #rights: ReaderRights;
+  #shut_out: Tried['shut_out'] = null;
+  /** Read while there are descriptors to read it with. */
+  readonly #limit = descriptorLimit();
+  #descriptors: Tried['descriptors'] = null;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
+    this.#rights = new ReaderRights(wiring.config.mirror.path);
   }
 
   tried(): Tried {
@@ -41,6 +50,8 @@ export class ConditionTries {
       unshown: this.#unshown,
       gone: this.#gone,
       mute: this.#mute,
+      shut_out: this.#shut_out,
+      descriptors: this.#descriptors,
     };
   }
 
@@ -70,6 +81,7 @@ export class ConditionTries {
   /** Looks at what reads and deliveries show, and tests our own public address now and then; run once a minute. */
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#wiring.ports;
+    this.#lookAtMachine();
     this.#lookAtReads();
     if (clock.monotonic() - this.#tested_at < addressEveryMs) return;
     this.#tested_at = clock.monotonic();
@@ -77,6 +89,12 @@ export class ConditionTries {
     await this.#testAddress(signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
+  }
+
+  #lookAtMachine(): void {
+    const says = this.#rights.lost();
+    this.#shut_out = says === null ? null : { since: this.#shut_out?.since ?? this.#wiring.ports.clock.now(), says };
+    this.#descriptors = descriptorsNow(this.#limit);
   }
 
   #lookAtReads(): void {

@@ -140,6 +140,10 @@ export interface Tried {
   readonly gone: readonly string[];
   /** Subscriptions that have fallen silent against their habit, and when the first of them last sent. */
   readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
+  /** What was taken from the readers of the mirror since the daemon began, with the commands that give it back; null: nothing. */
+  readonly shut_out: { readonly since: number; readonly says: string } | null;
+  /** File descriptors in use, of how many; `used` null: not one is left to count them with. Null: the system does not tell. */
+  readonly descriptors: { readonly used: number | null; readonly limit: number } | null;
   /** The last test of our own public address; null: none was made. */
   readonly public_address: AddressTest | null;
 }

@@ -67,6 +67,23 @@ export const ofFiles = {
     visible_after_ms: lockShownMs,
     found: ({ storage }) => (storage === null ? null : fileLocked(storage)),
   },
+  'readers-shut-out': {
+    about: 'Readers',
+    severity: 'error',
+    means:
+      'the group or the mode of the mirror or its directory was changed while the daemon runs: storefronts that could read it cannot any more',
+    todo: 'Type the command that is named, as root or as the owner. Then `sudo catalogued doctor --reader --user www-data` tries it as a storefront',
+    depends_on: ['mirror-lost'],
+    found: ({ tried }) => tried?.shut_out ?? null,
+  },
+  'descriptors-low': {
+    about: 'Process',
+    severity: 'warning',
+    means:
+      'nine of ten file descriptors of the daemon are in use. Without one no connection can be made and no file opened: calls and deliveries fail until some are free',
+    todo: 'Raise the limit and restart the daemon: `LimitNOFILE=65536` below `[Service]` (`systemctl edit catalogued`), or `ulimit -n 65536` in its shell',
+    found: ({ tried }) => descriptorsLow(tried?.descriptors ?? null),
+  },
   'wal-held': {
     about: 'Log',
     severity: 'warning',
@@ -215,4 +232,16 @@ function diskLow({ directories }: StorageFacts, { alarms }: Pick<ConditionFacts,
 
 function because(failure: string | null): string {
   return failure === null ? '' : `: ${failure}`;
+}
+
+/** Close to the limit every second connection would fail already. */
+const descriptorsFull = 0.9;
+
+function descriptorsLow(found: NonNullable<ConditionFacts['tried']>['descriptors']): FoundCondition | null {
+  if (found === null) return null;
+  const { used, limit } = found;
+  if (used !== null && used < descriptorsFull * limit) return null;
+  const says =
+    used === null ? `all ${limit} file descriptors are in use` : `${used} of ${limit} file descriptors are in use`;
+  return { since: null, says };
 }

@@ -34,6 +34,7 @@ export const ofService = {
       'no connection to the service can be made, or it answers none of the calls. Storefronts notice nothing until promises are broken',
     todo: 'Check the network and `service.base_url`; if others cannot reach the service either, wait',
     visible_after_ms: awayShownMs,
+    depends_on: ['descriptors-low'],
     found: ({ daemon, tried }) => {
       const { unreachable_since = null, away = null } = daemon ?? {};
       if (away?.how === 'unusable') return null;

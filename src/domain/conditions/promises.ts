@@ -37,6 +37,7 @@ export const promiseTable: readonly PromiseKind[] = [
       'subscription-failing',
     ],
   },
+  { promise: 'Storefronts can read the mirror', broken_by: ['readers-shut-out'] },
   { promise: 'Images are confirmed in time', broken_by: ['images-vanished', 'images-unverified'] },
   { promise: 'Dates agree with their products', broken_by: ['dates-contradicted', 'sale-contradicted', 'other-dates'] },
   { promise: 'What a check finds is what was shown', broken_by: ['often-wrong'] },
