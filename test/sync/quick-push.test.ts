@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
-import { deliveryList, disabled, enabled, notificationOf } from '../fakes/delivery-list.ts';
+import { deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -87,10 +87,18 @@ describe('where only the calls of the specification exist', () => {
     async (_, size) => {
       await using test = await filled(size);
       const [id = 0, other = 0] = [test.ids.at(-1), test.ids[0]];
+      // Where pages are cached, the next read gets the answer to this one.
+      const readBefore = async () => {
+        await test.post(notificationOf(id, updated()));
+        await test.live(10_000);
+        await walkElsewhere(test);
+      };
+      await readBefore();
       await closeAndWait(test, id, other);
       expect(test.product(id)).toEqual(confirmed);
       expect(test.alternatives()).toEqual([{ product_id: id, alternative_product_id: other }]);
       await test.live(30 * minute);
+      await readBefore();
       test.sandboxed(id).status = 'available';
       await test.post(notificationOf(id, enabled));
       await test.live(2 * minute);

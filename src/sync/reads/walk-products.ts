@@ -9,7 +9,7 @@ import type { Page } from '../../upstream/decode-product.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { hasOwnReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
+import { placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
 import { extraWalk } from '../records/pricing.ts';
 import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
@@ -100,8 +100,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
       const by = { primary, language, currency, sent_at, reason: record.due_reason };
       const changed = storeEntries(ports, stored, by);
-      if (!hasOwnReads(policy))
-        for (const { product_id } of stored) settlePlace(ports, { ...record, product_id }, sent_at);
+      for (const { product_id } of stored) settlePlace(ports, { ...record, product_id }, sent_at);
       return changed;
     },
   };
@@ -150,8 +149,7 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
         return list.store(page, { number, sent_at, started_at: sent_at });
       });
       ports.progressed();
-      const isThere = page.entries.some((entry) => entry.product_id === product_id);
-      return isThere ? { kind: 'stored', changed } : 'elsewhere';
+      return isAnswered(ports, record) ? { kind: 'stored', changed } : 'elsewhere';
     });
     if (result !== 'elsewhere') return result;
   }

@@ -1,6 +1,6 @@
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
-import type { Resource } from '../../domain/schedule/resources.ts';
+import { isList, type Resource } from '../../domain/schedule/resources.ts';
 import { type SignalWorth, signalWorth } from '../../domain/schedule/signal.ts';
 import { changesPerDay } from '../../domain/schedule/volatility.ts';
 import { addDays } from '../../domain/time/dates.ts';
@@ -126,7 +126,11 @@ export function explainProduct(
   const { earliest: today } = venueToday(known.timezone, now);
   const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
   const { weight, windows, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
-  const records = mirror.records.ofProduct(product_id).map((record) => {
+  // A place in a list that nobody asks for is dropped when it is due, without a call.
+  const read = mirror.records
+    .ofProduct(product_id)
+    .filter(({ resource, due_reason }) => !isList(resource) || due_reason !== 'cadence-elapsed');
+  const records = read.map((record) => {
     const window =
       record.resource === 'availability' ? own.extent.windows.find(({ part }) => part === record.part) : undefined;
     return {
