@@ -279,7 +279,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'first_page',
     otherwise: 'the first page is 0',
-    seen: '`probe`: page 0 has rows that page 1 lacks, `first_page: 0`; until then a page of products is missing',
+    seen: '`probe`: page 0 has rows that page 1 lacks, `first_page: 0`; until then alarm “List”, never filled',
     shows: told(pagesFromZero, 'first page', /page 0 has 100 rows that page 1 lacks/, { first_page: 0 }),
   },
   {

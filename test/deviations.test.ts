@@ -6,6 +6,7 @@ import { systemClock } from '../src/clock.ts';
 import { concludeJob } from '../src/commands/resync/conclude-job.ts';
 import { createSecret } from '../src/config/secrets.ts';
 import { probeAlone, probeThrough } from '../src/daemon/probing.ts';
+import type { ConditionCode } from '../src/domain/conditions/table.ts';
 import { createLog } from '../src/log.ts';
 import { verdictOf } from '../src/status/verdict.ts';
 import { requestResync, resyncResources } from '../src/sync/records/resync.ts';
@@ -42,6 +43,14 @@ const keyed = (isSent: (request: PassingRequest) => boolean): Difference => ({
   },
 });
 
+const pagesFromZero: Difference = {
+  request: ({ url: { searchParams } }) => {
+    const page = searchParams.get('page');
+    if (page !== null) searchParams.set('page', String(Number(page) + 1));
+    return null;
+  },
+};
+
 const followed: readonly Deviation[] = [
   {
     service: 'takes the bare key in a header of its own',
@@ -59,13 +68,7 @@ const followed: readonly Deviation[] = [
   },
   {
     service: 'counts the pages of a list from 0',
-    difference: {
-      request: ({ url: { searchParams } }) => {
-        const page = searchParams.get('page');
-        if (page !== null) searchParams.set('page', String(Number(page) + 1));
-        return null;
-      },
-    },
+    difference: pagesFromZero,
     profile: { first_page: 0 },
   },
   {
@@ -88,11 +91,22 @@ interface Refused {
   readonly service: string;
   readonly difference: Difference;
   readonly settings?: object;
+  /** Left out: `answers-unusable`. */
+  readonly code?: ConditionCode;
   /** What `status`, the page and the alert say after the heading. */
   readonly says: RegExp;
   /** The assumption of `probe`, and what it says of the service. */
   readonly probed: readonly [name: string, seen: RegExp];
+  /** What follows from it, where a key describes the service; left out: none does. */
+  readonly profile?: object;
 }
+
+type Row = Record<string, unknown>;
+
+const rowsAs = (row: (each: Row) => Row): Difference => ({
+  answer: (json) =>
+    Array.isArray(json.products) ? { ...json, products: json.products.map((each) => row(each as Row)) } : undefined,
+});
 
 /** The list is read from `cursor` or `offset` on: a page number means nothing to it. */
 const ignoresPages = (name: string): Difference => ({
@@ -111,6 +125,13 @@ const refused: readonly Refused[] = [
     },
     says: /members: .*data, meta; expected: products/,
     probed: ['shape of the list', /members: .*data, meta; expected: products/],
+  },
+  {
+    service: 'calls the id of a product product_id',
+    difference: rowsAs(({ id, ...row }) => ({ product_id: id, ...row })),
+    code: 'list-incomplete',
+    says: /0 of 12 products; 12 rows could not be used: row without id, it has product_id, language/,
+    probed: ['shape of the list', /10 of 10 rows without an id; members of one: product_id, .*; expected: id/],
   },
   {
     service: 'pages by a cursor',
@@ -135,6 +156,14 @@ const refused: readonly Refused[] = [
     settings: { languages: ['en', 'nl'] },
     says: /asked for language nl, all 10 rows are in en/,
     probed: ['language', /nl: en/],
+  },
+  {
+    service: 'counts the pages from 0, and nobody has configured it',
+    difference: pagesFromZero,
+    code: 'list-incomplete',
+    says: /the list is incomplete: 2 of 12 products/,
+    probed: ['first page', /page 0 has 10 rows that page 1 lacks/],
+    profile: { first_page: 0 },
   },
 ];
 
@@ -170,7 +199,7 @@ describe('a service that', () => {
 
 describe('a service that cannot be followed', () => {
   it.each(refused)('$service: it is never green, and the words name it', async (refusal) => {
-    const { difference, settings = {}, says, probed } = refusal;
+    const { difference, settings = {}, code = 'answers-unusable', says, probed, profile } = refusal;
     await using harness = await before(difference, {}, settings);
     const { wiring, parts, clock } = harness;
     const job = requestResync(wiring.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
@@ -178,7 +207,7 @@ describe('a service that cannot be followed', () => {
     await harness.runUntil(() => state()?.left === 0);
     // At once, and after the retries of an hour.
     const readStatus = async () => await parts.status(0);
-    expect((await readStatus()).conditions[0]?.code).toBe('answers-unusable');
+    expect((await readStatus()).conditions[0]?.code).toBe(code);
     await harness.liveUntil(clock.now() + hour);
     // A resync that waits ends with 69.
     const ended = state();
@@ -192,7 +221,7 @@ describe('a service that cannot be followed', () => {
     const status = await readStatus();
     expect(verdictOf(status, clock.now()).reasons.join('\n')).toMatch(says);
     const [first] = status.conditions;
-    expect(first).toMatchObject({ code: 'answers-unusable', severity: 'error' });
+    expect(first).toMatchObject({ code });
     expect(first?.says).toMatch(says);
     // Names of members are all that is quoted.
     const [{ id = 0, title = '' } = {}] = harness.sandbox.world.visible();
@@ -204,7 +233,9 @@ describe('a service that cannot be followed', () => {
     );
     const [name, seen] = probed;
     expect(report.findings.find((each) => each.name === name)?.seen).toMatch(seen);
-    expect(report.unusable).toMatchObject({ code: 'not-followed', message: expect.stringMatching(seen) });
+    if (profile === undefined)
+      expect(report.unusable).toMatchObject({ code: 'not-followed', message: expect.stringMatching(seen) });
+    else expect(report.profile).toMatchObject(profile);
   });
 });
 

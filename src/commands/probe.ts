@@ -95,7 +95,7 @@ function keep(directory: string, { recorded }: ProbeReport): void {
 
 const marks = { 'as believed': '✓', otherwise: '≠', 'cannot tell': '?' } as const;
 
-function render({ findings, calls, profile, cut_short }: ProbeReport): string {
+function render({ unusable: refused, findings, calls, profile, cut_short }: ProbeReport): string {
   const lines = findings.flatMap(({ name, believed, seen, verdict, means }) => [
     `${marks[verdict]} ${name}: ${believed}`,
     `    seen   ${printable(seen)}`,
@@ -105,7 +105,9 @@ function render({ findings, calls, profile, cut_short }: ProbeReport): string {
   const counts = `${count('as believed')} as believed ✓, ${count('otherwise')} otherwise ≠, ${count('cannot tell')} cannot tell ?; ${calls} calls`;
   const follows =
     Object.keys(profile).length === 0
-      ? 'The configured service.profile fits.'
+      ? refused === null
+        ? 'The configured service.profile fits.'
+        : 'No key of service.profile follows from this.'
       : `The service.profile that follows:\n\n${documentText({ service: { profile } })}`.trimEnd();
   return `${lines.join('\n')}\n\n${counts}${cut_short === null ? '' : `; ended early: ${cut_short}`}.\n${follows}\n`;
 }

@@ -15,6 +15,7 @@ import { mostCalls } from '../../src/sync/reports/probe-calls.ts';
 import { contract } from '../contract/columns.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
+import { differentService } from '../fakes/different-service.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
@@ -143,6 +144,21 @@ async function command(
   );
   return { error, out: io.out(), err: io.err() };
 }
+
+it('a service that no key describes is printed and recorded, nothing is suggested, and the command ends with 69', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+  await using service = await differentService(sandbox.url, {
+    answer: ({ products, ...json }) => (products === undefined ? undefined : { ...json, data: products }),
+  });
+  const recorded = join(directory.path, 'recorded');
+  const { error, out } = await command(directory.path, service, ['--record', recorded]);
+  const seen = 'members: success, api_version, pagination, data; expected: products';
+  expect(out).toContain(`≠ shape of the list: rows under products, each with an id\n    seen   ${seen}\n`);
+  expect(out).toMatch(/No key of service.profile follows from this.\n$/);
+  expect(error).toMatchObject({ exitCode: 69, code: 'not-followed', message: expect.stringContaining(seen) });
+  expect(readdirSync(recorded).length).toBeGreaterThan(3);
+});
 
 describe('the command', () => {
   it('prints what is believed, seen and meant, and the profile; no terminal is steered by it', async () => {

@@ -96,9 +96,12 @@ export async function probeService(
   const open = rows.filter(({ sale_status }) => sale_status === 'available');
   const ids = idsOf(open.length > 0 ? open : rows);
   await askProducts(calls, queries, ids);
-  const [id = 1] = ids;
-  await ask('checkout information', 'checkout_information', inLanguage, id);
-  await ask('variants', 'variants', inLanguage, id);
+  const [id] = ids;
+  // Of a product that nobody has, a 404 would look as if the path were missing.
+  if (id !== undefined) {
+    await ask('checkout information', 'checkout_information', inLanguage, id);
+    await ask('variants', 'variants', inLanguage, id);
+  }
   await ask('experiences', 'experiences', { ...inBoth, ...page(1) });
   await ask('subscription', 'subscription', {});
   const unknown = Math.max(...idsOf(rows), 1) + 1_000_007;
