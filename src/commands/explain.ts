@@ -21,7 +21,7 @@ import {
 import { calendarDate, productId } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table, widthOf } from './terminal/table.ts';
+import { folded, readableWidth, table } from './terminal/table.ts';
 
 export function explainCommand(io: Io): Command {
   return new Command('explain')
@@ -49,12 +49,16 @@ export function explainCommand(io: Io): Command {
         refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, product_id, options.date);
         io.stdout.write(
-          options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title, widthOf(io)),
+          options.json
+            ? `${JSON.stringify(told, null, 2)}\n`
+            : folded(renderDate(told, found.title, readableWidth(io)), readableWidth(io)),
         );
         return;
       }
       io.stdout.write(
-        options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now(), widthOf(io)),
+        options.json
+          ? `${JSON.stringify(found, null, 2)}\n`
+          : folded(render(found, systemClock.now(), readableWidth(io)), readableWidth(io)),
       );
     });
 }

@@ -6,6 +6,7 @@ import { version } from '../package.ts';
 import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import type { Io } from './terminal/io.ts';
+import { foldedHelp, readableWidth } from './terminal/table.ts';
 
 export { Stopped };
 
@@ -267,7 +268,8 @@ function emptyProgram(): Command {
 /** Directs a command's output to `io` and makes commander throw: only `main` ends the process. */
 function quiet(command: Command, io: Io): void {
   command.exitOverride().configureOutput({
-    writeOut: (text) => io.stdout.write(text),
+    getOutHelpWidth: () => readableWidth(io),
+    writeOut: (text) => io.stdout.write(foldedHelp(text, readableWidth(io))),
     writeErr: (text) => io.stderr.write(text.startsWith('error:') ? `Error:${text.slice('error:'.length)}` : text),
   });
   for (const each of command.commands) quiet(each, io);

@@ -6,7 +6,7 @@ import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaratio
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table, widthOf } from './terminal/table.ts';
+import { folded, readableWidth, table } from './terminal/table.ts';
 
 export function planCommand(io: Io): Command {
   return new Command('plan')
@@ -39,11 +39,15 @@ export function planCommand(io: Io): Command {
         io.stdout.write(
           options.json
             ? `${JSON.stringify({ endpoints }, null, 2)}\n`
-            : declared(endpoints, service.base_url, widthOf(io)),
+            : declared(endpoints, service.base_url, readableWidth(io)),
         );
         return;
       }
-      io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan, widthOf(io)));
+      io.stdout.write(
+        options.json
+          ? `${JSON.stringify(plan, null, 2)}\n`
+          : folded(render(plan, readableWidth(io)), readableWidth(io)),
+      );
       if (plan.broken.length > 0) io.answerIsNo();
     });
 }

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { SchemaStep } from '../backup/schema-steps.ts';
 import { checkUpgrade, type UpgradeCheck } from '../backup/try-upgrade.ts';
 import { systemClock } from '../clock.ts';
 import { duration, megabytes } from '../format.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { mirrorFile } from '../mirror/sql/files.ts';
+import { mirrorFile, openMirrorForReading } from '../mirror/sql/files.ts';
 import { oldestSafeVersion } from '../sqlite/database-file.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -22,6 +23,8 @@ export function upgradeCommand(io: Io): Command {
     )
     .action(async (options: { json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
+      // Refuses what is no mirror of ours, before anything is tried.
+      if (!existsSync(config.mirror.path)) openMirrorForReading(config.mirror.path).close();
       io.ifStopped('nothing was changed; the copy is removed');
       const check = await checkUpgrade(config, systemClock, io.signal);
       io.stdout.write(options.json ? `${JSON.stringify(check, null, 2)}\n` : render(check, config.backup.directory));

@@ -1,6 +1,6 @@
 import type { Io } from '../../src/commands/terminal/io.ts';
 
-/** Streams that keep what a command prints. */
+/** Streams that keep what a command prints. Its lines are not folded, unless `env` sets COLUMNS. */
 export function capturedIo(env: Record<string, string> = {}): Io & { out(): string; err(): string; code(): 0 | 1 } {
   const written = { out: '', err: '' };
   let code: 0 | 1 = 0;
@@ -14,7 +14,7 @@ export function capturedIo(env: Record<string, string> = {}): Io & { out(): stri
   return {
     stdout: stream('out'),
     stderr: stream('err'),
-    env,
+    env: { COLUMNS: '500', ...env },
     signal: new AbortController().signal,
     answerIsNo: () => {
       code = 1;

@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { verdictOf } from '../../status/verdict.ts';
 import { configurationFor, daemonClient } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { widthOf } from '../terminal/table.ts';
+import { folded, readableWidth } from '../terminal/table.ts';
 import { type ShownStatus, statusText } from './text.ts';
 
 export function statusCommand(io: Io): Command {
@@ -24,7 +24,11 @@ export function statusCommand(io: Io): Command {
         asked === null || asked === 'silent'
           ? await filesSay(loaded, asked === null ? 'none' : 'silent', now)
           : { ...asked, daemon_answers: true };
-      io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, now, widthOf(io)));
+      io.stdout.write(
+        options.json
+          ? `${JSON.stringify(status, null, 2)}\n`
+          : folded(statusText(status, now, readableWidth(io)), readableWidth(io)),
+      );
       if (verdictOf(status, now).state !== 'true') io.answerIsNo();
     });
 }

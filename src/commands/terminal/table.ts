@@ -14,6 +14,68 @@ export function widthOf({ stdout, env }: Pick<Io, 'stdout' | 'env'>): number {
   return stdout.isTTY ? (stdout.columns ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
+/** Returns the same for text that people read: 80 where nobody says, as through a pipe. */
+export function readableWidth(io: Pick<Io, 'stdout' | 'env'>): number {
+  const width = widthOf(io);
+  return Number.isFinite(width) ? width : 80;
+}
+
+/**
+ * Breaks lines that are longer than `width` at spaces. What follows stands under the second column of the line, or is
+ * indented by two. An example of a command is broken where a shell goes on with the next line.
+ */
+export function folded(text: string, width: number): string {
+  return text
+    .split('\n')
+    .flatMap((line) => (line.length <= width ? [line] : foldedLine(line, width)))
+    .join('\n');
+}
+
+/** Returns a help text in lines of at most `width`: a paragraph with a longer line is filled again. */
+export function foldedHelp(text: string, width: number): string {
+  const filled = text.replaceAll(/^\S.*(?:\n\S.*)+$/gm, (paragraph) =>
+    paragraph.split('\n').some((line) => line.length > width) ? paragraph.replaceAll('\n', ' ') : paragraph,
+  );
+  return folded(filled, width);
+}
+
+/** The most that continuation lines are indented: text keeps most of a narrow terminal. */
+const deepest = 24;
+
+function foldedLine(line: string, width: number): string[] {
+  const isExample = /^ {2}(?:[A-Z_]+=\S+ )*(?:sudo |systemctl |curl )?(?:catalogued|stop|-d) /.test(line);
+  const [, command = '', comment = ''] = /^(.*?) +(# .*)$/.exec(line) ?? [];
+  if (isExample && comment !== '') return [`  ${comment}`, ...folded(command, width).split('\n')];
+  const column = /^\s*\S.{0,20}? {2,}(?=\S)/.exec(line)?.[0].length ?? 0;
+  const indent = ' '.repeat(isExample ? 4 : column > 0 && column <= deepest ? column : hangingIndent(line));
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > width) {
+    const from = indentOf(rest) + 1;
+    const at = isExample ? shellBreak(rest, width - 2, from) : rest.lastIndexOf(' ', width);
+    if (at < from) break;
+    lines.push(`${rest.slice(0, at).trimEnd()}${isExample ? ' \\' : ''}`);
+    rest = `${indent}${rest.slice(at).trimStart()}`;
+  }
+  return [...lines, rest];
+}
+
+/** Paragraphs have none; what is indented already goes on further in, as the same item. */
+function hangingIndent(line: string): number {
+  const own = indentOf(line);
+  return own === 0 ? 0 : own + 2;
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}
+
+/** Returns where a command can go on in the next line: before its last pipe, `&&` or option that fits; -1: nowhere. */
+function shellBreak(line: string, width: number, from: number): number {
+  const breaks = [...line.matchAll(/ (?=\||&&|--)/g)].map(({ index }) => index);
+  return breaks.findLast((at) => at <= width && at >= from) ?? -1;
+}
+
 /**
  * Returns rows under headings, with numbers aligned to the right and text to the left. Text is wrapped in its column where
  * a line would be longer than `width`.

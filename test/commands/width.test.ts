@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const throughPipe = { COLUMNS: '' };
+const tooWide = (text: string) => text.split('\n').filter((line) => line.length > 80);
+
+/** Returns every command line that has a help text: the program, its commands and their commands. */
+async function everyCommand(args: readonly string[] = []): Promise<string[][]> {
+  const { stdout } = await runHere([...args, '--help'], { env: throughPipe });
+  const sections = args.length === 0 ? stdout : (/^Commands:\n(?: .*\n)+/m.exec(stdout)?.[0] ?? '');
+  const named = [...sections.matchAll(/^ {2}(\w+)(?: \[options\])?(?: [<[]\S+)* {2,}\S/gm)].map(
+    ([, name = '']) => name,
+  );
+  const below = await Promise.all(
+    named.filter((name) => name !== 'help').map((name) => (args.includes(name) ? [] : everyCommand([...args, name]))),
+  );
+  return [[...args], ...below.flat()];
+}
+
+describe('in 80 columns', () => {
+  const stack = new AsyncDisposableStack();
+  let run: (...args: string[]) => ReturnType<typeof runHere>;
+  let start: (...args: string[]) => ReturnType<typeof startCli>;
+  let product = '';
+  beforeAll(async () => {
+    const { path: cwd } = stack.use(temporaryDirectory());
+    const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
+    const config = join(cwd, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(cwd, sandbox.url));
+    run = (...args) => runHere(['--config', config, ...args], { env: throughPipe });
+    start = (...args) => startCli(['--config', config, ...args], { cwd });
+    product = String(sandbox.world.visible()[0]?.id);
+    expect((await run('resync', '--all', '--wait')).code).toBe(0);
+  });
+  afterAll(() => stack.disposeAsync());
+
+  it('stands every help text', async () => {
+    const commands = await everyCommand();
+    expect(commands.length).toBeGreaterThan(42);
+    const wide: Record<string, string[]> = {};
+    for (const args of commands) {
+      const lines = tooWide((await runHere([...args, '--help'], { env: throughPipe })).stdout);
+      if (lines.length > 0) wide[args.join(' ')] = lines;
+    }
+    expect(wide).toEqual({});
+  });
+
+  it('stand status, plan and explain, with a daemon and without one', async () => {
+    const date = new Date(systemClock.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+    const all = async () => {
+      const wide: string[] = [];
+      for (const args of [
+        ['status'],
+        ['plan'],
+        ['plan', '--declaration'],
+        ['explain', product],
+        ['explain', product, '--date', date],
+      ]) {
+        const { stdout, stderr } = await run(...args);
+        expect(stdout, stderr).not.toBe('');
+        wide.push(...tooWide(stdout));
+      }
+      return wide;
+    };
+    expect(await all()).toEqual([]);
+    const daemon = start('run');
+    await daemon.said('daemon started');
+    expect(await all()).toEqual([]);
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+  });
+
+  it('says upgrade --check without a mirror what is missing, in one line and without a stack', async () => {
+    using directory = temporaryDirectory();
+    const config = join(directory.path, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(directory.path, 'http://127.0.0.1:1'));
+    const { code, stderr } = await runHere(['--config', config, 'upgrade', '--check']);
+    expect({ code, stderr }).toEqual({ code: 65, stderr: expect.stringMatching(/^Error: .*\nTry: .*\n$/) });
+  });
+});
