@@ -32,13 +32,12 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
       const loaded = configurationFor(io, command);
       const progress = progressOf(io);
       io.ifStopped('the comparison is not complete; a probe stores nothing');
-      const report =
-        (await askRunning(io, loaded)) ??
-        (await probeAlone(loaded, createLog('silent', io.stderr), io.signal, {
+      const alone = () =>
+        probeAlone(loaded, createLog('silent', io.stderr), io.signal, {
           ...overrides,
           progressed: progress.progressed,
-        }));
-      progress.end();
+        });
+      const report = (await askRunning(io, loaded)) ?? (await alone().finally(progress.end));
       const told = report.findings.length > 0;
       if (report.unusable !== null && !told) throw unusable(report.unusable);
       if (record !== undefined) keep(record, report);

@@ -155,6 +155,8 @@ async function waitFor(
 ): Promise<void> {
   const clock = systemClock;
   const printer = progressPrinter(io);
+  // What is printed next begins a line of its own, also where a signal ends this.
+  using _ = { [Symbol.dispose]: printer.end };
   /** The daemon counts its calls since its start. */
   let before: number | null = null;
   for (;;) {
