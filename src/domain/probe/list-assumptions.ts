@@ -136,7 +136,7 @@ function missingRows(
 
 function listOrder(evidence: Evidence): Judgement {
   const [first, again, second] = ['list', 'list again', 'page 2'].map((name) =>
-    rowsOf(answerTo(evidence, name)?.products).map(({ id }) => String(id)),
+    rowsOf(answerTo(evidence, name)?.products).flatMap(({ id }) => (id === undefined ? [] : [String(id)])),
   ) as [string[], string[], string[]];
   if (first.length < 2 || again.length < 2) return cannotTell('the first page was not answered twice');
   if (second.length > 0 && second.every((id, index) => first[index] === id))

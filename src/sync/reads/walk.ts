@@ -107,7 +107,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
     if (state.attempt === before.attempt && state.started_at === before.started_at) continue;
     pages = { served: 0, barren: 0 };
     if (state.attempt > before.attempt)
-      log.info({ ...key, attempt: state.attempt }, 'paging drifted: walking the list again');
+      log.info({ ...key, attempt: state.attempt }, 'the list drifted or was short: walking it again');
   }
 }
 
