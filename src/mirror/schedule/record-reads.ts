@@ -280,22 +280,24 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
       .selectFrom('_record')
       .select('product_id')
       .where('fetched_at', 'is', null)
-      // A list whose answers cannot be used is not excused: without it nobody knows what there is.
-      .where(({ eb, and, or }) =>
-        or([
-          eb('failures', '<', quarantineAfter),
-          and([
-            eb('resource', '=', 'products'),
-            or([eb('failure', 'like', 'wrong-shape:%'), eb('failure', 'like', 'same-page:%')]),
-          ]),
-        ]),
-      )
+      .where('failures', '<', quarantineAfter)
+      .limit(1),
+  );
+  // A list whose answers cannot be used is not excused: without it nobody knows what there is.
+  const unusable = db.values(() =>
+    query
+      .selectFrom('_record')
+      .select('product_id')
+      .where('resource', '=', 'products')
+      .where('product_id', '=', 0)
+      .where('fetched_at', 'is', null)
+      .where(({ eb, or }) => or([eb('failure', 'like', 'wrong-shape:%'), eb('failure', 'like', 'same-page:%')]))
       .limit(1),
   );
   return {
     answeredAstray: () => astray.get() ?? 0,
     unanswered: () => all.get() ?? 0,
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0 },
-    isAnyUnread: () => unread.get() !== undefined,
+    isAnyUnread: () => unread.get() !== undefined || unusable.get() !== undefined,
   };
 }
