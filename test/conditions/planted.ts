@@ -189,6 +189,18 @@ export const planted: readonly Planted[] = [
     plant: (world) => fault(world, { kind: 'status', status: 429, path: `/products/${world.ids()[0]}/` }),
   },
   {
+    failure: 'the list leaves out half of what it counts',
+    code: 'list-incomplete',
+    within_ms: 3 * minute,
+    mended_ms: hour,
+    step_ms: 10 * second,
+    plant: (world) => {
+      const mend = fault(world, { kind: 'fewer-rows', path: '^/v2/products\\?', rows: 4 });
+      ask(world);
+      return mend;
+    },
+  },
+  {
     failure: 'the mirror is wrong at checkout, 2 in 100',
     code: 'often-wrong',
     within_ms: 2 * minute,
