@@ -155,6 +155,27 @@ describe('a list with fewer rows than the service counts', () => {
     expect(harness.wiring.mirror.removals.openHold()).toBeNull();
   });
 
+  it('is not walked for every 404 of a product that it has', async () => {
+    await using harness = await served([]);
+    await harness.runUntil(() => filled(harness));
+    await later(harness, 2 * hour);
+    for (const rule of truncated) harness.sandbox.faults.add(rule);
+    const [{ id } = { id: 0 }] = harness.sandbox.products();
+    harness.sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `/${id}\\?` });
+    await resynced(harness);
+    const before = walked(harness);
+    const { mirror } = harness.wiring;
+    const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
+    for (let times = 0; times < 10; times += 1) {
+      mirror.transaction(() =>
+        mirror.records.bringForward({ kinds, product_ids: [id] }, harness.clock.now(), 'requested'),
+      );
+      await later(harness, 3 * minute);
+    }
+    expect(seen(harness).severity).not.toBeNull();
+    expect(walked(harness) - before).toBeLessThan(8 * 3);
+  });
+
   it('is incomplete too where an empty page in its middle counts nothing, and where its pages count differently', async () => {
     await using emptied = await served([{ kind: 'empty-list', path: `${list}2` }]);
     await later(emptied, 10 * minute);

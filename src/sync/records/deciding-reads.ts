@@ -160,9 +160,12 @@ function awaitRead(
   return 'waits';
 }
 
-/** Returns when the primary list was last walked; null: never. */
+/** Returns when the primary list was last walked, also to no good end: it costs as many calls; null: never. */
 export function walkedAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
-  return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
+  const { primary } = walkKinds(policy.extent);
+  const whole = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? null;
+  const short = mirror.shortLists.find(primary)?.walked_at ?? null;
+  return whole === null || short === null ? (whole ?? short) : Math.max(whole, short);
 }
 
 /** Makes the primary list due at an instant, with the other lists given. */
