@@ -254,6 +254,8 @@ export const days: readonly Day[] = [
     lasts: 120,
     short: 20,
     quiet: true,
+    // It is stopped and started twice.
+    still: () => 10,
     begin: async (world) => {
       await world.stop();
       world.under = ['prlimit', '--nofile=64:64'];

@@ -110,7 +110,7 @@ function rowOf({ day, lasted, seen, problems }: Lived): string[] {
           seen.check.toFixed(0),
           seen.conditions.map(({ code }) => code).join(', ') || '-',
           seen.green?.toFixed(0) ?? 'never',
-          String(seen.differences),
+          seen.differences > 0 && seen.unexplained === 0 ? `${seen.differences} (explained)` : String(seen.differences),
         ];
   return [
     `${day.family}: ${day.name}`,

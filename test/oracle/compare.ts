@@ -32,6 +32,6 @@ const counted = Object.entries(rows).map(
 process.stdout.write(
   `${products.toLocaleString('en-US')} products compared, every column of:\n${counted.join('\n')}\n`,
 );
-for (const each of first) process.stdout.write(`  ${each}\n`);
+for (const each of first.slice(0, 5)) process.stdout.write(`  ${each}\n`);
 process.stdout.write(`${differences.toLocaleString('en-US')} differences\n`);
 process.exitCode = differences === 0 ? 0 : 1;

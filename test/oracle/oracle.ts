@@ -49,7 +49,7 @@ export async function compare(
   };
   const differ = (text: string) => {
     comparison.differences += 1;
-    if (comparison.first.length < 5) comparison.first.push(text);
+    if (comparison.first.length < 20) comparison.first.push(text);
   };
   compareFill(db, differ);
   const views = comparedViews.map(

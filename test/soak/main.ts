@@ -182,7 +182,7 @@ if (plant) {
   db.close();
 }
 const { differences, first, rows } = await difference();
-for (const each of first) say(`  ${each}`);
+for (const each of first.slice(0, 5)) say(`  ${each}`);
 
 const half = Math.floor(lives.length / 2);
 const mean = (part: readonly Life[], of: (life: Life) => number) =>

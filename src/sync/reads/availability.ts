@@ -52,7 +52,7 @@ export interface SaidNow {
   readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
-/** After this long, dates that an answer left out for the first time are asked for again; later ones at the usual time. */
+/** After this long, dates that an answer has left out are asked for again; then after twice as long, up to their cadence. */
 const leftOutRetryMs = 60_000;
 
 /** Reads one window of a product's dates because it is due; without an answer the record has failed. */
@@ -188,9 +188,12 @@ function settleWindow(
   const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
   // What is left out once is often answered the next time: how long its answers are may just have been learned.
   const again =
-    read.unanswered_at != null && record.unanswered_at === null
-      ? ({ at: instant(read.sent_at + leftOutRetryMs), reason: 'retry' } as const)
-      : null;
+    read.unanswered_at == null
+      ? null
+      : ({
+          at: instant(read.sent_at + Math.max(leftOutRetryMs, read.sent_at - read.unanswered_at)),
+          reason: 'retry',
+        } as const);
   const sooner = again !== null && again.at < (incoming?.at ?? Number.POSITIVE_INFINITY) ? again : incoming;
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, cadence: window.every, worth: product, sooner });
