@@ -598,6 +598,24 @@ describe('the key stays at home:', () => {
     expect(elsewhere).toBe(0);
   });
 
+  test('a page in the place of an answer is quoted by one line of 120 characters, without the key and addresses', async () => {
+    const page = `<p>\u0007${key}\r\nsign in at https://user:pw@portal.example/hooks/secret?k=${key} ${'x'.repeat(200)}`;
+    const outcome = await outcomeOf((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page),
+    );
+    const { message } = outcome as { message: string };
+    expect(message).toMatch(
+      /^the service answers with HTML instead of JSON: `<p> \[key\] sign in at \[address\] x+…`$/,
+    );
+    expect(/`(.*)…`/.exec(message)?.[1]).toHaveLength(120);
+    const redirect = await outcomeOf((_, response) =>
+      response.writeHead(302, { location: `/login/${key}?${key}` }).end(),
+    );
+    expect(redirect).toMatchObject({
+      message: expect.stringMatching(/^the service redirects to http\S+\/login\/\[key\] \(302\)$/),
+    });
+  });
+
   test('no outcome says the key, the query or the address', async () => {
     const bases = [
       await serveRaw('nonsense'),
