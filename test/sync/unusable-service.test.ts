@@ -1,5 +1,7 @@
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -21,9 +23,9 @@ function ask<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
   return rows;
 }
 
-async function conditions({ parts, clock }: VirtualHarness): Promise<Record<string, string>> {
+async function conditions({ parts }: VirtualHarness): Promise<Record<string, string>> {
   const shown = (await parts.status(0)).conditions;
-  return Object.fromEntries(shown.map(({ code, says }) => [code, `${says} ${clock.now() > 0 ? '' : ''}`.trim()]));
+  return Object.fromEntries(shown.map(({ code, says }) => [code, says]));
 }
 
 const cases: [string, Omit<FaultRule, 'path'>, RegExp][] = [
@@ -74,4 +76,26 @@ it('three of twelve products that fail fail alone: the others are read, and no c
   expect(failing.map(({ product_id }) => product_id).toSorted()).toEqual([one, two, three].toSorted());
   expect(ask(harness, 'SELECT product_id FROM _record WHERE failures > 0 AND failures < 4')).toEqual([]);
   expect(log.lines().filter(({ condition }) => condition === 'service-unusable')).toEqual([]);
+});
+
+it('the first usable answer about a product brings its other records, which would wait for up to a day', async () => {
+  await using harness = await filled();
+  const { clock, sandbox, wiring } = harness;
+  const [one = 0] = sandbox.world.visible().map(({ id }) => id);
+  sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/${one}\\b` });
+  requestResync(wiring.ports, {
+    resources: ['checkout', 'variants', 'availability'],
+    product_ids: [one],
+    from: null,
+    to: null,
+  });
+  await harness.liveUntil(clock.now() + 3 * hour);
+  const failing = () => ask<{ n: number }>(harness, 'SELECT count(*) AS n FROM _record WHERE failures > 4')[0]?.n;
+  expect(failing()).toBeGreaterThan(3);
+  sandbox.faults.clear();
+  const db = new Database(wiring.mirror.path);
+  db.prepare("UPDATE _record SET due_at = ? WHERE failures > 4 AND resource = 'variants'").run(clock.now());
+  db.close();
+  await harness.liveUntil(clock.now() + minute, 5 * second);
+  expect(failing()).toBe(0);
 });

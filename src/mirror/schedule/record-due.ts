@@ -29,6 +29,8 @@ export interface RecordDue {
   askOffSale(product_id: number, at: Instant, since_at: Instant | null): number;
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
   notify(product_ids: readonly number[], at: Instant, now: Instant): number;
+  /** One of the product's records was answered after it had failed: the others that wait for their retry are due at once. */
+  retryOfProduct(product_id: number, at: Instant): number;
   setDue(key: RecordKey, due: Due): void;
   reschedule(key: RecordKey, due: Due, stale_at: Instant): void;
 }
@@ -47,6 +49,15 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, stale_at: bound.stale_at })
       .where(isRecord(bound)),
   );
+  const retryOfProduct = db.change((bound: Bound<{ product_id: number; at: Instant }>) =>
+    query
+      .updateTable('_record')
+      .set({ due_at: bound.at })
+      .where('product_id', '=', bound.product_id)
+      .where('failures', '>', 0)
+      .where('due_reason', '=', 'retry')
+      .where('due_at', '>', bound.at),
+  );
   const bringForward = bringingForward(db);
   const askOffSale = askingOffSale(db);
   const notify = notifying(db);
@@ -54,6 +65,11 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
     bringForward: (selection, at, reason) => {
       madeDue();
       return bringForward(selection, at, reason);
+    },
+    retryOfProduct: (product_id, at) => {
+      const { changes } = retryOfProduct.run({ product_id, at });
+      if (changes > 0) madeDue();
+      return changes;
     },
     askOffSale: (product_id, at, since_at) => {
       const asked = askOffSale(product_id, at, since_at);

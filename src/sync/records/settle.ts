@@ -78,6 +78,8 @@ export function settleStored(
     off_sale_at: read.off_sale_at ?? null,
     unanswered_at: read.unanswered_at ?? null,
   });
+  // What broke a product is over: its other records need not wait out a backoff of up to a day.
+  if (record.failures > 0 && record.product_id !== 0) ports.mirror.records.retryOfProduct(record.product_id, now);
   if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
 }
