@@ -1,3 +1,4 @@
+import type { Instant } from '../../clock.ts';
 import { laneIndex } from '../../domain/schedule/lanes.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
@@ -30,8 +31,8 @@ export interface RecordMaking {
 
 /** When it was read, and when it is due unless somebody asks for it before. */
 export interface CreatedRead {
-  readonly fetched_at: number;
-  readonly due_at: number;
+  readonly fetched_at: Instant;
+  readonly due_at: Instant;
 }
 
 /** `madeDue` is called where something may be due that was not. */
