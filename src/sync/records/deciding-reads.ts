@@ -68,7 +68,10 @@ function createPlaces({ mirror, clock }: DecidingPorts, product_ids: readonly nu
     // What was not walked yet is walked soon.
     const fetched_at = mirror.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
     if (fetched_at !== null)
-      mirror.records.createRead([kind], product_ids, { fetched_at, due_at: instant(clock.now() + placeRestMs) });
+      mirror.records.createRead([kind], product_ids, {
+        fetched_at: instant(fetched_at),
+        due_at: instant(clock.now() + placeRestMs),
+      });
   }
 }
 
