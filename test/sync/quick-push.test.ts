@@ -132,6 +132,22 @@ describe('where only the calls of the specification exist', () => {
     expect(test.pages).toHaveLength(2);
   });
 
+  it('a list that has become incomplete is walked at most once in ten minutes for notifications that it cannot answer', async () => {
+    const walksWith = async (notifications: number) => {
+      await using test = await filled();
+      test.harness.sandbox.faults.add({ kind: 'fewer-rows', path: '^/v2/products\\?.*page=12', rows: 0 });
+      const id = test.ids.at(-1) ?? 0;
+      await test.post(notificationOf(id, updated()));
+      for (let times = 0; times < 10; times += 1) {
+        await test.live(2 * minute);
+        if (times < notifications) await test.post(notificationOf(id, updated()));
+      }
+      return test.pages.filter((page) => page === 1).length;
+    };
+    // The incomplete list is tried again by itself, too.
+    expect((await walksWith(10)) - (await walksWith(0))).toBeLessThanOrEqual(2);
+  });
+
   it('a product that has moved by a page is found beside it, and what its page lacks is not withdrawn', async () => {
     await using test = await filled();
     const [id = 0, other = 0] = [test.ids.at(-1), test.ids[0]];

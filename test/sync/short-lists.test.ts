@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { withConditions } from '../../src/status/verdict.ts';
@@ -187,6 +188,20 @@ describe('a list with fewer rows than the service counts', () => {
     ]);
     await later(repeated, 10 * minute);
     expect([filled(repeated), seen(repeated).says]).toEqual([false, 'the list is incomplete: 22 of 53 products']);
+  });
+
+  it('hides no record that fails again and again', async () => {
+    await using harness = await served([]);
+    await harness.runUntil(() => filled(harness));
+    for (const rule of truncated) harness.sandbox.faults.add(rule);
+    await resynced(harness);
+    const { mirror } = harness.wiring;
+    const [{ id } = { id: 0 }] = harness.sandbox.products();
+    const key = { resource: 'product_detail', product_id: id, edition: 'en', part: 0 } as const;
+    const due = { at: instant(harness.clock.now() + day), reason: 'retry' } as const;
+    const failure = { at: harness.clock.now(), text: 'status-500: the service answered with 500', due };
+    mirror.transaction(() => mirror.records.failed({ ...key, failures: 20 }, failure));
+    expect(seen(harness)).toMatchObject({ severity: 'error', others: ['records-failing'] });
   });
 
   it('of a further language, or of experiences, fails like any other record and is named: only the first fill does not wait for it', async () => {

@@ -81,11 +81,8 @@ export const ofCatalogue = {
       'the reads of some records have failed again and again, most of them for two days or more. They keep their last good data and are tried once a day. A list that does not end is one of them: what is gone from it is not noticed',
     todo: '`catalogued status` says why they fail, `catalogued explain PRODUCT` of one; tell the service what it answers',
     depends_on: [...keepsOld, 'no-progress', 'fill-endless'],
-    found: ({ records: { failing_long }, short_lists }) => {
-      // An incomplete list has a condition of its own.
-      const failing = failing_long - unsettled(short_lists).length;
-      return failing <= 0 ? null : { since: null, says: `${number(failing)} records fail again and again` };
-    },
+    found: ({ records: { failing_long } }) =>
+      failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records fail again and again` },
   },
   'images-vanished': {
     about: 'Images',

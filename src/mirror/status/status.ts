@@ -184,10 +184,14 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
       fn.countAll<number>().filterWhere('failures', '>=', quarantineAfter).as('quarantined'),
       fn
         .countAll<number>()
-        .filterWhere(({ eb, or }) =>
-          or([
-            eb('failures', '>', quarantineAfter + longDays + laterFailures),
-            eb('failures', '>', quarantineAfter + longDays).and('fetched_at', 'is not', null),
+        .filterWhere(({ and, eb, or }) =>
+          and([
+            or([
+              eb('failures', '>', quarantineAfter + longDays + laterFailures),
+              eb('failures', '>', quarantineAfter + longDays).and('fetched_at', 'is not', null),
+            ]),
+            // An incomplete list has a condition of its own.
+            eb('failure', 'not like', 'list-incomplete:%'),
           ]),
         )
         .as('failing_long'),

@@ -86,13 +86,14 @@ const shortListEveryMs = 60_000;
  * Walks a list again because a product was not on the page on which it last stood, nor beside it: at most once a minute
  * where the list is short, else once in ten minutes.
  */
-export function walkForPlace({ mirror, clock }: DecidingPorts, { edition, part, ...record }: RecordFacts): void {
+export function walkForPlace(
+  { mirror, clock, policy }: DecidingPorts,
+  { edition, part, ...record }: RecordFacts,
+): void {
   const { resource } = record;
   const list = { resource, edition, part };
   const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : guardSpanMs;
-  const now = clock.now();
-  const walked = mirror.records.find({ ...list, product_id: 0 })?.fetched_at ?? 0;
-  const at = instant(walked > now ? now : Math.max(now, walked + apart));
+  const at = spaced(walkedAt({ mirror, policy }, list), apart, clock.now());
   mirror.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }
 
@@ -163,12 +164,19 @@ function awaitRead(
   return 'waits';
 }
 
-/** Returns when the primary list was last walked, also to no good end: it costs as many calls; null: never. */
-export function walkedAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
-  const { primary } = walkKinds(policy.extent);
-  const whole = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? null;
-  const short = mirror.shortLists.find(primary)?.walked_at ?? null;
+/** Returns when a list (the primary one) was last walked, also to no good end: it costs as many calls; null: never. */
+export function walkedAt(
+  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
+  list: Omit<RecordKind, 'due_at'> = walkKinds(policy.extent).primary,
+): number | null {
+  const whole = mirror.records.find({ ...list, product_id: 0 })?.fetched_at ?? null;
+  const short = mirror.shortLists.find(list)?.walked_at ?? null;
   return whole === null || short === null ? (whole ?? short) : Math.max(whole, short);
+}
+
+/** Returns when the last walk is `apart` ago: now, if there was none or its instant lies in the future. */
+function spaced(walked_at: number | null, apart: number, now: Instant): Instant {
+  return walked_at === null || walked_at > now ? now : instant(Math.max(now, walked_at + apart));
 }
 
 /** Makes the primary list due at an instant, with the other lists given. */
@@ -182,16 +190,14 @@ export function walkAgain(
   return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
-/** Does the same as soon as the last walk is `apart` ago: now, if there was none or its instant lies in the future. */
+/** Makes them due as soon as the last walk is `apart` ago. */
 function walkAgainSpaced(
   ports: DecidingPorts,
   apart: number,
   reason: DueReason,
   others: RecordSelection['kinds'] = [],
 ): void {
-  const now = ports.clock.now();
-  const walked = walkedAt(ports) ?? 0;
-  walkAgain(ports, instant(walked > now ? now : Math.max(now, walked + apart)), reason, others);
+  walkAgain(ports, spaced(walkedAt(ports), apart, ports.clock.now()), reason, others);
 }
 
 /** Walks the list soon, because a doubt may concern any product: at most once an hour. */
