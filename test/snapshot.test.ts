@@ -232,7 +232,7 @@ describe('publishing when it is due', () => {
     const status = () => runCli(['--config', config, 'status'], { cwd: place.path });
     const daemon = await startDaemon(testConfig(place.path, sandbox.url, more), testLog('silent').log);
     while (!existsSync(path)) await systemClock.sleep(20);
-    expect((await status()).stdout).toMatch(/^Snapshot {2}published \d+ s ago, \d+\.\d MiB: /m);
+    expect((await status()).stdout).toMatch(/^Snapshot {2}published \d+ s ago, \d+\.\d MiB:\s/m);
     await daemon[Symbol.asyncDispose]();
     const db = openMirrorForReading(path);
     expect(db.prepare('SELECT count(*) AS n FROM products').get()).toEqual({ n: 3 });

@@ -63,7 +63,7 @@ it.each([
 
 it.each([
   [410, 'gone', 'withdrawn'],
-  [404, 'unknown', 'service-refused'],
+  [404, 'gone', 'not-found'],
 ] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
   await using harness = await virtualHarness({ lean: true, products: 6, gone });
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);

@@ -156,7 +156,7 @@ it('what the specification lists fails as ever: a service without checkout infor
   const faults = [{ kind: 'status', status: 404, path: '/checkout_information' }] as const;
   await using harness = await virtualHarness({ ...lean, products: 8, faults });
   const job = requestResync(harness.wiring.ports, everything);
-  await harness.liveUntil(harness.clock.now() + hour / 60);
+  await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
   expect(harness.wiring.mirror.jobs.find(job.job_id)?.failed).toBe(8);
 });
