@@ -169,7 +169,7 @@ export type Outside = Omit<Io, 'answerIsNo' | 'runsUntilStopped' | 'ifStopped'>;
 
 /**
  * Runs one command line and returns its exit code. Prints errors, without a stack for what a person can fix. A command
- * that a signal has stopped before it was done ends with the code of that signal, whatever it made of the abort.
+ * that a signal has stopped before it was done ends with the code of that signal, also where it swallowed the abort.
  */
 export async function main(args: readonly string[], outside: Outside): Promise<ExitCode> {
   let answer: ExitCode = exitCodes.done;

@@ -16,6 +16,8 @@ const trouble = { of: 20, calls: 10, subjects: 2 };
 const fruitless = { calls: 5, subjects: 3, withList: { calls: 3, subjects: 2 } };
 /** After a usable answer showed that others had failed by themselves, so long nothing but silence is the service's trouble. */
 const vouchedMs = 60_000;
+/** For so long a subject that failed while others were answered is at fault itself; a later failure is judged again. */
+const ownFailureMs = 10 * 60_000;
 /** A 5xx that may mean "less" (503) but does not say so: half of the last ten, or a tenth of the last hundred, mean it. */
 const unsaid = [
   { of: 10, calls: 5 },
@@ -51,8 +53,11 @@ export class OutcomeHistory {
   readonly #broken: (Subject | undefined)[] = [];
   /** Subjects of the calls since the last usable answer, all of which failed. */
   #fruitless: Subject[] = [];
-  /** Subjects that failed while others were answered, and were not answered since: their next failure is their own, too. */
-  readonly #failing = new Set<Subject>();
+  /**
+   * Subjects that failed while others were answered, and were not answered since: until when their failures are their own,
+   * too. Without an end, a small catalogue whose products all failed once would hide the next outage.
+   */
+  readonly #failing = new Map<Subject, number>();
   #silent_in_a_row = 0;
   #refused_in_a_row = 0;
   #answered = false;
@@ -90,8 +95,8 @@ export class OutcomeHistory {
   #judgeFailure(outcome: Failed, about: Subject, now: number): Judged<never> {
     const silent = silence.codes.has(outcome.code);
     this.#silent_in_a_row = silent ? this.#silent_in_a_row + 1 : 0;
-    if (now < this.#vouched_until) this.#failing.add(about);
-    const own = about === null || this.#failing.has(about);
+    if (now < this.#vouched_until) this.#failing.set(about, now + ownFailureMs);
+    const own = about === null || now < (this.#failing.get(about) ?? Number.NEGATIVE_INFINITY);
     if (!own) this.#fruitless = [...this.#fruitless, about].slice(-trouble.of);
     this.#noteBroken((outcome.status ?? 0) >= 500 && !own ? about : undefined);
     const isTrouble = !own && (this.#isFruitless() || ((outcome.status ?? 0) >= 500 && this.#isBroken()));
@@ -109,7 +114,7 @@ export class OutcomeHistory {
 
   #noteAnswer(about: Subject, now: number): void {
     if (this.#unusable) this.#vouched_until = now + vouchedMs;
-    else for (const subject of this.#fruitless) this.#failing.add(subject);
+    else for (const subject of this.#fruitless) this.#failing.set(subject, now + ownFailureMs);
     this.#unusable = false;
     this.#fruitless = [];
     this.#failing.delete(about);

@@ -587,6 +587,19 @@ describe('an outage', () => {
     expect(isAway(t)).toBe('unusable');
   });
 
+  test('is seen again ten minutes after one answer in the middle of it, also where every product has failed by then', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const all = [1, 2, 3, 4, 5, '/v2/products'];
+    for (const about of all) await once(t, html, about);
+    await once(t, answer, 1);
+    for (const about of all) await once(t, html, about);
+    expect(isAway(t)).toBe(null);
+    await t.clock.advance(10 * 60_000);
+    for (const about of all.slice(0, -1)) await once(t, html, about);
+    expect(isAway(t)).toBe('unusable');
+  });
+
   test('is no throttle: the rate stays', async () => {
     const t = setUp();
     using _ = t.limiter;

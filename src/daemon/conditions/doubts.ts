@@ -8,13 +8,12 @@ export class DoubtedService {
   readonly #wiring: Wiring;
   /** Calls made when the last one of ours had ended: with those that wait it takes turns. */
   #calls = Number.NaN;
+  /** One call at a time. */
+  #asking: Promise<void> | null = null;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
   }
-
-  /** One call at a time. */
-  #asking: Promise<void> | null = null;
 
   /** Run every few seconds. */
   ask(signal: AbortSignal): Promise<void> {

@@ -27,8 +27,8 @@ interface Announced {
 }
 
 /**
- * What an earlier process noted is taken as going on for so long: only then has this one tried for itself what conditions
- * are decided by.
+ * Conditions that an earlier process recorded count as lasting for this long. By then this process has made its own
+ * attempts, by which conditions are decided.
  */
 const settlingMs = 2 * 60_000;
 
@@ -47,7 +47,7 @@ export class ConditionWatch {
   /** Of those, the ones that only an earlier process has seen. */
   readonly #recalled = new Set<ConditionCode>();
   #failure: string | null = null;
-  /** What the last look found of the service: anything else is looked at without waiting for the minute. */
+  /** State of the service at the last look. A change is judged at once, without waiting for the minute. */
   #service = 'there';
   /** When a condition that holds is to be shown, having lasted long enough; null: none is waiting. */
   #next_at: number | null = null;

@@ -35,8 +35,8 @@ export function isUnusable(failure: string): boolean {
 }
 
 /**
- * Returns the unusable answers to name first: of a list (that of the products before others), or else of most records. `all` counts the records of each
- * resource; null: only single records are concerned.
+ * Returns the unusable answers to name first: those about a list (the product list before others), else those about most
+ * records. `all` counts the records of each resource. Null: only single records are concerned.
  */
 export function mostUnusable(
   failing: readonly UnusableAnswers[],

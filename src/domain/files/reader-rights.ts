@@ -15,7 +15,7 @@ export interface ShutOut {
   readonly now: Rights;
 }
 
-/** The rights of group and others: whoever may read the mirror without being its daemon has them by one of the two. */
+/** The rights of group and others: readers other than the daemon have theirs by one of the two. */
 const ofReaders = 0o077;
 const ofGroup = 0o070;
 

@@ -73,7 +73,7 @@ function lacking({ counted, met }: ShortWalk): number {
   return counted - met;
 }
 
-/** A short list as people are told of it. */
+/** Facts of a short list that people are shown. */
 export interface ToldShortList {
   readonly resource: string;
   /** Language and currency of the list, like `en/EUR`. */

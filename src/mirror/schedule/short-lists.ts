@@ -7,7 +7,7 @@ import type { WalkKey } from './walks.ts';
 
 type Row = Tables['_short_list'];
 
-/** A list whose last walk was short, as people are told of it. */
+/** A list whose last walk was short, as status shows it. */
 export interface ShortListStatus extends ToldShortList {
   readonly walked_at: number;
   /** When the first of its short walks in a row ended. */

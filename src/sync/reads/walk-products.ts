@@ -118,8 +118,8 @@ function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant): void {
 
 /**
  * Reads the page of the list on which a product last stood, then the pages beside it: where the service has no
- * single-product read, they decide about a notification. Whoever else asks for the same page waits for it, and is answered
- * by it if its product stands there. If the product is on none of them, the list is walked again, spaced.
+ * single-product read, they decide about a notification. Other reads of the same page wait for this one, and are answered
+ * by it if their product stands there. If the product is on none of them, the list is walked again, spaced.
  */
 export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { mirror, clock } = ports;

@@ -47,7 +47,7 @@ export function askOwnReads(
 
 /**
  * Makes the reads due that decide about products: their own. Where products have none, the page of the list on which
- * each last stood is read (list-place.ts).
+ * each last stood is read (`readPlace`).
  */
 export function askDecidingReads(ports: DecidingPorts, product_ids: readonly number[], reason: DueReason): void {
   if (askOwnReads(ports, product_ids, reason) !== null) return;

@@ -21,7 +21,7 @@ export function turns(): TakeTurns {
   const last = new Map<string, Promise<unknown>>();
   return async (name, work) => {
     const mine = (last.get(name) ?? Promise.resolve()).then(work);
-    // Whoever comes next waits for the end of this one, not for its success.
+    // The next one waits for the end of this one, not for its success.
     const over = mine.catch(() => undefined);
     last.set(name, over);
     try {
