@@ -132,11 +132,14 @@ export class World implements AsyncDisposable {
         })
         .on('error', () => undefined);
     this.started(child.pid ?? 0);
-    child.once('exit', (code, signal) => {
+    const ended = (how: number | string) => {
       if (this.#stopping) return;
-      this.exits.push(code ?? signal ?? 'unknown');
+      this.exits.push(how);
       this.#restart = setTimeout(() => this.run(), restartMs);
-    });
+    };
+    child.once('exit', (code, signal) => ended(code ?? signal ?? 'unknown'));
+    // It could not be started at all.
+    child.once('error', (error) => ended(error.message));
   }
 
   /** Stops the daemon as an operator does; returns how it ended. */
