@@ -1,5 +1,8 @@
 import type { Wiring } from '../wiring.ts';
 
+/** Between two of these calls while they fail and the service counts as there: a list that fails alone may do so for days. */
+const restMs = { first: 5000, longest: 60_000 };
+
 /**
  * Makes one cheap call, a list of one row, while calls fail: it shows whether that is the service's trouble or their own,
  * and ends an outage also where nothing is due.
@@ -10,6 +13,8 @@ export class DoubtedService {
   #calls = Number.NaN;
   /** One call at a time. */
   #asking: Promise<void> | null = null;
+  #asked_at = Number.NEGATIVE_INFINITY;
+  #rest_ms = 0;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
@@ -26,9 +31,14 @@ export class DoubtedService {
   async #ask(signal: AbortSignal): Promise<void> {
     const { limiter, probe, ports } = this.#wiring;
     const { away, told_until, in_flight, waiting, calls } = limiter.state();
-    if ((away === null && !limiter.isInDoubt()) || in_flight > 0 || told_until > ports.clock.now()) return;
+    const isAlone = away === null && limiter.isInDoubt();
+    if (!isAlone) this.#rest_ms = 0;
+    if ((away === null && !isAlone) || in_flight > 0 || told_until > ports.clock.now()) return;
+    if (ports.clock.monotonic() - this.#asked_at < this.#rest_ms) return;
     if (waiting > 0 && calls === this.#calls) return;
     await probe(signal);
     this.#calls = limiter.state().calls;
+    this.#asked_at = ports.clock.monotonic();
+    this.#rest_ms = Math.min(restMs.longest, Math.max(restMs.first, 2 * this.#rest_ms));
   }
 }
