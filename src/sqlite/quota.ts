@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isWithoutRoom } from './fault.ts';
 
@@ -42,7 +42,7 @@ function isQuotaUsedUp(path: string): boolean {
       const size = Math.max(
         ...[path, `${path}-wal`].map((each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0),
       );
-      writeSync(file, Buffer.alloc(1), 0, 1, size + trialBytes);
+      ftruncateSync(file, size + trialBytes);
     } finally {
       closeSync(file);
       rmSync(trial, { force: true });
