@@ -244,7 +244,7 @@ describe('publishing when it is due', () => {
     expect(await status()).toMatchObject({
       code: 1,
       stderr: '',
-      stdout: expect.stringMatching(/^Snapshot {2}.* was never published\.[^]*\n +never published: /m),
+      stdout: expect.stringMatching(/^Snapshot {2}.* was never published\.[\s\S]*\n +never published: /m),
     });
   });
 });
