@@ -67,7 +67,7 @@ export function configCommand(io: Io): Command {
     .description('Prints the JSON Schema of the configuration, which gives editors completion.')
     .addHelpText(
       'after',
-      '\nExamples:\n  catalogued config schema > config.schema.json\n  # line 1 of catalogued.yaml: # yaml-language-server: $schema=config.schema.json',
+      '\nExamples:\n  catalogued config schema > config.schema.json\n  # line 1: # yaml-language-server: $schema=config.schema.json',
     )
     .action(() => {
       io.stdout.write(printSchema());

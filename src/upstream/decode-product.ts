@@ -45,11 +45,11 @@ export function decodeProductPage(
   return decodePage(json, 'products', (row) => decodeProduct(row, currency, mayPublish));
 }
 
-/** A product that has no texts in the language, and says so, may be answered in another. */
+/** A product that has no texts in the language, and says so, may be answered in another. One row alone decides nothing. */
 function refuseOtherLanguage(json: unknown, language: string): void {
   const rows = isMembers(json) && Array.isArray(json.products) ? json.products.filter(isMembers) : [];
   const said = rows.map((row) => text(row.language)?.toLowerCase() ?? null);
-  if (said.length === 0 || said.some((each) => each === null || each === language)) return;
+  if (said.length < 2 || said.some((each) => each === null || each === language)) return;
   const ignored = rows.some(({ languages }) => !Array.isArray(languages) || languages.includes(language));
   if (ignored)
     throw new WrongShape(

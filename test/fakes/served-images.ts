@@ -40,8 +40,9 @@ export function servedImages(): ServedImages {
     });
   };
   return {
-    note: ({ at, path, body }) => {
-      if (path === '/v2/products')
+    note: ({ at, path, query, body }) => {
+      // A list of one row only asks whether the service answers: nothing of it is stored.
+      if (path === '/v2/products' && query.get('page_size') !== '1')
         for (const product of (JSON.parse(body) as { products: Sent[] }).products) add(product, at);
       if (/^\/v2\/products\/\d+$/.test(path)) add((JSON.parse(body) as { product: Sent }).product, at);
     },

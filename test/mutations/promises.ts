@@ -126,8 +126,8 @@ const kept: readonly Kept[] = [
     lines: {
       'const failures = record.failures + 1;': 'const failures = 1;',
       'if (record.job_id !== null && (final || failures >= quarantineAfter))': 'if (record.job_id !== null && final)',
-      'const due = { at: again(failures, chance(), now), reason };':
-        'const due = { at: Math.min(now, again(failures, chance(), now)), reason };',
+      'const due = { at: instant(again(failures, chance(), now)), reason };':
+        'const due = { at: instant(Math.min(now, again(failures, chance(), now))), reason };',
     },
   },
   {
@@ -155,7 +155,7 @@ const kept: readonly Kept[] = [
     file: 'sync/records/settle.ts',
     tests: ['sync/settle', 'sync/failed-reads', 'sync/fill', 'sync/absence', 'sync/off-sale-answers'],
     lines: {
-      'stale_at: sent_at + cadence,': 'stale_at: sent_at + 2 * cadence,',
+      'stale_at: instant(sent_at + cadence),': 'stale_at: sent_at + 2 * cadence,',
       "if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };":
         "if (reading.kind === 'throttled') return { kind: 'postponed' };",
       'off_sale_at: read.off_sale_at ?? null,': 'off_sale_at: null,',
@@ -301,7 +301,7 @@ const kept: readonly Kept[] = [
     file: 'upstream/http.ts',
     tests: ['upstream/http', 'config/secrets'],
     lines: {
-      'if (status >= 300 && status < 400)\n': 'if (status >= 300 && status < 302)\n',
+      'if (status >= 300 && status < 400) {': 'if (status >= 300 && status < 302) {',
       'return refused(status, refusalText(body, encoding), key);':
         'return refused(status, refusalText(body, encoding), null);',
     },

@@ -78,8 +78,8 @@ export class ConditionWatch {
     const service = limiter.pause().away?.how ?? (this.#tries.tried().unreachable === null ? 'there' : 'unreachable');
     const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
     if (service === this.#service && !isDue) return;
-    this.#service = service;
     await this.#settle(status);
+    this.#service = service;
   }
 
   /**

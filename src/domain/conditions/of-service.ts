@@ -1,6 +1,6 @@
 import { duration, number, printable, resourceLabel } from '../../format.ts';
+import { blocksFill } from '../sale/short-list.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
-import { unsettled } from './ages.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
 /** How long the service must be away for it to be shown: a connection is lost now and then. */
@@ -119,7 +119,7 @@ export const ofService = {
     visible_after_ms: 30 * minute,
     found: ({ daemon, watched, short_lists, records: { all, failing } }) => {
       // Walks of an incomplete list are no reads; it has a condition of its own.
-      if (unsettled(short_lists).length > 0) return null;
+      if (short_lists.some(blocksFill)) return null;
       const fruitless = daemon === null || watched === null ? 0 : daemon.calls - watched.reads.calls;
       const explained = failing > all / 2 ? 0 : failing * callsOfFailing;
       return watched === null || fruitless < Math.max(fruitlessCalls, explained)
@@ -135,7 +135,7 @@ export const ofService = {
     depends_on: ['no-progress', ...stopsReads, 'disk-low', 'clock-doubted'],
     visible_after_ms: 60 * minute,
     found: ({ filled_at, records, watched, short_lists }) =>
-      filled_at !== null || watched === null || unsettled(short_lists).length > 0
+      filled_at !== null || watched === null || short_lists.some(blocksFill)
         ? null
         : {
             since: watched.fill.since,

@@ -60,8 +60,8 @@ export function isSettled({ lists, met }: Pick<ShortList, 'lists' | 'met'>): boo
 export function afterShortWalk(before: ShortList | null, walk: ShortWalk, started_at: number): ShortList {
   if (before === null) return { ...walk, lists: 1, agreed_at: started_at };
   const { lists, agreed_at } = before;
-  // A catalogue that changes while its count stays wrong is no new shortage.
-  const stays = isSettled(before) && walk.met > 0 && lacking(walk) <= lacking(before);
+  // A catalogue that changes while its count stays wrong is no new shortage. A walk that meets far fewer rows is one.
+  const stays = isSettled(before) && walk.met >= 0.9 * before.met && lacking(walk) <= lacking(before);
   if (stays) return { ...walk, lists, agreed_at };
   if (!isSameShortage(before, walk)) return { ...walk, lists: 1, agreed_at: started_at };
   return isApart(agreed_at, started_at)
