@@ -72,7 +72,7 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   broken.promise.catch(() => undefined);
   const followed = mirror
     .follow(following.signal, () => {
-      // What it published last is its own, and equal without a write.
+      // It published the last state itself: its file is equal to it already.
       warm ||= !options.resigned || takesWrites(config.mirror.path);
     })
     .catch(broken.reject);

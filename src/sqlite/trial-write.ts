@@ -1,13 +1,17 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { writeTroubleOf } from './fault.ts';
+import { faultOf, writeTroubleOf } from './fault.ts';
 import { withinQuota } from './quota.ts';
 
-/** Tells whether a file takes a small write now, which changes nothing: there is room, and nobody else holds the lock. */
+/**
+ * Returns whether a file takes a small write now, which changes nothing: there is room, nobody else holds the lock, and the
+ * file system is not read-only.
+ */
 export function takesWrites(path: string): boolean {
   if (!existsSync(path)) return true;
-  const db = new Database(path, { timeout: 0 });
   try {
+    const db = new Database(path, { timeout: 0 });
+    using _ = { [Symbol.dispose]: () => db.close() };
     withinQuota(path, () => {
       db.exec('BEGIN IMMEDIATE');
       db.pragma(`user_version = ${Number(db.pragma('user_version', { simple: true }))}`);
@@ -15,9 +19,7 @@ export function takesWrites(path: string): boolean {
     });
     return true;
   } catch (error) {
-    if (writeTroubleOf(error) === null) throw error;
+    if (writeTroubleOf(error) === null && faultOf(error) !== 'no-access') throw error;
     return false;
-  } finally {
-    db.close();
   }
 }

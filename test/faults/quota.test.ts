@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { withinQuota } from '../../src/sqlite/quota.ts';
+import { takesWrites } from '../../src/sqlite/trial-write.ts';
 import { needs } from '../fakes/needs.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -73,6 +74,11 @@ describe('a used-up quota', () => {
       { cwd: fileURLToPath(new URL('../..', import.meta.url)), encoding: 'utf8' },
     );
     expect(child.stdout.trim().split('\n')).toEqual(['SQLITE_FULL', 'false']);
+  });
+
+  it('and a file that cannot be opened take no trial write, and end nothing', () => {
+    using directory = temporaryDirectory();
+    expect(takesWrites(directory.path)).toBe(false);
   });
 
   it('is told from a broken disk, which ends a daemon with 74 (control)', { ...needs('strace') }, async () => {

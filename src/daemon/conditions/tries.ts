@@ -18,7 +18,7 @@ const awaitedMs = { from: 24 * 3_600_000, to: 30 * 60_000 };
 /** What the rhythm of deliveries is judged by. */
 const arrivalsAtMost = 2000;
 
-/** Tries for itself what no call would show: whether the service can be reached while nothing is due, and we from outside. */
+/** Tests what no call shows: whether the service can be reached while nothing is due, and the receiver from outside. */
 export class ConditionTries {
   readonly #wiring: Wiring;
   /** Calls made when the service was last looked for: more of them by now have shown by themselves whether it is there. */

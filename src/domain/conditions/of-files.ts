@@ -72,7 +72,7 @@ export const ofFiles = {
     severity: 'error',
     means:
       'the group or the mode of the mirror or its directory was changed while the daemon runs: storefronts that could read it cannot any more',
-    todo: 'Type the command that is named, as root or as the owner. Then `sudo catalogued doctor --reader --user www-data` tries it as a storefront',
+    todo: 'Type the command that is named, as root or as the owner. Then `sudo catalogued doctor --reader --user www-data` tries it as a storefront. If the change was meant, restart the daemon: it then takes the rights that it finds',
     depends_on: ['mirror-lost'],
     found: ({ tried }) => tried?.shut_out ?? null,
   },

@@ -80,7 +80,7 @@ export function otherwise(seen: string, means: string, profile?: ProfilePart): J
   return { verdict: 'otherwise', seen, means, ...(profile === undefined ? {} : { profile }) };
 }
 
-/** The service does otherwise, and the mirror cannot be filled from it as it is configured. */
+/** The service behaves differently, and the mirror cannot be filled from it with this configuration. */
 export function unusable(seen: string, means: string): Judgement {
   return { ...otherwise(seen, means), unusable: true };
 }
