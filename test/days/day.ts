@@ -182,7 +182,7 @@ async function spend(world: World, day: Day, lasts: number, form: Form, tools: T
 }
 
 async function differences(world: World): Promise<Pick<Seen, 'differences' | 'unexplained' | 'reasons'>> {
-  const { differences, first } = await world.compared();
+  const { differences, first } = await comparedBetweenReads(world);
   const reasons: string[] = [];
   let unexplained = differences - first.length;
   for (const each of first) {
@@ -198,6 +198,20 @@ async function differences(world: World): Promise<Pick<Seen, 'differences' | 'un
   }
   const named = reasons.length > 0 && !first.every((each) => /^(freshness|mirror_info): /.test(each));
   return { differences, unexplained: differences > 0 && !named ? differences : unexplained, reasons };
+}
+
+/**
+ * Compares again for half a minute while nothing but freshness differs. A record that is read seconds after its target of
+ * five minutes misses it for a moment, which is no difference of a fact; one that stays late is reported.
+ */
+async function comparedBetweenReads(world: World): ReturnType<World['compared']> {
+  for (let attempt = 1; ; attempt += 1) {
+    const compared = await world.compared();
+    const isFreshnessAlone =
+      compared.first.length > 0 && compared.first.every((each) => each.startsWith('freshness: '));
+    if (!isFreshnessAlone || attempt === 6) return compared;
+    await delay(5000);
+  }
 }
 
 interface Explained {

@@ -29,7 +29,10 @@ export interface RecordDue {
   askOffSale(product_id: number, at: Instant, since_at: Instant | null): number;
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
   notify(product_ids: readonly number[], at: Instant, now: Instant): number;
-  /** One of the product's records was answered after it had failed: the others that wait for their retry are due at once. */
+  /**
+   * One of the product's records was answered after it had failed: the others that wait for their retry are due at once, and
+   * leave quarantine, so that a stray failure of that retry costs minutes.
+   */
   retryOfProduct(product_id: number, at: Instant): number;
   setDue(key: RecordKey, due: Due): void;
   reschedule(key: RecordKey, due: Due, stale_at: Instant): void;
@@ -52,7 +55,7 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
   const retryOfProduct = db.change((bound: Bound<{ product_id: number; at: Instant }>) =>
     query
       .updateTable('_record')
-      .set({ due_at: bound.at })
+      .set({ due_at: bound.at, failures: sql<number>`min(failures, 2)` })
       .where('product_id', '=', bound.product_id)
       .where('failures', '>', 0)
       .where('due_reason', '=', 'retry')
