@@ -83,28 +83,28 @@ describe('a command that a signal stops says so, and what was finished:', () => 
     expect(stderr).toMatch(/: \d+ of \d+ records were read; the rest stays due\nTry: run the same command again/);
   });
 
-  it('resync --wait through the daemon, which goes on; check and probe through it too', async () => {
+  it('probe, check and resync --wait through the daemon, which goes on', async () => {
     const { sandbox, asked, start, hang, product } = stage;
     sandbox.faults.clear();
     const daemon = start(['run']);
     await daemon.said('daemon started');
+    // The daemon has nothing to read until the resync: the first call is the command's own.
+    hang();
+    const probe = start(['probe']);
+    await asked(probe);
+    expect((await stoppedBy(probe, 'SIGHUP')).stdout).toBe('');
+
     hang({ path: '/availability' });
+    const check = start(['check', product, '--date', date, '--deadline', '30s']);
+    await asked(check);
+    expect((await stoppedBy(check, 'SIGTERM')).stdout).toBe('');
+
     const resync = start(['resync', '--availability', '--wait', '--product', product]);
     await resync.said('started');
     const told = await stoppedBy(resync, 'SIGINT');
     expect(told.stderr).toMatch(
       /: (\d+ of \d+ records were read; )?the daemon goes on with job \d+\nTry: catalogued status/,
     );
-
-    sandbox.calls.reset();
-    const check = start(['check', product, '--date', date, '--deadline', '30s']);
-    await asked(check);
-    expect((await stoppedBy(check, 'SIGTERM')).stdout).toBe('');
-    hang();
-    const probe = start(['probe']);
-    await asked(probe);
-    expect((await stoppedBy(probe, 'SIGHUP')).stdout).toBe('');
-
     daemon.child.kill('SIGTERM');
     expect(await daemon.ended).toMatchObject({ code: 0 });
   });
