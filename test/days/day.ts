@@ -135,7 +135,8 @@ async function spend(world: World, day: Day, lasts: number, form: Form, tools: T
   if (!day.first) await day.begin(world, tools);
   await delay(lasts * 200);
   // What is announced now is read within minutes after the day, for which the short form has no time.
-  if (!form.short) {
+  // During a first fill nothing is subscribed yet: what changes then is read with its cadence.
+  if (!form.short && !day.first) {
     await world.change(closed, 'disable', { reason: 'out_of_season', alternative: edited });
     await world.change(reopened, 'enable');
     await world.change(edited, 'edit', { field: 'title', value: 'Edited on a bad day' });
@@ -232,7 +233,10 @@ async function explained(world: World, id: string, difference: string): Promise<
   const failing = found.records.find(({ failure }) => failure !== null);
   if (failing !== undefined)
     return { text: `explain ${id}: ${failing.resource}: ${failing.failure}; ${due}`, isReason: true };
-  const [date = '', time = ''] = new Date().toLocaleString('sv-SE', { timeZone: found.timezone ?? 'UTC' }).split(' ');
+  // The service's clock is up to a minute ahead.
+  const [date = '', time = ''] = new Date(Date.now() + 60_000)
+    .toLocaleString('sv-SE', { timeZone: found.timezone ?? 'UTC' })
+    .split(' ');
   const slot = /"date":"([\d-]+)".*?"time":"([\d:]+)"/.exec(difference);
   const isPast =
     /^availability_slots: not expected/.test(difference) && slot?.[1] === date && (slot[2] ?? '') <= time
