@@ -164,7 +164,7 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
 };
 
-/** What the entry point gives to `main`; the rest of `Io` is how a command tells `main` about itself. */
+/** The part of `Io` that the entry point passes to `main`. The rest is set by commands. */
 export type Outside = Omit<Io, 'answerIsNo' | 'runsUntilStopped' | 'ifStopped'>;
 
 /**

@@ -59,7 +59,7 @@ function cadence({ cadence }: Config): string[] {
   ];
 }
 
-/** What the service recommends (specification §1), and the longest cadence that is still near it. */
+/** The recommendations of the service (specification §1), each with the longest cadence that is still near it. */
 const recommended = {
   products: { longest: 14 * day, says: 'about once a week for the product list' },
   checkout_information: { longest: 14 * day, says: 'about once a week for checkout information' },

@@ -34,10 +34,10 @@ export interface Leadership extends AsyncDisposable {
   hasWarmStandby(): Promise<boolean>;
 }
 
-/** What decides whether an instance that stands by may lead. */
+/** Facts that decide whether a standby may lead. */
 export interface Candidate {
   mayClaim(leader: Leader): boolean;
-  /** Whether its mirror was equal to what is published. */
+  /** True if its mirror was equal to the published one. */
   isWarm(): boolean;
 }
 

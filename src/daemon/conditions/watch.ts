@@ -49,7 +49,7 @@ export class ConditionWatch {
   #failure: string | null = null;
   /** State of the service at the last look. A change is judged at once, without waiting for the minute. */
   #service = 'there';
-  /** When a condition that holds is to be shown, having lasted long enough; null: none is waiting. */
+  /** The next instant at which a condition will have lasted long enough to be shown; null: none is waiting. */
   #next_at: number | null = null;
   /** Looks come one after another: an older status would undo what a newer one has announced. */
   #looking: Promise<unknown> = Promise.resolve();

@@ -12,7 +12,7 @@ export interface ShortListStatus extends ToldShortList {
   readonly walked_at: number;
   /** When the first of its short walks in a row ended. */
   readonly since: number;
-  /** Whether it is taken as it is, because three lists agree. */
+  /** 1: it is accepted as it is, because three lists agree. */
   readonly settled: 0 | 1;
 }
 
