@@ -66,7 +66,7 @@ export interface DatabaseFacts {
 
 export interface ShortListFacts extends ToldShortList {
   readonly since: number;
-  /** Whether it is taken as it is, because three lists agree. */
+  /** 1: it is accepted as it is, because three lists agree. */
   readonly settled: 0 | 1;
 }
 
@@ -140,7 +140,7 @@ export interface Tried {
   readonly gone: readonly string[];
   /** Subscriptions that have fallen silent against their habit, and when the first of them last sent. */
   readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
-  /** What was taken from the readers of the mirror since the daemon began, with the commands that give it back; null: nothing. */
+  /** Rights that readers of the mirror lost since the daemon began, with the commands that restore them; null: none. */
   readonly shut_out: { readonly since: number; readonly says: string } | null;
   /** File descriptors in use, of how many; `used` null: not one is left to count them with. Null: the system does not tell. */
   readonly descriptors: { readonly used: number | null; readonly limit: number } | null;

@@ -3,7 +3,7 @@ import { blocksFill } from '../sale/short-list.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
-/** How long the service must be away for it to be shown: a connection is lost now and then. */
+/** An outage is shown after this time, in milliseconds: a connection is lost now and then. */
 const awayShownMs = 10_000;
 
 /** Between our clock and the service's; below it, tokens are corrected and nobody suffers. */

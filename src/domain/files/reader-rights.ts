@@ -1,4 +1,4 @@
-/** Who may use the mirror's file or its directory. */
+/** Access rights of the mirror's file or its directory. */
 export interface Rights {
   /** The lowest twelve bits. */
   readonly mode: number;

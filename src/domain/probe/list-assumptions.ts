@@ -40,7 +40,7 @@ function listed(evidence: Evidence): Members[] {
   return ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
 }
 
-/** What a person can do about a service that no key of the profile describes. */
+/** Hint for a service that no key of the profile describes. */
 const notFollowed = 'catalogued cannot follow this yet, and nothing is filled: send us catalogued probe --record DIR';
 
 function listShape(evidence: Evidence): Judgement {

@@ -10,7 +10,7 @@ import { isApart, listsAgreeing } from './absence.ts';
 export interface ListCount {
   /** Different rows that were met and could be used. */
   readonly met: number;
-  /** How many rows the service counts; null: it does not say, or its count is ignored. */
+  /** The number of rows that the service counts; null: it does not say, or its count is ignored. */
   readonly counted: number | null;
   /** Rows that could not be used, for example because they have no id. */
   readonly unusable: number;
