@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { runMark } from './fakes/no-child-outlives.ts';
 import { SkippedReporter } from './fakes/skipped-reporter.ts';
 
-/** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run test:faults`. */
+/** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run faults`. */
 const memory = '/dev/shm';
 const roomy = () => {
   const { bavail, bsize } = statfsSync(memory);

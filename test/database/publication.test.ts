@@ -22,7 +22,7 @@ const shop = {
   service: { languages: ['en', 'nl'], currencies: ['EUR', 'USD'] },
 };
 
-/** The long form (`npm run test:faults -- --long --only S1`) compares more than 150,000 rows. */
+/** The long form (`npm run faults -- --long --only S1`) compares more than 150,000 rows. */
 const long = process.env.CATALOGUED_LONG === '1';
 const products = long ? 40 : 4;
 const longest = long ? 900_000 : 120_000;

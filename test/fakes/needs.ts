@@ -57,6 +57,7 @@ const tools = {
     instead: 'root that may unshare',
   },
   pgbouncer: { tries: ['pgbouncer', '--version'], packages: 'pgbouncer' },
+  'systemd-nspawn': { tries: ['systemd-nspawn', '--version'], packages: 'systemd-container dbus' },
   zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
   promtool: { tries: ['promtool', '--version'], packages: 'prometheus' },
   faketime: { tries: ['faketime', '-f', '+0d', 'true'], packages: 'faketime' },

@@ -6,7 +6,7 @@ import { flood } from './flood.ts';
 const cli = join(import.meta.dirname, '../../src/cli.ts');
 const megabyte = 1024 * 1024;
 
-/* A minute of it, and how much memory it takes: D24 of `npm run test:faults`. */
+/* A minute of it, and how much memory it takes: D24 of `npm run faults`. */
 
 it('a flood of valid deliveries takes the disk it may take, and an honest one amid it is stored', async () => {
   using directory = temporaryDirectory();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type ChildMode, startChild } from './child.ts';
-import { type Posted, startPosters } from './posters.ts';
+import { type Posted, postDeliveries } from './posters.ts';
 import { type Verdict, verify } from './verify.ts';
 
 export interface Injected extends Verdict {
@@ -32,8 +32,7 @@ export async function inject(expression: string, mode: ChildMode = 'honest'): Pr
   if (child.pid === null) {
     await child.ended;
   } else {
-    let id = 0;
-    await startPosters(child, { posters: 4, each: 50, next: () => ++id, posted }).ended;
+    await postDeliveries(child, { posters: 4, each: 50, posted });
     // No answer at all: it is ending, and how matters.
     if (posted.answers.includes(0)) await child.ended;
     const lived = ended;

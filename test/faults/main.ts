@@ -1,106 +1,150 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandLine, someNumber, wholeNumber } from '../command-line.ts';
+import { anyNumber, commandLine, someNumber, wholeNumber } from '../command-line.ts';
 import { isMissing } from '../fakes/needs.ts';
-import type { Fault, Outcome } from './fault.ts';
-import { harnesses } from './harnesses.ts';
+import { startProgram } from '../fakes/run-cli.ts';
 import { controlOf, withTables } from './matrix/document.ts';
 import { type Row, testsOf } from './matrix/row.ts';
 import { rows } from './matrix/rows.ts';
 import { judged, resultsIn, runTests } from './matrix/suite.ts';
+import { CannotRun, type FaultOptions, type Outcome, type Run } from './run.ts';
+import { runsOf } from './runs.ts';
 
 type Flag = 'strict' | 'long' | 'all' | 'write';
 
 /*
- * The matrix of faults. Tests of the suite are run, or read where a run of the suite has left its results
- * (CATALOGUED_TEST_RESULTS); harnesses need strace and namespaces. `--only` and `--long` run also the tests that take long;
+ * The table of faults. Tests of the suite are run, or read where a run of the suite has left its results
+ * (CATALOGUED_TEST_RESULTS); runs of their own need strace and namespaces. `--only` and `--long` run also what takes long;
  * long forms of tests (CATALOGUED_LONG): a leader is killed 100 times, stopped 30 times, PostgreSQL restarted 20 times.
  */
 const command = commandLine(
-  'npm run test:faults --',
-  'Prints the matrix of faults, a line each: injected, expected, measured, control. Exit 0: all as expected.',
+  'npm run faults --',
+  'Prints the table of faults, a line each: injected, expected, measured, control. Exit 0: all as expected.',
   {
-    '': 'all, ten minutes',
-    '--only D6': 'one fault, also by tests that take long',
-    '--long --only S2,S3,S5': 'the long forms of several',
+    '': 'all in their short form, ten minutes',
+    '--only D6,systemd': 'some, in their long form',
+    '--only mutations --sample 60 --seed 7': 'drawn lines changed; promises: five for each promise',
+    '--only src/inbox/admission.ts:40': 'all changes of a line',
   },
 )
   .option('--strict', 'a missing tool, or a test that was skipped, is a failure')
-  .option('--only <ids>', 'only these faults')
-  .option('--long', 'also npm scripts that a row names, five minutes of a foreign lock, long forms of tests')
+  .option('--only <rows>', 'only these rows, or mutations of these lines')
+  .option('--long', 'also what takes minutes: npm scripts, memory, readers, mutations, long forms of tests')
   .option('--all', 'D4, D5, D25: at every position, not at some')
   .option('--kills <n>', 'D1: how many', someNumber, 100)
   .option('--images <n>', 'D3: how many crash images', someNumber, 5000)
+  .option('--reads <n>', 'readers, followed: how many', anyNumber, 1_000_000)
+  .option('--sample <n>', 'mutations: how many are judged; one that does not compile does not count', someNumber, 60)
+  .option('--workers <n>', 'mutations: how many are tried side by side', someNumber, 1)
   .option('--seed <n>', 'what is drawn', wholeNumber, 1)
   .option('--write', 'put what was measured into docs/faults.md')
   .parse();
 const options = command.opts<
-  { only?: string; kills: number; images: number; seed: number } & Partial<Record<Flag, true>>
+  Omit<FaultOptions, 'lines' | 'long' | 'all'> & { only?: string } & Partial<Record<Flag, true>>
 >();
-const { strict = false, only, long = false, all = false, kills, images, seed } = options;
+const { strict = false, long = false, all = false, only } = options;
 const root = join(import.meta.dirname, '../..');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-async function ran({ needs, run }: Fault): Promise<Outcome> {
-  const missing = needs.filter(isMissing);
-  if (missing.length > 0) return { passed: !strict, numbers: `skipped: ${missing.join(' and ')} cannot be used here` };
-  return await run().catch((error: unknown) => ({ passed: false, numbers: String(error) }));
+const asked = only?.split(',') ?? rows.map(({ id }) => id);
+const lines = asked.filter((each) => each.includes('/'));
+const wanted = [...asked.filter((each) => !lines.includes(each)), ...(lines.length > 0 ? ['mutations'] : [])];
+const unknown = wanted.filter((id) => rows.every((row) => row.id !== id));
+if (unknown.length > 0)
+  command.error(
+    `error: there is no row ${unknown.join(', ')}: they are D1 to S12, memory, systemd, readers, followed, mutations, promises`,
+  );
+const runs = runsOf({ ...options, all, long, lines });
+const chosen = rows.filter(({ id }) => wanted.includes(id));
+
+interface Ended extends Outcome {
+  /** The lines that it has said, the last one of which says how it ended. */
+  readonly said: readonly string[];
 }
 
-/** Runs the harnesses of a row, each with a line of its own; of more than two the sum is what was measured. */
-async function harnessed(lines: readonly Fault[]): Promise<Outcome[]> {
+/** Runs a way of injecting a fault; a row that is shown by another row's is not run twice. */
+const ended = new Map<Run, Promise<Ended>>();
+function once(run: Run): Promise<Ended> {
+  const known = ended.get(run) ?? outcomeOf(run);
+  ended.set(run, known);
+  return known;
+}
+
+async function outcomeOf(run: Run): Promise<Ended> {
+  const { what, needs = [] } = run;
+  const said: string[] = [];
+  // What nothing else waits for is told as it happens.
+  const tell = (line: string) => (run.beside ? void said.push(`      ${line}`) : say(`      ${line}`));
+  const started = performance.now();
+  const outcome = async (): Promise<Outcome> => {
+    const missing = needs.filter(isMissing);
+    if (missing.length > 0) throw new CannotRun(`${missing.join(' and ')} cannot be used here`);
+    return await run.run(tell);
+  };
+  const { passed, ran, numbers } = await outcome().catch((error: unknown): Outcome => {
+    if (error instanceof CannotRun) return { passed: !strict, ran: false, numbers: `skipped: ${error.message}` };
+    return { passed: false, numbers: String(error) };
+  });
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  said.push(`      ${passed ? 'ok  ' : 'FAIL'}  ${what}: ${numbers} (${seconds} s)`);
+  return { passed, ...(ran === false ? { ran } : {}), numbers: `${what}: ${numbers}`, said };
+}
+
+/** The runs that show a row; those of another row that take long are left to that one. */
+function shownBy({ id, by = '' }: Row): { run: Run; isLeft: boolean }[] {
+  const isLeft = ({ form }: Run, asked: boolean) => form === 'long' && !long && !asked;
+  return [
+    ...(runs[id] ?? []).map((run) => ({ run, isLeft: isLeft(run, only !== undefined) })),
+    ...(runs[by] ?? []).map((run) => ({ run, isLeft: isLeft(run, wanted.includes(by) && only !== undefined) })),
+  ];
+}
+
+/** Runs all of a row, each with a line of its own; of more than two the sum is what was measured. */
+async function injected(row: Row): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const each of lines) {
-    const started = performance.now();
-    const { passed, numbers } = await ran(each);
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    say(`      ${passed ? 'ok  ' : 'FAIL'}  ${each.what}: ${numbers} (${seconds} s)`);
-    outcomes.push({ passed, numbers: `${each.what}: ${numbers}` });
+  for (const { run, isLeft } of shownBy(row)) {
+    if (isLeft) {
+      outcomes.push({ passed: true, ran: false, numbers: `${run.what}: left to --long` });
+      continue;
+    }
+    const { said, ...outcome } = await once(run);
+    for (const line of said) say(line);
+    outcomes.push(outcome);
   }
   if (outcomes.length <= 2) return outcomes;
   const bad = outcomes.filter(({ passed }) => !passed);
   return [{ passed: bad.length === 0, numbers: `${outcomes.length} harness runs, ${bad.length} not as expected` }];
 }
 
-function scripted(script: string): Outcome {
-  if (!long) return { passed: true, ran: false, numbers: `\`npm run ${script}\` is left to --long` };
-  const { status, stdout } = spawnSync('npm', ['run', '--silent', ...script.split(' ')], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  return { passed: status === 0, numbers: `ended with ${status}: ${stdout.trim().split('\n').at(-1)}` };
+async function scripted({ command: script }: Row): Promise<Outcome[]> {
+  if (script === undefined) return [];
+  if (!long) return [{ passed: true, ran: false, numbers: `\`npm run ${script}\` is left to --long` }];
+  const { code, stdout } = await startProgram(['npm', 'run', '--silent', ...script.split(' ')], { cwd: root }).ended;
+  return [{ passed: code === 0, numbers: `ended with ${code}: ${stdout.trim().split('\n').at(-1)}` }];
 }
 
 const count = (many: number, what: string) => `${many} ${what}${many === 1 ? '' : 's'}`;
 
-function suited(row: Row): Outcome {
+function suited(row: Row): Outcome[] {
+  if (testsOf(row).length === 0) return [];
   const { passed, skipped, failed } = judged(results, testsOf(row));
   const numbers = [
     ...(passed > 0 ? [`${count(passed, 'test')} ${passed === 1 ? 'holds' : 'hold'}`] : []),
     ...(skipped > 0 ? [`${count(skipped, 'test')} skipped`] : []),
     ...(failed.length > 0 ? [`FAILED: ${failed.join('; ')}`] : []),
   ].join(', ');
-  return { passed: failed.length === 0 && (skipped === 0 || !strict), numbers };
+  return [{ passed: failed.length === 0 && (skipped === 0 || !strict), numbers }];
 }
 
-const wanted = only?.split(',') ?? rows.map(({ id }) => id);
-const unknown = wanted.filter((id) => rows.every((row) => row.id !== id));
-if (unknown.length > 0) command.error(`error: no fault has the number ${unknown.join(', ')}: they are D1 to S12`);
-const chosen = rows.filter(({ id }) => wanted.includes(id));
 const named = chosen.flatMap(testsOf);
 const results =
   resultsIn(process.env.CATALOGUED_TEST_RESULTS) ??
   (named.length > 0 ? runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
-const lines = Map.groupBy(harnesses({ kills, images, seed, all, long }), ({ id }) => id);
+for (const { run, isLeft } of chosen.flatMap(shownBy)) if (run.beside && !isLeft) void once(run);
 const measured = new Map<string, string>();
 let [failures, left] = [0, 0];
 for (const row of chosen) {
-  const outcomes = [
-    ...(testsOf(row).length > 0 ? [suited(row)] : []),
-    ...(await harnessed(lines.get(row.id) ?? [])),
-    ...(row.command === undefined ? [] : [scripted(row.command)]),
-  ];
+  const outcomes = [...suited(row), ...(await injected(row)), ...(await scripted(row))];
   const passed = outcomes.every((each) => each.passed);
   const ran = outcomes.some((each) => each.ran !== false);
   if (!passed) failures += 1;
@@ -112,7 +156,7 @@ for (const row of chosen) {
   );
 }
 say(
-  `${chosen.length} faults, ${failures} not as expected, ${left} not run; ${chosen.filter(({ open }) => open).length} with a part that was thought through and not run`,
+  `${chosen.length} rows, ${failures} not as expected, ${left} not run; ${chosen.filter(({ open }) => open).length} with a part that was thought through and not run`,
 );
 if (options.write) {
   const path = join(root, 'docs/faults.md');

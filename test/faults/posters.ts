@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 
+/** What senders have posted to one inbox, across all receivers that were started on it. */
 export interface Posted {
   /** Numbers of the deliveries that were answered 200. */
   readonly acknowledged: Set<number>;
@@ -7,37 +8,25 @@ export interface Posted {
   readonly answers: number[];
 }
 
-export interface Posters {
-  readonly posted: Posted;
-  /** Resolves when each has ended: told to stop, done, or the receiver is gone. */
-  readonly ended: Promise<void>;
-  stop(): void;
-}
-
-/** Several senders, each posting one delivery after another. Numbers go on across receivers: `next` gives them. */
-export function startPosters(
+/** Posts from several senders, one delivery after another each; resolves when each has sent its share, or the receiver is gone. */
+export async function postDeliveries(
   { port, path }: { port: number; path: string },
-  { posters, each, next, posted }: { posters: number; each: number; next: () => number; posted: Posted },
-): Posters {
+  { posters, each, posted }: { posters: number; each: number; posted: Posted },
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: posters });
-  let stopped = false;
+  let next = posted.answers.length;
   const run = async () => {
-    for (let n = 0; n < each && !stopped; n += 1) {
-      const id = next();
+    for (let n = 0; n < each; n += 1) {
+      next += 1;
+      const id = next;
       const status = await post(agent, port, path, id);
       posted.answers.push(status);
       if (status === 200) posted.acknowledged.add(id);
       if (status === 0) return;
     }
   };
-  const ended = Promise.all(Array.from({ length: posters }, run)).then(() => agent.destroy());
-  return {
-    posted,
-    ended,
-    stop: () => {
-      stopped = true;
-    },
-  };
+  await Promise.all(Array.from({ length: posters }, run));
+  agent.destroy();
 }
 
 function post(agent: Agent, port: number, path: string, id: number): Promise<number> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { roll } from '../../src/sandbox/random.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { startChild } from './child.ts';
-import { type Posted, startPosters } from './posters.ts';
+import { type Posted, postDeliveries } from './posters.ts';
 import { type Operation, readTrace, tracing } from './trace.ts';
 import { verifyFile } from './verify.ts';
 
@@ -42,8 +42,7 @@ async function traceDeliveries(mode: 'traced' | 'traced-normal') {
   const child = await startChild(directory.path, mode, tracing(output));
   if (child.pid === null) throw new Error(`the receiver ended with ${await child.ended} under strace`);
   const posted: Posted = { acknowledged: new Set(), answers: [] };
-  let id = 0;
-  await startPosters(child, { posters: 4, each: 75, next: () => ++id, posted }).ended;
+  await postDeliveries(child, { posters: 4, each: 75, posted });
   child.kill();
   await child.ended;
   const operations = readTrace(output, join(directory.path, 'inbox.db'));

@@ -7,7 +7,7 @@ import { appliedIn, changesIn, differing, missingInDatabase } from './found.ts';
 import { posting } from './posting.ts';
 import { ceiling, type Instance, patient, type Stage, sharedNow, stage } from './stage.ts';
 
-/** As often as the long form asks for (`npm run test:faults -- --long --only S2`), or as CATALOGUED_TAKEOVERS says. */
+/** As often as the long form asks for (`npm run faults -- --long --only S2`), or as CATALOGUED_TAKEOVERS says. */
 const roundsOf = (many: number) => Number(process.env.CATALOGUED_TAKEOVERS ?? (long ? many : 1));
 const long = process.env.CATALOGUED_LONG === '1';
 const rounds = { kills: roundsOf(100), stops: roundsOf(30), restarts: roundsOf(20) };

@@ -28,7 +28,7 @@ interface Leading extends Disposable {
   publish(): Promise<{ origin: string; state: number; rows: number }>;
 }
 
-/** Twenty in the long form: `npm run test:faults -- --long --only S10`. */
+/** Twenty in the long form: `npm run faults -- --long --only S10`. */
 const seeds = Array.from({ length: process.env.CATALOGUED_LONG === '1' ? 20 : 1 }, (_, seed) => seed + 1);
 
 describe('what several instances tell', needs('postgres', 'time'), () => {

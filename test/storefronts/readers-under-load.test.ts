@@ -5,7 +5,7 @@ import { besideBlocker, besideWriter, duringMigration, duringResync } from './un
 import { allLanguages } from './under-load/start-readers.ts';
 import { problemsOf, readsOf, resultsTable } from './under-load/verdict.ts';
 
-/* `npm run test:readers` is the same with more of everything. */
+/* `npm run faults -- --only readers` is the same with more of everything. */
 
 const reads = thorough ? 100_000 : 20_000;
 

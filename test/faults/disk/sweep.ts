@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { askModule } from '../../fakes/run-cli.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import { failingDisk, type How } from './failing-disk.ts';
 import type { ScenarioName } from './scenarios.ts';
@@ -29,9 +27,7 @@ export async function sweepDisk(scenario: ScenarioName, { how, times = 1, step =
   mkdirSync(below);
   const program = join(import.meta.dirname, 'sweep-child.ts');
   const env = { ...process.env, ...failingDisk(join(directory.path, 'control'), below) };
-  const args = [program, scenario, how, String(times), String(step), below];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  if (code !== 0) throw new Error(`the sweep of ${scenario} ended with ${code}`);
-  return JSON.parse(said) as Swept;
+  const swept = await askModule<Swept>([program, scenario, how, String(times), String(step), below], env);
+  if (swept === null) throw new Error(`the sweep of ${scenario} ended before it was done`);
+  return swept;
 }

@@ -106,7 +106,7 @@ export const copyRows: readonly Row[] = [
       'follow/follow | while the daemon is away the copy stays',
       'follow/command | in the place of the daemon, with 200, is asked again',
     ],
-    command: 'test:readers -- --followed',
+    by: 'followed',
   },
   {
     id: 'S10',

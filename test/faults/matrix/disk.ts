@@ -87,7 +87,7 @@ export const diskRows: readonly Row[] = [
       'storefronts/readers-under-load | see two states where two statements are not one transaction',
       'storefronts/readers-under-load | notice that they are kept waiting',
     ],
-    command: 'test:readers',
+    by: 'readers',
   },
   {
     id: 'D11',
@@ -95,7 +95,7 @@ export const diskRows: readonly Row[] = [
     injected: 'D10 while an older mirror is brought up to date',
     expected: 'old or new views, whole',
     tests: ['storefronts/readers-under-load | see one state of the service in each of'],
-    command: 'test:readers',
+    by: 'readers',
   },
   {
     id: 'D12',

@@ -11,14 +11,15 @@ const recordHeading = `| Bug | Found by | Mended in | Still wrong at | Held by |
 const link = (name: TestName) => `[${name.split(' | ')[0]}](../${testOf(name).file})`;
 const links = (names: readonly TestName[]) => [...new Set(names.map(link))];
 
-/** The harness line or the tests that must fail where the rule is broken. */
+/** The run or the tests that must fail where the rule is broken. */
 export function controlOf({ harness, controls = [] }: Row): string {
   return [...(harness ? [harness] : []), ...links(controls)].join(', ') || '–';
 }
 
-function shownBy({ id, harness, tests = [], command }: Row): string {
+function shownBy({ id, harness, by, tests = [], command }: Row): string {
+  const runs = [...(harness === undefined ? [] : [id]), ...(by === undefined ? [] : [by])];
   return [
-    ...(harness === undefined ? [] : [`\`npm run test:faults -- --only ${id}\``]),
+    ...runs.map((name) => `\`npm run faults -- --only ${name}\``),
     ...links(tests),
     ...(command === undefined ? [] : [`\`npm run ${command}\``]),
   ].join(', ');
@@ -32,7 +33,7 @@ function line(row: Row, measured: string): string {
 /** What a document says was measured, by the fault's id. */
 function measuredIn(text: string): Map<string, string> {
   return new Map(
-    [...text.matchAll(/^\| ([A-Z]\d+) \|(.*)\|$/gm)].map(([, id = '', cells = '']) => [
+    [...text.matchAll(/^\| ([A-Z]\d+|[a-z]+) \|(.*)\|$/gm)].map(([, id = '', cells = '']) => [
       id,
       cells.split(' | ')[2]?.trim() ?? '',
     ]),

@@ -26,14 +26,19 @@ describe('the matrix of faults', () => {
     const mirror = ['D', 'W', 'U', 'T', 'P'].flatMap((letter, index) =>
       numbers(letter, [25, 15, 22, 7, 12][index] ?? 0),
     );
-    expect(rows.map(({ id }) => id)).toEqual([...mirror, ...numbers('S', 12)]);
+    const programs = ['memory', 'systemd', 'readers', 'followed', 'mutations', 'promises'];
+    expect(rows.map(({ id }) => id)).toEqual([...mirror, ...numbers('S', 12), ...programs]);
   });
 
   it('says of each what shows it, or that nothing does', () => {
     const silent = rows.filter(
-      ({ tests, harness, command, open }) => !tests && harness === undefined && !command && !open,
+      ({ tests, harness, by, command, open }) => !tests && harness === undefined && !by && !command && !open,
     );
     expect(silent).toEqual([]);
+    const { scripts } = JSON.parse(document('package.json')) as { scripts: Record<string, string> };
+    const named = rows.flatMap(({ command }) => (command === undefined ? [] : [command.split(' ')[0] ?? '']));
+    expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
+    expect(rows.filter(({ by }) => by !== undefined && rows.every(({ id }) => id !== by))).toEqual([]);
   });
 
   it('names only tests that there are', () => {

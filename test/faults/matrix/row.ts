@@ -7,8 +7,10 @@ export interface Row {
   readonly fault: string;
   readonly injected: string;
   readonly expected: string;
-  /** It has lines in harnesses.ts; the one that has to fail, if there is one. */
+  /** It has runs of its own in runs.ts; the one that has to fail, if there is one. */
   readonly harness?: string | null;
+  /** Its fault is injected by the runs of another row. */
+  readonly by?: string;
   readonly tests?: readonly TestName[];
   /** Tests that show that the others would notice. */
   readonly controls?: readonly TestName[];

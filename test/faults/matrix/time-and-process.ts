@@ -91,14 +91,14 @@ export const timeAndProcessRows: readonly Row[] = [
     injected: 'booted systemd, the loop stopped',
     expected: 'the watchdog restarts it',
     tests: ['supervision | is not fed when a job hangs at two looks in a row'],
-    command: 'test:systemd',
+    by: 'systemd',
   },
   {
     id: 'P3',
     fault: 'a sandboxed start',
     injected: 'booted systemd, README’s installation',
     expected: 'exposure at most 1.5, all commands work',
-    command: 'test:systemd',
+    by: 'systemd',
   },
   {
     id: 'P4',
@@ -117,7 +117,7 @@ export const timeAndProcessRows: readonly Row[] = [
     fault: 'little memory',
     injected: '7,500 products filled within 512 MiB',
     expected: 'no kill',
-    command: 'test:memory',
+    by: 'memory',
   },
   {
     id: 'P6',
@@ -185,6 +185,6 @@ export const timeAndProcessRows: readonly Row[] = [
     injected: 'a daemon that says nothing; booted systemd',
     expected: 'commands say so; the watchdog restarts it',
     tests: ['commands/silent-daemon | beside a daemon that says nothing'],
-    command: 'test:systemd',
+    by: 'systemd',
   },
 ];

@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { inboxFile } from '../../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
 import { migrationsOf, schemaVersion } from '../../../src/sqlite/file-kind.ts';
+import { askModule } from '../../fakes/run-cli.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 
 export interface Upgraded {
@@ -89,13 +87,10 @@ function contents(path: string): string {
   }
 }
 
+/** Changes a file, killed before its n-th statement; returns how many there were. */
 async function upgrade(path: string, { kind, manner = 'usual' }: UpgradeOptions, kill_at: number): Promise<number> {
   const program = join(import.meta.dirname, 'upgrade-child.ts');
-  const args = [program, path, kind, String(kill_at), manner];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [said, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  if (code !== 0 && signal !== 'SIGKILL') throw new Error(`the upgrade ended with ${code}`);
-  return Number(said);
+  return (await askModule<number>([program, path, kind, String(kill_at), manner])) ?? kill_at - 1;
 }
 
 /** Kills the change of an older file before its n-th statement, for each version and many n, a reader beside it. */

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startProgram } from '../fakes/run-cli.ts';
+import { CannotRun } from './run.ts';
 
 /** What a command in the machine came to. */
 export interface Ended {
@@ -24,11 +25,8 @@ export interface Machine extends AsyncDisposable {
 /** Where a machine has its own copy of the sources: `/tmp`, where they may lie, is empty in it. */
 export const sources = '/root/catalogued';
 
-/** Boots a machine with a copy of the sources in `tree`; a sentence where this one cannot. */
-export async function bootMachine(tree: string): Promise<Machine | string> {
-  if (process.getuid?.() !== 0) return 'only root can boot one';
-  if (spawnSync('systemd-nspawn', ['--version']).error !== undefined)
-    return 'systemd-nspawn is missing: apt-get install --no-install-recommends systemd-container dbus';
+/** Boots a machine with a copy of the sources in `tree`; throws `CannotRun` where this one cannot. */
+export async function bootMachine(tree: string): Promise<Machine> {
   const place = mkdtempSync(join(tmpdir(), 'catalogued-machine-'));
   const root = join(place, 'root');
   const unmount = () => {
@@ -40,7 +38,7 @@ export async function bootMachine(tree: string): Promise<Machine | string> {
   );
   if (!mounted) {
     unmount();
-    return 'an overlay over / cannot be mounted here';
+    throw new CannotRun('an overlay over / cannot be mounted here');
   }
   const copied = `tar -C ${tree} --exclude=./node_modules --exclude=./.git --exclude=./dist -cf - . | tar -C ${root}${sources} -xf -`;
   if (!sh(`mkdir -p ${root}${sources} && ${copied}`)) throw new Error('the sources cannot be copied into the machine');
@@ -51,7 +49,7 @@ export async function bootMachine(tree: string): Promise<Machine | string> {
   if (machine !== null && (await isUp(machine))) return machine;
   child.kill('SIGKILL');
   unmount();
-  return 'systemd does not boot in namespaces here';
+  throw new CannotRun('systemd does not boot in namespaces here');
 }
 
 function sh(line: string): boolean {
@@ -93,14 +91,9 @@ function machineOf(leader: number, child: ChildProcess, unmount: () => void): Ma
         HOME: '/root',
         npm_config_registry: registry,
       };
-      const command = spawn('nsenter', inside, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-      let said = '';
-      for (const stream of [command.stdout, command.stderr])
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          said += text;
-        });
-      const [code] = (await once(command, 'close')) as [number | null];
-      return { code, said };
+      const command = startProgram(['nsenter', ...inside], { env });
+      const { code } = await command.ended;
+      return { code, said: command.output() };
     },
     async [Symbol.asyncDispose]() {
       // The leader of a namespace of processes: all of them end with it.

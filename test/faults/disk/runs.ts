@@ -1,4 +1,4 @@
-import type { Fault } from '../fault.ts';
+import { control, type Run } from '../run.ts';
 import type { ScenarioName } from './scenarios.ts';
 import { type SweepOptions, sweepDisk } from './sweep.ts';
 
@@ -19,37 +19,25 @@ const ways = {
 } as const satisfies Record<string, SweepOptions>;
 
 /** The n-th write, fsync or truncation fails, for n = 1, 2, 3 … until none is left; `all`: none is passed over. */
-export function diskFaults(all: boolean): readonly Fault[] {
+export function diskRuns(all: boolean): readonly Run[] {
   const swept = (scenario: ScenarioName, options: SweepOptions) =>
     sweepDisk(scenario, { ...options, step: all ? 1 : seldom[scenario] });
-  const honest = (['deliveries', 'migration', 'backup', 'publication', 'fill'] as const).flatMap((scenario) =>
+  const runs = (['deliveries', 'migration', 'backup', 'publication', 'fill'] as const).flatMap((scenario) =>
     Object.entries(ways).map(
-      ([what, options]): Fault => ({
-        id: 'D5',
+      ([what, options]): Run => ({
         what: `${scenario}: the n-th call ${what}`,
         needs: ['cc'],
         run: async () => {
           const { positions, wrong } = await swept(scenario, options);
-          const numbers = `${positions} calls, ${wrong.length} harmed what stands`;
-          return {
-            passed: positions > 4 && wrong.length === 0,
-            numbers: wrong.length === 0 ? numbers : `${numbers}; ${wrong[0]}`,
-          };
+          const numbers = [`${positions} calls, ${wrong.length} harmed what stands`, ...wrong.slice(0, 1)].join('; ');
+          return { passed: positions > 4 && wrong.length === 0, numbers };
         },
       }),
     ),
   );
-  const control: Fault = {
-    id: 'D5',
-    what: 'control: answers before it stores',
-    needs: ['cc'],
-    run: async () => {
-      const { positions, wrong } = await swept('deliveries, answered before they are stored', { how: 'fails' });
-      return {
-        passed: wrong.length > 0,
-        numbers: `${positions} calls, ${wrong.length} lost some: the harness sees it`,
-      };
-    },
-  };
-  return [...honest, control];
+  const early = control('answers before it stores', ['cc'], async () => {
+    const { positions, wrong } = await swept('deliveries, answered before they are stored', { how: 'fails' });
+    return { passed: wrong.length > 0, numbers: `${positions} calls, ${wrong.length} lost some` };
+  });
+  return [...runs, early];
 }

@@ -21,7 +21,7 @@ interface Failed {
   readonly suite: 'usual' | 'strict';
 }
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 
 /** A copy of the working tree, in which one mutation after the other is tried. */
 export class Scratch implements Disposable {

@@ -353,7 +353,7 @@ const kept: readonly Kept[] = [
   },
 ];
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 
 /** Every line of every promise as a mutation. Throws where a line is not in its file, or more than once. */
 export function promised(): Mutation[] {

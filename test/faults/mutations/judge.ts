@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sequence } from '../../../src/sandbox/random.ts';
+import { sourceFiles } from '../../architecture/import-graph.ts';
+import { nearestTests } from '../../mutations/nearest.ts';
+import type { FaultOptions, Outcome } from '../run.ts';
+import type { Mutation } from './mutation.ts';
+import { mutationsOf } from './operators.ts';
+import { promised } from './promises.ts';
+import { type Fate, Scratch } from './scratch.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const wanted = 0.85;
+
+/** Every mutation of those rooms in which the decisions are and what they decide is stored. */
+function all(): Mutation[] {
+  return ['domain', 'inbox', 'sync', 'mirror'].flatMap((room) =>
+    sourceFiles(join(root, 'src', room)).flatMap((name) => {
+      const file = join('src', room, name);
+      return mutationsOf(file, readFileSync(join(root, file), 'utf8'));
+    }),
+  );
+}
+
+/** Each of them once, in the order of the seed. */
+function shuffled(all: readonly Mutation[], seed: number): Mutation[] {
+  const [chance, from] = [sequence(seed), [...all]];
+  return all.flatMap(() => from.splice(Math.floor(chance() * from.length), 1));
+}
+
+const short = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 100);
+
+function told(fate: Fate): string {
+  return fate.kind === 'survived' ? `by ${fate.tests.join(', ') || 'no test: none imports it'}` : `by ${fate.by}`;
+}
+
+/**
+ * Changes one line after the other in a scratch copy, and runs the tests that should notice: a drawn sample, five lines for
+ * each promise, or all changes of the lines that are named. A test that is expected to fail also passes without the mutation.
+ */
+export async function judgeMutations(
+  which: 'drawn' | 'of promises',
+  { sample, seed, workers, lines }: FaultOptions,
+  say: (line: string) => void,
+): Promise<Outcome> {
+  const isNamed = ({ file, line }: Mutation) => lines.some((each) => `${file}:${line}` === each || file === each);
+  const candidates = which === 'drawn' ? all() : promised();
+  const chosen =
+    lines.length > 0 ? candidates.filter(isNamed) : which === 'drawn' ? shuffled(candidates, seed) : candidates;
+  const judged = lines.length === 0 && which === 'drawn' ? sample : Number.POSITIVE_INFINITY;
+  const counts = { caught: 0, survived: 0 };
+  using copies = new DisposableStack();
+  const scratches = Array.from({ length: workers }, () => copies.use(new Scratch()));
+  // What was chosen by hand compiles; of what was drawn about a third does not.
+  const sound = which === 'drawn' ? (scratches[0]?.compiling(chosen.slice(0, 2 * judged)) ?? []) : chosen;
+  const left = sound.slice(0, judged).values();
+  const nearest = nearestTests(root);
+  const judge = async (scratch: Scratch) => {
+    for (const mutation of left) {
+      const fate = await scratch.try(mutation, mutation.tests ?? nearest(mutation.file));
+      counts[fate.kind] += 1;
+      const { file, line, kind, from, to } = mutation;
+      say(`${fate.kind.padEnd(8)}  ${file}:${line}  ${kind}: ${short(from)} → ${short(to)}  ${told(fate)}`);
+    }
+  };
+  await Promise.all(scratches.map(judge));
+  const valid = counts.caught + counts.survived;
+  const share = valid === 0 ? 'nothing was judged' : `${((100 * counts.caught) / valid).toFixed(1)} % caught`;
+  return {
+    passed: valid > 0 && counts.caught >= wanted * valid,
+    numbers: `${counts.caught} caught, ${counts.survived} survived: ${share}`,
+  };
+}

@@ -1,0 +1,47 @@
+import type { Need } from '../fakes/needs.ts';
+
+/** What `npm run faults` was asked for. */
+export interface FaultOptions {
+  readonly kills: number;
+  readonly images: number;
+  readonly reads: number;
+  readonly seed: number;
+  /** Of mutations: how many are judged, how many at once, and the only files and lines of which some are made. */
+  readonly sample: number;
+  readonly workers: number;
+  readonly lines: readonly string[];
+  /** Every call and write is tried, none is passed over. */
+  readonly all: boolean;
+  readonly long: boolean;
+}
+
+export interface Outcome {
+  readonly passed: boolean;
+  /** Whether anything was tried at all; else it says nothing. */
+  readonly ran?: false;
+  readonly numbers: string;
+}
+
+/** One way in which the fault of a row is injected into real processes and files. */
+export interface Run {
+  readonly what: string;
+  readonly needs?: readonly Need[];
+  /** It takes minutes: left to `--long`, or to `--only` with the row's name. */
+  readonly form?: 'long';
+  /** It mostly waits, and starts together with the first row. */
+  readonly beside?: true;
+  /** `say` prints a line of its own. */
+  run(say: (line: string) => void): Promise<Outcome>;
+}
+
+/** Thrown where this machine turns out to be unable to run it. */
+export class CannotRun extends Error {}
+
+/** A run with a seeded bug: it is as expected where the bug is found. */
+export function control(what: string, needs: Run['needs'], run: () => Promise<Outcome>): Run {
+  const told = async () => {
+    const { passed, numbers } = await run();
+    return { passed, numbers: `${numbers}${passed ? ': the harness sees it' : ''}` };
+  };
+  return { what: `control: ${what}`, needs: needs ?? [], run: told };
+}
