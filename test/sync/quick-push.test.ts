@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
@@ -118,6 +119,16 @@ describe('where only the calls of the specification exist', () => {
     expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'notification' });
     await test.live(10 * minute);
     expect(test.product(id)).toEqual(confirmed);
+  });
+
+  it('a resync of everything counts no product as failed that is on another page by now: its walk reads the list', async () => {
+    await using test = await filled({ habits: { list_order: 'shifting' } });
+    const { ports, mirror } = test.harness.wiring;
+    await walkElsewhere(test);
+    await test.post(notificationOf(test.ids[40] ?? 0, updated()));
+    const { job_id } = requestResync(ports, { product_ids: [], resources: ['products'], from: null, to: null });
+    await test.live(10 * minute);
+    expect(mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it('a closure that is not true is undone by two reads of its page, a minute apart', async () => {

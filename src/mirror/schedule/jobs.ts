@@ -35,7 +35,7 @@ export interface JobTable {
   rejoinOffSale(product_id: number, job_id: number): void;
   /** A record of the job has failed for good: the job goes on without it. */
   giveUp(key: RecordKey, job_id: number): void;
-  /** A record of the job is of a product that the service no longer has: the job counts it no more. */
+  /** The job counts a record no more: the service has its product no longer, or another record of the job answers for it. */
   leaveOut(key: RecordKey, job_id: number): void;
   /** Makes a record due at `at` for the job, which waits for it too. One that it has already stays as it is. */
   waitFor(key: RecordKey, job_id: number, at: Instant): void;

@@ -156,9 +156,19 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
   mirror.transaction(() => {
     walkForPlace(ports, record);
     mirror.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
-    if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
+    if (record.job_id === null) return;
+    // A job that has the whole list read as well needs no place: the walk reads every product.
+    if (isWalkedBy(ports, record, record.job_id)) mirror.jobs.leaveOut(record, record.job_id);
+    else mirror.jobs.giveUp(record, record.job_id);
   });
   return { kind: 'postponed' };
+}
+
+/** Tells whether a job still walks the list of a product's place, or the list was walked since the job was requested. */
+function isWalkedBy({ mirror }: SyncPorts, { resource, edition, part }: RecordFacts, job_id: number): boolean {
+  const list = mirror.records.find({ resource, edition, part, product_id: 0 });
+  const requested_at = mirror.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
+  return list !== null && (list.job_id === job_id || (list.fetched_at ?? 0) >= requested_at);
 }
 
 /** Tells whether a page that another product asked for has answered for this one too. */
