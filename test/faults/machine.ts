@@ -71,7 +71,7 @@ async function leaderOf({ pid }: ChildProcess): Promise<number | null> {
 }
 
 async function isUp(machine: Machine): Promise<boolean> {
-  for (let tries = 0; tries < 60; tries += 1) {
+  for (let tries = 0; tries < 240; tries += 1) {
     await delay(500);
     const { said } = await machine.run('systemctl is-active basic.target');
     if (said.trim() === 'active') return true;

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { anyNumber, commandLine, someNumber, wholeNumber } from '../command-line.ts';
 import { isMissing } from '../fakes/needs.ts';
 import { startProgram } from '../fakes/run-cli.ts';
-import { controlOf, withTables } from './matrix/document.ts';
-import { type Row, testsOf } from './matrix/row.ts';
-import { rows } from './matrix/rows.ts';
 import { judged, resultsIn, runTests } from './matrix/suite.ts';
+import { type Row, rows, withMeasured } from './matrix/table.ts';
 import { CannotRun, type FaultOptions, type Outcome, type Run } from './run.ts';
 import { runsOf } from './runs.ts';
 
@@ -55,6 +53,9 @@ if (unknown.length > 0)
     `error: there is no row ${unknown.join(', ')}: they are D1 to S12, memory, systemd, readers, followed, mutations, promises`,
   );
 const runs = runsOf({ ...options, all, long, lines });
+const homeless = Object.keys(runs).filter((id) => !rows.some((row) => row.id === id && row.by.includes(id)));
+if (homeless.length > 0)
+  throw new Error(`docs/faults.md does not say that npm run faults shows ${homeless.join(', ')}`);
 const chosen = rows.filter(({ id }) => wanted.includes(id));
 
 interface Ended extends Outcome {
@@ -91,12 +92,11 @@ async function outcomeOf(run: Run): Promise<Ended> {
 }
 
 /** The runs that show a row; those of another row that take long are left to that one. */
-function shownBy({ id, by = '' }: Row): { run: Run; isLeft: boolean }[] {
-  const isLeft = ({ form }: Run, asked: boolean) => form === 'long' && !long && !asked;
-  return [
-    ...(runs[id] ?? []).map((run) => ({ run, isLeft: isLeft(run, only !== undefined) })),
-    ...(runs[by] ?? []).map((run) => ({ run, isLeft: isLeft(run, wanted.includes(by) && only !== undefined) })),
-  ];
+function shownBy({ id, by }: Row): { run: Run; isLeft: boolean }[] {
+  return by.flatMap((name) => {
+    const asked = only !== undefined && (name === id || wanted.includes(name));
+    return (runs[name] ?? []).map((run) => ({ run, isLeft: run.form === 'long' && !long && !asked }));
+  });
 }
 
 /** Runs all of a row, each with a line of its own; of more than two the sum is what was measured. */
@@ -116,18 +116,17 @@ async function injected(row: Row): Promise<Outcome[]> {
   return [{ passed: bad.length === 0, numbers: `${outcomes.length} harness runs, ${bad.length} not as expected` }];
 }
 
-async function scripted({ command: script }: Row): Promise<Outcome[]> {
-  if (script === undefined) return [];
-  if (!long) return [{ passed: true, ran: false, numbers: `\`npm run ${script}\` is left to --long` }];
+async function scripted(script: string): Promise<Outcome> {
+  if (!long) return { passed: true, ran: false, numbers: `\`npm run ${script}\` is left to --long` };
   const { code, stdout } = await startProgram(['npm', 'run', '--silent', ...script.split(' ')], { cwd: root }).ended;
-  return [{ passed: code === 0, numbers: `ended with ${code}: ${stdout.trim().split('\n').at(-1)}` }];
+  return { passed: code === 0, numbers: `ended with ${code}: ${stdout.trim().split('\n').at(-1)}` };
 }
 
 const count = (many: number, what: string) => `${many} ${what}${many === 1 ? '' : 's'}`;
 
-function suited(row: Row): Outcome[] {
-  if (testsOf(row).length === 0) return [];
-  const { passed, skipped, failed } = judged(results, testsOf(row));
+function suited({ tests }: Row): Outcome[] {
+  if (tests.length === 0) return [];
+  const { passed, skipped, failed } = judged(results, tests);
   const numbers = [
     ...(passed > 0 ? [`${count(passed, 'test')} ${passed === 1 ? 'holds' : 'hold'}`] : []),
     ...(skipped > 0 ? [`${count(skipped, 'test')} skipped`] : []),
@@ -136,7 +135,7 @@ function suited(row: Row): Outcome[] {
   return [{ passed: failed.length === 0 && (skipped === 0 || !strict), numbers }];
 }
 
-const named = chosen.flatMap(testsOf);
+const named = chosen.flatMap(({ tests }) => tests);
 const results =
   resultsIn(process.env.CATALOGUED_TEST_RESULTS) ??
   (named.length > 0 ? runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
@@ -144,7 +143,8 @@ for (const { run, isLeft } of chosen.flatMap(shownBy)) if (run.beside && !isLeft
 const measured = new Map<string, string>();
 let [failures, left] = [0, 0];
 for (const row of chosen) {
-  const outcomes = [...suited(row), ...(await injected(row)), ...(await scripted(row))];
+  const outcomes = [...suited(row), ...(await injected(row))];
+  for (const script of row.commands) outcomes.push(await scripted(script));
   const passed = outcomes.every((each) => each.passed);
   const ran = outcomes.some((each) => each.ran !== false);
   if (!passed) failures += 1;
@@ -152,14 +152,14 @@ for (const row of chosen) {
   const found = outcomes.map(({ numbers }) => numbers).join('; ') || 'nothing: thought through, not run';
   measured.set(row.id, found);
   say(
-    `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.fault} | ${row.injected} | ${row.expected} | ${found} | ${controlOf(row)}`,
+    `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.fault} | ${row.expected} | ${found} | ${row.control}`,
   );
 }
 say(
-  `${chosen.length} rows, ${failures} not as expected, ${left} not run; ${chosen.filter(({ open }) => open).length} with a part that was thought through and not run`,
+  `${chosen.length} rows, ${failures} not as expected, ${left} not run; ${chosen.filter(({ open }) => open !== '').length} with a part that was thought through and not run`,
 );
 if (options.write) {
   const path = join(root, 'docs/faults.md');
-  writeFileSync(path, withTables(readFileSync(path, 'utf8'), measured));
+  writeFileSync(path, withMeasured(readFileSync(path, 'utf8'), measured));
 }
 process.exitCode = failures === 0 ? 0 : 1;

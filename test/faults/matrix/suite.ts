@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
-import { type TestName, testOf } from './row.ts';
+import type { NamedTest } from './table.ts';
 
 /** What became of the tests that a row names. */
 export interface SuiteResult {
@@ -31,10 +31,9 @@ export function resultsIn(path: string | undefined): Results | null {
 
 /** Runs the named tests, in one run of vitest; `slow`: also those of the strict run, `long`: those that have a longer form in it. */
 export function runTests(
-  names: readonly TestName[],
+  tests: readonly NamedTest[],
   { slow, long }: { readonly slow: boolean; readonly long: boolean },
 ): Results {
-  const tests = names.map(testOf);
   const pattern = [...new Set(tests.map(({ title }) => RegExp.escape(title)))].join('|');
   using directory = temporaryDirectory();
   const output = join(directory.path, 'results.json');
@@ -51,11 +50,10 @@ export function runTests(
 }
 
 /** What became of each of these tests, in their order; one that no result is about has failed. */
-export function judged({ testResults }: Results, names: readonly TestName[]): SuiteResult {
+export function judged({ testResults }: Results, tests: readonly NamedTest[]): SuiteResult {
   let [passed, skipped] = [0, 0];
   const failed: string[] = [];
-  for (const name of names) {
-    const { file, title } = testOf(name);
+  for (const { file, title } of tests) {
     const found = testResults
       .filter((each) => each.name.endsWith(`/${file}`))
       .flatMap(({ assertionResults }) => assertionResults.filter(({ fullName }) => fullName.includes(title)));
