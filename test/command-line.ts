@@ -11,10 +11,29 @@ export function commandLine(called: string, does: string, examples: Readonly<Rec
     if (error.code !== 'EPIPE') throw error;
     process.exit(exitCodes.done);
   });
+  return described(new Command(called), called, does, examples);
+}
+
+/** A program of a command line, such as `npm run worlds -- month`, with options and examples of its own. */
+export function subcommand(
+  parent: Command,
+  name: string,
+  does: string,
+  examples: Readonly<Record<string, string>>,
+): Command {
+  return described(parent.command(name), `${parent.name()} ${name}`, does, examples);
+}
+
+function described(
+  command: Command,
+  called: string,
+  does: string,
+  examples: Readonly<Record<string, string>>,
+): Command {
   const typed = (args: string) => `${called} ${args}`.replace(/(?: --)? $/, '');
   const width = Math.max(...Object.keys(examples).map((args) => typed(args).length));
   const lines = Object.entries(examples).map(([args, what]) => `  ${typed(args).padEnd(width)}  # ${what}`);
-  return new Command(called)
+  return command
     .description(does)
     .showSuggestionAfterError(false)
     .configureOutput({

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../src/clock.ts';
-import { writeScripts } from './copies/script.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
+import { writeScripts } from './worlds/copies/script.ts';
 
 const at = instant(Date.now());
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangeKind } from '../src/domain/changes/change.ts';
-import { announced, announcedViews } from './copies/importer.ts';
-import { type Followed, follow } from './copies/run.ts';
 import { needs } from './fakes/needs.ts';
 import { thorough } from './fakes/thorough.ts';
+import { type Followed, follow } from './worlds/copies/follow.ts';
+import { announced, announcedViews } from './worlds/copies/importer.ts';
 
 /** Total: the compiler asks for a kind that is new. */
 const all: Readonly<Record<ChangeKind, true>> = {

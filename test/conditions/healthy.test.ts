@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
-import { expected, healthyDays } from './healthy.ts';
+import { expected, healthyDays } from '../worlds/conditions.ts';
 
 /** Its control is every planted failure: they are seen by the same looks. */
 describe('a day beside a service with every habit', needs('time'), () => {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
-import { measure, type Planted, planted } from './planted.ts';
+import { measure } from '../worlds/conditions.ts';
+import { type Planted, planted } from '../worlds/failures.ts';
 
 const times = (red: Readonly<Record<string, number | null>>) => Object.values(red);
 /** The others are left to the strict run. */
 const quick = new Set(['service-unreachable']);
 
-/** All in virtual time; `node test/conditions/main.ts` prints the table. */
+/** All in virtual time; `npm run worlds -- conditions` prints the table. */
 describe('a planted failure', () => {
   const cases = planted.map((each) => [each.failure, each.code, each] as const);
   const tried = (wanted: boolean) => cases.filter(([, code]) => quick.has(code) === wanted);

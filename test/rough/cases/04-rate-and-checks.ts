@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../../src/clock.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { createLimiter } from '../../../src/upstream/limiter.ts';
-import { runCell } from '../../simulate/rates/run.ts';
-import { cellOf } from '../../simulate/rates/table.ts';
+import { cellOf, runCell } from '../../domain/limited-service.ts';
 import { configure, moduleOf, start } from '../program.ts';
 import type { RoughCase } from '../rough-case.ts';
 
@@ -39,11 +38,7 @@ export const cases: readonly RoughCase[] = [
       };
       const strays = { kind: '503', share: 0.01 } as const;
       const cell = { ceiling: 10, per_second: Number.POSITIVE_INFINITY, strays, shape: 'fixed window' } as const;
-      const { used } = await runCell(
-        cellOf({ ...cell, told: 'nothing', minutes: 30, settle: 5 }),
-        'ours',
-        limiter.createLimiter,
-      );
+      const { used } = await runCell(cellOf({ ...cell, told: 'nothing', minutes: 30 }), limiter.createLimiter);
       return { green: used >= 0.9, said: `${(100 * used).toFixed(0)} % of 10 calls a second, over half an hour` };
     },
   },
@@ -56,11 +51,7 @@ export const cases: readonly RoughCase[] = [
       };
       const strays = { kind: 'none', share: 0 } as const;
       const cell = { ceiling: 30, per_second: 10, strays, shape: 'sliding window', told: 'nothing' } as const;
-      const { used, throttled } = await runCell(
-        cellOf({ ...cell, minutes: 30, settle: 5 }),
-        'ours',
-        limiter.createLimiter,
-      );
+      const { used, throttled } = await runCell(cellOf({ ...cell, minutes: 30 }), limiter.createLimiter);
       return {
         green: used >= 0.9 && throttled <= 0.005,
         said: `${(100 * used).toFixed(0)} %, ${(100 * throttled).toFixed(2)} % throttled`,

@@ -1,0 +1,194 @@
+import { instant } from '../../../src/clock.ts';
+import { pick } from '../../../src/sandbox/random.ts';
+import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
+import { places } from '../../../src/sandbox/world/places.ts';
+import { applyDeliveries } from '../../../src/sync/notifications/apply.ts';
+import { deliveryList, disabled, notificationOf } from '../../fakes/delivery-list.ts';
+import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
+
+type Chance = () => number;
+type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+type Product = Writable<SandboxProduct>;
+
+const never = new AbortController().signal;
+let words = 0;
+const word = () => {
+  words += 1;
+  return `word${words}`;
+};
+const isoDay = (at: number) => new Date(at).toISOString().slice(0, 10);
+
+/** Everything that can happen to a product at the service, by name. */
+export type Happening = (product: Product, harness: VirtualHarness, chance: Chance) => Promise<void> | void;
+
+const edit =
+  (
+    field: Parameters<VirtualHarness['sandbox']['world']['edit']>[1]['field'],
+    value: (chance: Chance) => unknown,
+  ): Happening =>
+  ({ id }, { sandbox }, chance) =>
+    sandbox.world.edit(id, { field, value: value(chance) });
+
+const manyVariants: SandboxProduct['variants'] = ['adult', 'child', 'senior', 'student', 'infant'].map(
+  (type, index) => ({
+    id: 9000 + index,
+    label: type,
+    type,
+    factor: 1 - index / 5,
+  }),
+);
+
+async function notified(harness: VirtualHarness, product: Product, words_: Record<string, unknown>): Promise<void> {
+  const list = deliveryList(harness.clock);
+  for (let passed = harness.wiring.mirror.lastDelivery(); passed > 0; passed -= 1) list.post('{}');
+  for (const [index] of list.states().entries()) list.settle(index + 1, 'applied', null, instant(0));
+  list.post(notificationOf(product.id, disabled(words_)));
+  await harness.drive(applyDeliveries(harness.wiring.ports, list, never));
+}
+
+export const happenings: Readonly<Record<string, Happening>> = {
+  'dates withheld': (_, { sandbox }) => {
+    const product = sandbox.products().find(({ status, withdrawn }) => status === 'available' && !withdrawn);
+    const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
+    sandbox.faults.add({ kind: 'status', status: 200, path: `/${product?.id}/availability`, body });
+  },
+  'sold out': (product, { clock }, chance) => {
+    product.sold_out.add(isoDay(clock.now() + Math.floor(2 + chance() * 6) * 86_400_000));
+  },
+  closed: (product, { sandbox }, chance) =>
+    sandbox.world.disable(product.id, {
+      reason: chance() < 0.5 ? 'temporary_closure' : 'out_of_season',
+      expected_reopening: chance() < 0.5 ? null : 'within_month',
+    }),
+  withdrawn: (product) => {
+    product.withdrawn = true;
+  },
+  'offered before its further prices are read': (_, { sandbox }) => {
+    for (const product of sandbox.products().slice(-1)) product.withdrawn = false;
+    sandbox.faults.add({ kind: 'status', status: 500, path: '/products(/\\d+)?\\?.*currency=USD', times: 12 });
+  },
+  title: edit('title', (chance) => `Tower ${word()}: ${chance() < 0.5 ? 'Entry' : 'Tour'}`),
+  tagline: edit('tagline', word),
+  summary: edit('summary', word),
+  description: edit('description', word),
+  duration: edit('duration', (chance) => `0${1 + Math.floor(chance() * 8)}:00`),
+  languages: edit('languages', (chance) => ['en', 'nl', 'fr', 'de'].slice(0, 1 + Math.floor(chance() * 4))),
+  must_know: edit('must_know', (chance) => (chance() < 0.2 ? null : word())),
+  good_to_know: edit('good_to_know', (chance) => (chance() < 0.2 ? null : word())),
+  tags: edit('tags', (chance) => [600, 601, 602, 603].filter(() => chance() < 0.5)),
+  'variants added and gone': edit('variants', (chance) =>
+    manyVariants.slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3)),
+  ),
+  'variants named': (product, _, chance) => {
+    const more = { requires_visitors_details: [word()] };
+    const group = { id: words, name: word() };
+    const named = { label: word(), type: pick(['adult', 'child', 'senior'], chance()), group, more };
+    product.variants = product.variants.map((variant) => ({ ...variant, ...named }));
+  },
+  'groups named': (product) => {
+    const name = word();
+    product.variants = product.variants.map((variant) => ({ ...variant, group: { id: variant.group?.id ?? 7, name } }));
+  },
+  // The fourth has a restriction.
+  'variants in another order': (_, { sandbox }) => {
+    for (const product of sandbox.products())
+      product.variants = product.variants.length < 5 ? manyVariants : product.variants.toReversed();
+  },
+  // The list knows it first.
+  price: (product, { sandbox }, chance) => {
+    product.price += 50 + Math.floor(chance() * 1000);
+    sandbox.faults.add({ kind: 'status', status: 500, path: `/${product.id}\\?`, times: 8 });
+  },
+  // Each value is another one at every time.
+  'a reduced price': (_, { sandbox }) => {
+    for (const product of sandbox.products().filter(({ id }) => id % 4 === 0)) product.price += 100;
+  },
+  'other members': (product) => {
+    const [count, text] = [words + 1, word()];
+    product.edits = {
+      ...product.edits,
+      product_slug: text,
+      product_url: `https://shop.example/${text}`,
+      cancellation: { policy: text, window: count },
+      supplier: { name: text },
+      venue: { id: String(product.experience_ids[0]), name: text, address: text },
+      wheelchair_access: count % 2 === 0,
+      is_package: count % 2 === 0,
+    };
+  },
+  rating: (product, _, chance) => {
+    product.rating =
+      chance() < 0.2 ? null : { average: Math.round(30 + chance() * 20) / 10, total: Math.floor(chance() * 500) };
+  },
+  place: (product, _, chance) => {
+    const place = pick(places, chance());
+    product.place = { ...place, zone: chance() < 0.1 ? null : place.zone };
+    product.city_id = 100 + Math.floor(chance() * 2);
+    product.country_id = 10 + Math.floor(chance() * 2);
+  },
+  venue: (product, _, chance) => {
+    product.experience_ids = [1, 2, 3, 4]
+      .filter(() => chance() < 0.5)
+      .concat(5)
+      .sort(() => chance() - 0.5);
+  },
+  experience: (product, { sandbox }, chance) => {
+    const [id = 5] = product.experience_ids;
+    const text = word();
+    sandbox.world.experienceEdits.set(id, {
+      title: `Experience ${text}`,
+      tagline: text,
+      experience_url: `https://shop.example/${text}`,
+      address: { street: text, city_name: text, country_name: text },
+      geolocation: { lat: chance() * 80, lng: chance() * 80 },
+      ratings: { average: Math.round(30 + chance() * 20) / 10, total: 1 + Math.floor(chance() * 500) },
+      from_price: words,
+    });
+  },
+  'image added': (product) => {
+    product.images = [
+      ...product.images,
+      { name: `${word()}${'0'.repeat(32)}`.slice(0, 32), credit: word(), alt_text: null },
+    ];
+  },
+  'image withdrawn': (product, _, chance) => {
+    product.images = chance() < 0.5 ? product.images.slice(0, -1) : product.images.slice(1);
+  },
+  'image credit': (product) => {
+    product.images = product.images.map((image, index) => (index === 0 ? { ...image, credit: word() } : image));
+  },
+  'image text': (product) => {
+    product.images = product.images.map((image, index) => (index === 0 ? { ...image, alt_text: word() } : image));
+  },
+  'image order': (product) => {
+    product.images = product.images.toReversed();
+  },
+  'image address': (product) => {
+    product.images = product.images.map((image) => ({ ...image, origin: `https://${word()}.example` }));
+  },
+  'closed, announced': async (product, harness, chance) => {
+    const others = harness.sandbox.products().filter(({ id }) => id !== product.id);
+    const other = others[Math.floor(chance() * others.length)]?.id ?? null;
+    harness.sandbox.world.disable(product.id, { reason: 'strike', expected_reopening: 'unknown', alternative: other });
+    const said = { reason: word(), expected_reopening: word(), recommended_alternative_product_id: other };
+    await notified(harness, product, said);
+  },
+  'closed, wrongly announced': (product, harness) => notified(harness, product, { reason: word() }),
+  slots: (product, _, chance) => {
+    product.slots = Math.floor(chance() * 3);
+  },
+  'prices by the hour': (product) => {
+    product.dynamic = !product.dynamic;
+  },
+  'order limit': (product, _, chance) => {
+    product.order_limit = chance() < 0.3 ? null : 1 + Math.floor(chance() * 9);
+  },
+  open: (product, { sandbox }) => sandbox.world.enable(product.id),
+  returned: (_, { sandbox }) => {
+    for (const product of sandbox.products()) product.withdrawn = false;
+  },
+  'sold again': (_, { sandbox }) => {
+    for (const { sold_out } of sandbox.products()) sold_out.clear();
+  },
+  'dates released': (_, { sandbox }) => sandbox.faults.clear(),
+};

@@ -1,0 +1,118 @@
+import type { Change } from '../../../src/storefront/reader.ts';
+import { contract } from '../../contract/columns.ts';
+import type { CopyScript, Name, Read, Row } from './script.ts';
+
+/** Views that show the same rows in another form: a copy that has one has the other. */
+const sameRows: Readonly<Record<string, readonly string[]>> = {
+  search_entries: ['search_entries', 'search_rows', 'product_search'],
+  product_places: ['product_places', 'place_rows'],
+};
+
+/** The columns of a view that the feed announces. */
+export function announced(view: string): readonly string[] {
+  return Object.entries(contract.columns[view] ?? {})
+    .filter(([, meaning]) => !meaning.endsWith('clock: true'))
+    .map(([column]) => column);
+}
+
+/** Every view with a column that is announced. */
+export const announcedViews = Object.keys(contract.columns).filter((view) => announced(view).length > 0);
+
+/** A copy of the views, kept by the scripts of docs/copies.md: what it knows of the mirror, it read because it was named. */
+export interface Importer {
+  /** Applies the changes of a pass. */
+  pass(changes: readonly Change[], read: Read): void;
+  /** Reads again what the clock changes. */
+  tick(often: 'hourly' | 'daily', now: number, read: Read): void;
+  /** Returns the copied rows of a view. */
+  rows(view: string): readonly Row[];
+}
+
+/** `without`: a kind of change that it passes over. */
+export function importer(script: CopyScript, without: string | null = null): Importer {
+  /** By view, and by the product; all in one where they have none. */
+  const copy = new Map<string, Map<unknown, readonly Row[]>>(announcedViews.map((view) => [view, new Map()]));
+
+  function replaceIn(view: string, where: Name[1], rows: readonly Row[]): void {
+    const buckets = copy.get(view) ?? new Map<unknown, readonly Row[]>();
+    const touched = 'product_id' in where ? [where.product_id] : [...buckets.keys()];
+    for (const bucket of touched) {
+      const kept = (buckets.get(bucket) ?? []).filter((row) =>
+        Object.entries(where).some(([name, is]) => row[name] !== is),
+      );
+      buckets.set(bucket, kept);
+    }
+    for (const row of rows) buckets.set(row.product_id, [...(buckets.get(row.product_id) ?? []), row]);
+    copy.set(view, buckets);
+  }
+
+  function apply(names: readonly Name[], read: Read): void {
+    const all = names.flatMap(([view, where]) => (sameRows[view] ?? [view]).map((each): Name => [each, where]));
+    script.apply(all, read, replaceIn);
+  }
+
+  return {
+    pass: (changes, read) => {
+      if (without === 'pass_completed') return;
+      apply(
+        changes.filter(({ kind }) => kind !== without).flatMap((change) => [...script.named(change)]),
+        read,
+      );
+    },
+    tick: (often, now, read) => apply(script.byTheClock(now, often), read),
+    rows: (view) => [...(copy.get(view)?.values() ?? [])].flat(),
+  };
+}
+
+/** Returns the cells in which a copy differs from what a view shows, as text. */
+export function differences(view: string, copied: readonly Row[], shown: readonly Row[]): string[] {
+  const columns = announced(view);
+  const [before, after] = [copied, shown].map((rows) =>
+    rows.map((row) => JSON.stringify(columns.map((name) => row[name]))),
+  );
+  const [have, want] = [new Set(before), new Set(after)];
+  return [
+    ...[...want].filter((row) => !have.has(row)).map((row) => `${view}: the copy lacks ${row}`),
+    ...[...have].filter((row) => !want.has(row)).map((row) => `${view}: the copy alone has ${row}`),
+  ];
+}
+
+/** Which columns have been seen to change: in a row that stayed, or because rows came and went. */
+export function columnsSeen() {
+  const seen = new Set<string>();
+  const keys: Readonly<Record<string, readonly string[]>> = {
+    products: ['product_id', 'language'],
+    product_prices: ['product_id', 'currency'],
+    product_popularity: ['product_id'],
+    product_places: ['product_id'],
+    place_rows: ['product_id'],
+    search_entries: ['product_id', 'language'],
+    search_rows: ['product_id', 'language'],
+    product_search: ['product_id', 'language'],
+    images: ['product_id', 'image_key'],
+    checkout_information: ['product_id', 'language'],
+    variants: ['product_id', 'language', 'variant_id'],
+    availability_days: ['product_id', 'date', 'currency'],
+    availability_slots: ['product_id', 'date', 'currency', 'time', 'variant_id'],
+    bookable_days: ['product_id', 'date', 'currency'],
+    experiences: ['experience_id', 'language'],
+    cities: ['city_id', 'language'],
+    countries: ['country_id', 'language'],
+  };
+  return {
+    seen,
+    /** Compares what a view shows with what it showed. */
+    look: (view: string, before: readonly Row[], after: readonly Row[]) => {
+      const columns = announced(view);
+      const named = keys[view] ?? columns;
+      const keyOf = (row: Row) => JSON.stringify(named.map((name) => row[name]));
+      const stood = new Map(before.map((row) => [keyOf(row), row]));
+      const stands = new Map(after.map((row) => [keyOf(row), row]));
+      for (const [key, row] of stands) {
+        const old = stood.get(key);
+        for (const name of columns)
+          if (old === undefined ? named.includes(name) : old[name] !== row[name]) seen.add(`${view}.${name}`);
+      }
+    },
+  };
+}

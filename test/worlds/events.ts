@@ -1,0 +1,525 @@
+import { rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { isMissing } from '../../src/domain/sale/absence.ts';
+import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
+import { pick } from '../../src/sandbox/random.ts';
+import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import type { Edit } from '../../src/sandbox/world/edits.ts';
+import { checkBeforeOrder } from '../../src/sync/checks/check.ts';
+import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
+import { countSeen } from '../../src/sync/checks/views.ts';
+import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import type { Told } from './history.ts';
+import { type House, plentyBytes } from './world.ts';
+
+/** Where things happen: the house, and the instants at which what began ends. */
+export interface Scene {
+  readonly house: House;
+  chance(): number;
+  /** Has something end after so long, or when the faults do. */
+  until(ms: number, end: () => void | Promise<void>): void;
+  /** Has every reader look. */
+  read(): void;
+  /** Has the follower catch up. */
+  follow(): Promise<void>;
+  /** Ends the process, and starts it again after so long. */
+  startAgain(down_ms: number): Promise<void>;
+  /** Notes what the service says from now on. */
+  note(): void;
+  /** Notes what a shopper was told. */
+  told(check: Told): void;
+}
+
+export interface Kind {
+  /** Costs a lot, or hides much else: happens less often. */
+  readonly rare?: true;
+  happen(scene: Scene): void | Promise<void>;
+}
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** How long answers may come from the service's cache. */
+export const longestCache = 10 * minute;
+const never = new AbortController().signal;
+
+/** From 1 to `most`, as often below a tenth of it as above. */
+const spread = (most: number, chance: number) => Math.max(1, Math.round(most ** chance));
+const word = ({ chance }: Scene) => `word${Math.floor(chance() * 1e6)}`;
+
+function anyProduct({ house, chance }: Scene): SandboxProduct {
+  return pick(house.harness.sandbox.products(), chance());
+}
+
+function dateAhead({ house, chance }: Scene): string {
+  return new Date(house.harness.clock.now() + (2 + Math.floor(chance() ** 2 * 30)) * day).toISOString().slice(0, 10);
+}
+
+/** A date on which a product is sold, where it is: nothing else can be sold out under a shopper's hands. */
+function dateSold(scene: Scene, product: SandboxProduct): string {
+  const { sandbox, clock } = scene.house.harness;
+  const [from = '', to = ''] = [2, 40].map((days) => new Date(clock.now() + days * day).toISOString().slice(0, 10));
+  const sold = sandbox.world.days(product, from, to, 'EUR');
+  return sold.length === 0 ? dateAhead(scene) : pick(sold, scene.chance()).date;
+}
+
+/** Whether an answer from today on, of the length that a service chooses itself, names any date. */
+function isAnySoldSoon({ harness: { sandbox, clock } }: House): boolean {
+  const [from = '', to = ''] = [0, 30].map((days) => new Date(clock.now() + days * day).toISOString().slice(0, 10));
+  return sandbox.world.visible().some((product) => sandbox.world.days(product, from, to, 'EUR').length > 0);
+}
+
+async function ask({ house, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
+  const { parts, clock } = house.harness;
+  const asked_at = clock.now();
+  const answer = await house.attempt(() =>
+    checkBeforeOrder(parts.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
+      verdict: `refused: ${String(error.code)}`,
+      reasons: [] as readonly string[],
+    })),
+  );
+  if (answer === null) return;
+  house.seen(`a check said ${answer.verdict}`);
+  const reasons: readonly string[] = answer.reasons;
+  const live = !reasons.includes('withdrawn');
+  told({ ...question, verdict: answer.verdict, live, asked_at, answered_at: clock.now() });
+}
+
+/** The files of more are worth no more and cost hours of sweeping. */
+const mostImages = 3;
+
+function addImage(scene: Scene, product: SandboxProduct): void {
+  const name = `${Math.floor(scene.chance() * 1e9)}`.padStart(32, '0');
+  product.images = [...product.images.slice(-mostImages), { name, credit: word(scene), alt_text: null }];
+}
+
+const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
+
+const edit =
+  (field: Edit['field'], value: (scene: Scene) => unknown): Kind['happen'] =>
+  (scene) =>
+    scene.house.harness.sandbox.world.edit(anyProduct(scene).id, { field, value: value(scene) });
+
+const habit =
+  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Kind['happen'] =>
+  (scene) => {
+    const { harness, habits } = scene.house;
+    const { setHabits } = harness.sandbox;
+    setHabits({ [name]: pick(values, scene.chance()) });
+    // Not what was before: of two that overlap, the second would bring the first one back for good.
+    scene.until(spread(600, scene.chance()) * minute, () => setHabits({ [name]: habits[name] }));
+  };
+
+/** What a service's people do. */
+const catalogue = {
+  title: { happen: edit('title', (scene) => `Tower ${word(scene)}`) },
+  tagline: { happen: edit('tagline', word) },
+  'must know': { happen: edit('must_know', word) },
+  description: { happen: edit('description', word) },
+  variants: {
+    happen: edit('variants', ({ chance }) =>
+      ['adult', 'child', 'senior'].slice(0, 1 + Math.floor(chance() * 3)).map((type, index) => ({
+        id: 9000 + index,
+        label: `${type} ${Math.floor(chance() * 100)}`,
+        type,
+        factor: 1 - index / 4,
+      })),
+    ),
+  },
+  price: {
+    happen: (scene) => {
+      anyProduct(scene).price += 100 + Math.floor(scene.chance() * 1000);
+    },
+  },
+  closed: {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      // Of one that is closed already nothing more is announced.
+      if (product.status !== 'available') return;
+      scene.house.harness.sandbox.world.disable(product.id, {
+        reason: pick(['temporary_closure', 'out_of_season'], scene.chance()),
+        expected_reopening: pick([null, 'within_month'], scene.chance()),
+        alternative: pick([null, anyProduct(scene).id], scene.chance()),
+      });
+    },
+  },
+  reopened: {
+    happen: ({ house: { harness } }) => {
+      for (const { id } of harness.sandbox.world.visible()) harness.sandbox.world.enable(id);
+    },
+  },
+  'sold out': {
+    happen: (scene) => void anyProduct(scene).sold_out.add(dateAhead(scene)),
+  },
+  'sold again': {
+    happen: (scene) => anyProduct(scene).sold_out.clear(),
+  },
+  withdrawn: {
+    happen: (scene) => {
+      anyProduct(scene).withdrawn = true;
+    },
+  },
+  returned: {
+    happen: ({ house: { harness } }) => {
+      for (const product of harness.sandbox.products()) product.withdrawn = false;
+    },
+  },
+  'most withdrawn': {
+    rare: true,
+    happen: (scene) => {
+      for (const product of scene.house.harness.sandbox.products()) if (scene.chance() < 0.7) product.withdrawn = true;
+      if (scene.chance() < 0.5) return;
+      scene.until(spread(600, scene.chance()) * minute, () => {
+        for (const product of scene.house.harness.sandbox.products()) product.withdrawn = false;
+      });
+    },
+  },
+  'image added': { happen: (scene) => addImage(scene, anyProduct(scene)) },
+  'image withdrawn': {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      product.images = product.images.slice(1);
+    },
+  },
+  'image credit': {
+    happen: (scene) => {
+      const product = anyProduct(scene);
+      const credit = word(scene);
+      product.images = product.images.map((image, index) => (index === 0 ? { ...image, credit } : image));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What a service does that nobody means. */
+const service = {
+  'answers fail': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setFaultShare(pick([0.05, 0.2, 0.6], chance()));
+      until(spread(1440, chance()) * minute, () => sandbox.setFaultShare(0));
+    },
+  },
+  away: {
+    happen: async ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      await sandbox.setReachable('no');
+      until(spread(1440, chance()) * minute, () => sandbox.setReachable('yes'));
+    },
+  },
+  throttles: {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      const options: ThrottleOptions = {
+        per_second: 1 + Math.floor(chance() * 5),
+        status: pick([429, 403], chance()),
+        retry_after: pick(['seconds', 'date', 'none', 'zero', 'absurd'], chance()),
+      };
+      sandbox.setThrottle(options);
+      until(spread(600, chance()) * minute, () => sandbox.setThrottle(null));
+    },
+  },
+  'a call hangs': {
+    happen: ({ house, chance }) => {
+      const kind = pick(
+        ['hang', 'drip', 'delay', 'huge', 'gzip-bomb', 'redirect', 'bom', 'wrong-type'] as const,
+        chance(),
+      );
+      house.harness.sandbox.faults.add({ kind, times: 1 + Math.floor(chance() * 3), ms: 20 * second });
+    },
+  },
+  'the list is empty': {
+    happen: ({ house, chance }) =>
+      house.harness.sandbox.faults.add({ kind: 'empty-list', path: 'products\\?', times: spread(10, chance()) }),
+  },
+  'deliveries are lost': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setTroubles({ lost: 0.5 });
+      until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ lost: 0 }));
+    },
+  },
+  'deliveries come twice and late': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setTroubles({ duplicated: 0.5, reordered: 0.5 });
+      until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ duplicated: 0, reordered: 0 }));
+    },
+  },
+  'nothing is sent': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'none');
+      until(spread(1440, chance()) * minute, () => {
+        for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'all');
+      });
+    },
+  },
+  'dates ignored': {
+    rare: true,
+    happen: (scene) => {
+      // Where nothing is sold soon, whoever ignores the dates answers what an honest service would that has sold out.
+      if (isAnySoldSoon(scene.house)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
+    },
+  },
+  'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
+  'reopened behind a cache': {
+    happen: (scene) => {
+      const { harness, habits } = scene.house;
+      const { sandbox } = harness;
+      const { id, status, sold_out } = anyProduct(scene);
+      if (status !== 'available') return;
+      sandbox.world.disable(id, { reason: 'temporary_closure' });
+      for (let date = 0; date < 3; date += 1) sold_out.add(dateAhead(scene));
+      scene.until(hour, () => {
+        sandbox.setHabits({ cached_ms: longestCache });
+        sandbox.world.enable(id);
+        scene.until(hour, () => sandbox.setHabits({ cached_ms: habits.cached_ms }));
+      });
+    },
+  },
+  'stray 503': { happen: habit('stray_503', 0.01, 0.1) },
+  'stray 429': { happen: habit('stray_429', 0.01, 0.1) },
+  'stray resets': { happen: habit('stray_reset', 0.01, 0.1) },
+  'slow answers': { happen: habit('slow_ms', 200, 2000) },
+  'the list never ends': { rare: true, happen: habit('list_end', 'never') },
+  'the list drifts': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setDrift(0.5);
+      until(spread(1440, chance()) * minute, () => sandbox.setDrift(0));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What a machine does, and whoever runs it. */
+const machine = {
+  killed: {
+    happen: (scene) => {
+      const { house, chance } = scene;
+      const step = spread(3000, chance());
+      if (chance() < 2 / 3) return house.killAt(step);
+      // What is stored in moments is seldom met among thousands of steps.
+      edit('tagline', word)(scene);
+      house.killAt(1 + (step % 2), 'deliveries');
+    },
+  },
+  restarted: {
+    happen: async ({ house, chance, startAgain }) => {
+      await startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
+      house.seen('restarted in order');
+    },
+  },
+  'mirror deleted': {
+    rare: true,
+    happen: async ({ house }) => {
+      const { path } = house.harness.wiring.mirror;
+      for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+      house.lost();
+    },
+  },
+  'disk full': {
+    happen: ({ house, chance, until }) => {
+      const { disk } = house;
+      disk.full = true;
+      const ends = spread(120, chance()) * minute;
+      if (chance() < 0.5) disk.free_bytes = 0;
+      until(ends, () => void Object.assign(disk, { full: false, free_bytes: plentyBytes }));
+    },
+  },
+  'disk low': {
+    happen: ({ house, chance, until }) => {
+      const { disk } = house;
+      disk.free_bytes = pick([150e6, 1e6], chance());
+      until(spread(1440, chance()) * minute, () => {
+        disk.free_bytes = plentyBytes;
+      });
+    },
+  },
+  'mirror locked': {
+    happen: ({ house, chance, until }) => {
+      const db = new Database(house.harness.wiring.mirror.path, { timeout: 0 });
+      try {
+        db.exec('BEGIN IMMEDIATE');
+      } catch {
+        // Somebody else writes.
+      }
+      until(spread(3600, chance()) * second, () => void db.close());
+    },
+  },
+  reloaded: {
+    happen: async ({ house, chance, startAgain }) => {
+      house.config.scheduling = pick(['adaptive', 'fixed'], chance());
+      house.config.budget = { requests_per_second: pick([5, 50], chance()), concurrency: pick([1, 4], chance()) };
+      await startAgain(0);
+      house.seen('took another configuration');
+    },
+  },
+  'the proxy refuses': {
+    happen: ({ house, chance, until }) => {
+      const { sandbox } = house.harness;
+      sandbox.setTroubles({ refused: 1 });
+      // It may refuse the service alone.
+      house.proxy.refuses = chance() < 0.5;
+      until(spread(2880, chance()) * minute, () => {
+        sandbox.setTroubles({ refused: 0 });
+        house.proxy.refuses = false;
+      });
+    },
+  },
+  'clock wrong': {
+    rare: true,
+    happen: ({ house, chance, until }) => {
+      const by = pick([11 * 365 * day, -56 * 365 * day, 2 * hour, -2 * hour, 3 * day, -day], chance());
+      house.machine.jump(by);
+      until(pick([5, 15, 90, 3600], chance()) * second, () => house.machine.jump(-by));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What people and storefronts ask. */
+const people = {
+  read: { happen: ({ read }) => read() },
+  follow: { happen: ({ follow }) => follow() },
+  resync: {
+    happen: ({ house, chance }) => {
+      const { wiring } = house.harness;
+      const mirrored = wiring.mirror.products.isVisible;
+      const product_ids = house.harness.sandbox
+        .products()
+        .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
+      requestResync(wiring.ports, { resources: resyncResources, product_ids, from: null, to: null });
+      house.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
+    },
+  },
+  rotate: {
+    happen: async ({ house }) => {
+      const { subscriptions } = house.harness.wiring;
+      if ('why' in subscriptions) throw subscriptions.why;
+      const { work } = subscriptions;
+      const done = await house.attempt(() => work.rotate(null, never));
+      house.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
+    },
+  },
+  'rotate and be killed': {
+    happen: async ({ house, chance }) => {
+      const { subscriptions } = house.harness.wiring;
+      if ('why' in subscriptions) throw subscriptions.why;
+      const { work } = subscriptions;
+      house.killAt(spread(60, chance()));
+      const done = await house.attempt(() => work.rotate(null, never));
+      house.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
+    },
+  },
+  'removals approved': {
+    happen: ({ house }) => {
+      const { sandbox, wiring } = house.harness;
+      if (!anyHeld(house)) return;
+      const held = wiring.mirror.removals.absent().filter(isMissing);
+      const gone = new Set(sandbox.products().flatMap(({ id, withdrawn }) => (withdrawn ? [id] : [])));
+      // Whoever approves has looked, and names what is gone.
+      const named = held.flatMap(({ product_id }) => (gone.has(product_id) ? [product_id] : []));
+      if (named.length > 0 && approveRemovals(wiring.ports, named) > 0) house.seen('a held removal was approved');
+    },
+  },
+  'removals rejected': {
+    happen: ({ house }) => {
+      const { ports } = house.harness.wiring;
+      if (anyHeld(house) && rejectRemovals(ports) > 0) house.seen('a held removal was rejected');
+    },
+  },
+  check: {
+    happen: async (scene) => {
+      const product = anyProduct(scene);
+      const question = { product_id: product.id, date: dateSold(scene, product) };
+      await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
+    },
+  },
+  'checks around a change': {
+    happen: async (scene) => {
+      const { harness, habits } = scene.house;
+      const { sandbox, clock } = harness;
+      sandbox.setHabits({ slow_ms: 1500 });
+      const product = anyProduct(scene);
+      const question = { product_id: product.id, date: dateSold(scene, product) };
+      const first = ask(scene, question, 5000);
+      await scene.house.attempt(() => clock.sleep(500));
+      if (scene.chance() < 0.5) product.sold_out.add(question.date);
+      else if (product.status === 'available') sandbox.world.disable(product.id, { reason: 'private_event' });
+      scene.note();
+      await ask(scene, question, 5000);
+      await first;
+      sandbox.setHabits({ slow_ms: habits.slow_ms });
+    },
+  },
+  order: {
+    happen: (scene) => {
+      const { house, chance } = scene;
+      const { parts, wiring } = house.harness;
+      const [product_id, date] = [anyProduct(scene).id, dateAhead(scene)];
+      const outcome = pick(['confirmed', 'failed'] as const, chance());
+      const order = {
+        product_id,
+        date,
+        quantity: 1,
+        outcome,
+        code: null,
+        order_id: `order-${Math.floor(chance() * 5)}`,
+      };
+      try {
+        const { repeated } = countOnceAndRecheck(parts.checks, wiring.inbox.orders, order, never);
+        house.seen(repeated ? 'an order was told twice' : `an order was ${outcome}`);
+      } catch (error) {
+        house.seen(`an order was refused: ${String((error as { code?: string }).code)}`);
+      }
+    },
+  },
+  seen: {
+    happen: async (scene) => {
+      const { parts } = scene.house.harness;
+      const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
+      await scene.house.attempt(() => Promise.resolve(countSeen(parts.checks, { seen, caller: null })));
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+/** What the host of the image files does, which is not the service. */
+const imageHost = {
+  'image file replaced': {
+    happen: (scene) => {
+      const [image] = anyProduct(scene).images;
+      if (image !== undefined) scene.house.images.replace(image.name);
+    },
+  },
+  'killed among new images': {
+    happen: (scene) => {
+      const { harness, killAt } = scene.house;
+      for (const product of harness.sandbox.products()) addImage(scene, product);
+      requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+      killAt(spread(300, scene.chance()));
+    },
+  },
+  'image host fails': {
+    happen: ({ house: { harness, images }, chance, until }) => {
+      const names = harness.sandbox.products().flatMap((product) => product.images.map(({ name }) => name));
+      const trouble = pick<ImageTrouble>(
+        [{ kind: 'status', status: 404 }, { kind: 'status', status: 503 }, { kind: 'html' }, { kind: 'half' }],
+        chance(),
+      );
+      for (const name of names) images.trouble(name, trouble);
+      until(spread(1440, chance()) * minute, () => {
+        for (const name of names) images.trouble(name, null);
+      });
+    },
+  },
+} as const satisfies Record<string, Kind>;
+
+export const happenings = { ...catalogue, ...service, ...machine, ...people, ...imageHost } as const;
+export type Happening = keyof typeof happenings;
+
+/** Kinds by who does them: some seeds do without one of these altogether. */
+export const subjects = [catalogue, service, machine, people].map((kinds) => Object.keys(kinds) as Happening[]);
+export const ofImageFiles = Object.keys(imageHost) as Happening[];

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import { InvalidArgumentError, Option } from 'commander';
+import { anyNumber, commandLine, someNumber, subcommand, wholeNumber } from '../command-line.ts';
+import { conditionsWorld } from './conditions.ts';
+import { copiesWorld } from './copies/follow.ts';
+import { monthWorld } from './month-report.ts';
+import type { Plan } from './plan.ts';
+import { plants } from './plants/table.ts';
+import { readPlan, type SeedsAsked, seedsWorld } from './seeds.ts';
+
+/*
+ * The whole daemon beside the simulated service on a clock that jumps from one thing to do to the next: weeks drawn from
+ * seeds, months with every freshness target measured, a copy that follows the feed, and planted failures.
+ */
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const plantNames = Object.keys(plants);
+
+function seedsOf(value: string): string {
+  const [, from = '', to = from] = /^([1-9]\d{0,8})(?:\.\.([1-9]\d{0,8}))?$/.exec(value) ?? [];
+  if (from === '' || Number(to) < Number(from))
+    throw new InvalidArgumentError('Expected a number from 1, or a range such as 1..1000');
+  return value;
+}
+
+function plantsOf(value: string): string {
+  const unknown = value === 'all' ? [] : value.split(',').filter((each) => !plantNames.includes(each));
+  if (unknown.length > 0) throw new InvalidArgumentError(`Expected all, or some of ${plantNames.join(',')}`);
+  return value;
+}
+
+function planIn(path: string): Plan {
+  try {
+    return readPlan(path);
+  } catch (error) {
+    throw new InvalidArgumentError(`Expected a plan that was kept: ${(error as Error).message}`);
+  }
+}
+
+const worlds = commandLine(
+  'npm run worlds --',
+  'Lives in virtual time through what a seed draws: a week of the whole daemon with its faults, until everything must be up to date again. Exit 0: no rule is broken.',
+  {
+    '--seed 7': 'a week in the world of a seed',
+    '--seeds 1..1000 --minutes 60': 'as many seeds as an hour takes; what fails is shrunk and kept',
+    '--replay FILE': 'a world that was kept',
+    '--plants all': 'seeded bugs, one after another, until each is found',
+    'month --faults': 'a month of 2,000 products with outages and errors',
+    copies: 'a copy follows 10,000 random changes',
+    'conditions disk-full': 'after how many seconds a planted failure is seen',
+  },
+)
+  .option('--seed <n>', 'this world', seedsOf)
+  .addOption(new Option('--seeds <n|a..b>', 'these worlds').argParser(seedsOf).conflicts('seed'))
+  .option('--minutes <n>', 'begin none after these', anyNumber)
+  .option('--days <n>', 'how long a world has faults (7)', someNumber)
+  .option('--workers <n>', 'how many processes (one for each core)', someNumber)
+  .option('--twice', 'each twice, then on a slow network: both runs must leave the same bytes')
+  .addOption(
+    new Option('--replay <file>', 'a plan that was kept')
+      .argParser(planIn)
+      .conflicts(['seed', 'seeds', 'days', 'plants']),
+  )
+  .addOption(new Option('--plant <name>', 'with one seeded bug').choices(['skips a delivery']))
+  .option(
+    '--plants <names>',
+    `in copies with a seeded bug, until each is found: all, or some of ${plantNames}`,
+    plantsOf,
+  )
+  .enablePositionalOptions()
+  .allowExcessArguments()
+  .action(async (asked: SeedsAsked) => {
+    const [unknown] = worlds.args;
+    if (unknown !== undefined) worlds.error(`error: unknown command '${unknown}'`);
+    process.exitCode = await seedsWorld(asked, say);
+  });
+
+const month = subcommand(
+  worlds,
+  'month',
+  'A month of the real engine: how old every record becomes, and what differs at the end. Exit 0: every freshness target is met.',
+  {
+    '': '30 days of 2,000 products',
+    '--faults': 'a fifth of the answers fail, three outages of two days, throttles',
+    '--faults --days 48 --products 300 --silent 16': 'and 16 days without an answer: every image goes',
+  },
+)
+  .option('--days <n>', 'how many virtual days', someNumber, 30)
+  .option('--products <n>', 'how many products', someNumber, 2000)
+  .option('--seed <n>', 'which world', wholeNumber, 1)
+  .option('--faults', 'with outages and errors, which end 7.1 days before the end')
+  .option('--silent <days>', 'then as many days without any answer', wholeNumber, 0)
+  .option('--fixed', 'with fixed cadences')
+  .action(async (asked) => {
+    if (asked.faults === true && asked.days < 24)
+      month.error('error: a month with faults has at least 24 days: three outages of two days, and a week to recover');
+    process.exitCode = await monthWorld(asked, say);
+  });
+
+subcommand(
+  worlds,
+  'copies',
+  'Follows the change feed through many random changes, by the script of docs/copies.md. Exit 0: the copy never differs.',
+  { '': '10,000 changes', '--changes 500 --without sale_disabled': 'a control: it differs' },
+)
+  .option('--changes <n>', 'how many', someNumber, 10_000)
+  .option('--seed <n>', 'which', wholeNumber, 1)
+  .option('--without <kinds>', 'as if these kinds were not announced, with commas between')
+  .action(async (asked) => {
+    process.exitCode = await copiesWorld(asked, say);
+  });
+
+subcommand(
+  worlds,
+  'conditions',
+  'Prints, for each planted failure, after how many seconds of virtual time status, page, metric and alert are red, and green again.',
+  { '': 'all', 'disk-full': 'one', '--healthy 30': 'a month without a failure' },
+)
+  .argument('[codes...]', 'only failures that show these conditions')
+  .option('--healthy <days>', 'live beside a service with its quirks, and print what was shown', someNumber)
+  .action(async (codes: string[], { healthy }: { healthy?: number }, command) => {
+    const code = await conditionsWorld({ codes, healthy: healthy ?? null }, say);
+    if (typeof code === 'string') command.error(`error: ${code}`);
+    process.exitCode = code;
+  });
+
+// A virtual world is thrown away: it need not survive a power cut.
+if (existsSync('/dev/shm')) process.env.TMPDIR ??= '/dev/shm';
+await worlds.parseAsync();

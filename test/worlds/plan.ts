@@ -1,0 +1,132 @@
+import { pick, roll, sequence } from '../../src/sandbox/random.ts';
+import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import { type Happening, happenings, type Kind, ofImageFiles, subjects } from './events.ts';
+
+/** One thing that happens. What it does exactly follows from `draw` alone, so that a plan can lose others. */
+export interface PlannedEvent {
+  /** Seconds since the mirror was filled; less than nothing: before it is. */
+  readonly at: number;
+  readonly what: Happening;
+  readonly draw: number;
+}
+
+/** In which world it happens. */
+export interface Setting {
+  readonly products: number;
+  readonly days: number;
+  readonly scheduling: 'adaptive' | 'fixed';
+  /** Every cadence; covered products' are twice that. */
+  readonly every_hours: number;
+  /** How often the list is walked, which then nothing waits for; 0: like everything else. */
+  readonly list_days: number;
+  /** Minutes from one tick to the next while nothing happens; a daemon's are seconds. */
+  readonly step_minutes: number;
+  readonly hold_minutes: number;
+  readonly batch: 'what is ripe' | 'one product';
+  readonly gone: 404 | 410;
+  readonly share: number;
+  readonly audit: number;
+  readonly rotate_days: number;
+  /** Whether the files of images are fetched too. */
+  readonly files: boolean;
+  /** What the service is like from the beginning to the end. */
+  readonly habits: Partial<Habits>;
+}
+
+/** Everything that a run does: the same plan leaves the same bytes. */
+export interface Plan {
+  readonly seed: number;
+  readonly setting: Setting;
+  readonly events: readonly PlannedEvent[];
+}
+
+/** The setting in which nothing is special: what a plan is shrunk towards. */
+export const plain: Setting = {
+  products: 4,
+  days: 1,
+  scheduling: 'fixed',
+  every_hours: 12,
+  list_days: 0,
+  step_minutes: 10,
+  hold_minutes: 5,
+  batch: 'what is ripe',
+  gone: 404,
+  share: 0,
+  audit: 0,
+  rotate_days: 30,
+  files: false,
+  habits: {},
+};
+
+/** What a service may always be like, without a condition that tells of it; what ends with the faults is an event. */
+const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
+  cached_ms: [6_000],
+  date_order: ['shuffled', 'repeated'],
+  stray_503: [0.01, 0.03],
+  stray_reset: [0.01],
+  limit: [30],
+  endpoints: ['specification'],
+  unrated: ['zero'],
+  images_null: [0.1],
+  page_size: ['ignored'],
+  list_order: ['shifting'],
+  counters: ['differing'],
+  clock_skew_ms: [45_000],
+  slow_ms: [200],
+  escapes: [0.1],
+};
+
+/**
+ * Draws a plan, of a week unless said otherwise. Half of all kinds of happenings do not happen at all in one seed (swarm testing): what always happens hides
+ * what needs its absence.
+ */
+export function planOf(seed: number, days = 7): Plan {
+  const chance = sequence(seed);
+  const among = <Item>(...items: readonly Item[]) => pick(items, chance());
+  const habits = habitsOf(seed, chance() < 0.4 ? 0 : 0.2);
+  const setting: Setting = {
+    products: 3 + Math.floor(chance() * 5),
+    days,
+    scheduling: among('adaptive', 'fixed'),
+    every_hours: among(4, 6, 12, 24),
+    // Without a read of the single product the list alone says what is on sale.
+    list_days: habits.endpoints === 'specification' ? 0 : among(0, 7),
+    step_minutes: among(20, 30, 60),
+    hold_minutes: among(1, 5, 15),
+    batch: among('what is ripe', 'one product'),
+    gone: among(404, 410),
+    share: among(0, 0, 0.25),
+    audit: among(0, 0.01),
+    rotate_days: among(1, 30),
+    files: roll(seed, 'files', 'setting') < 0.12,
+    habits,
+  };
+  const drawn = subjects.flatMap((kinds, subject) =>
+    roll(seed, subject, 'subject') < 0.25 ? [] : kinds.filter((kind) => roll(seed, kind, 'kind') < 0.6),
+  );
+  const kinds = setting.files ? [...drawn, ...ofImageFiles] : drawn;
+  const count = kinds.length === 0 ? 0 : Math.round(setting.days * among(4, 10, 20));
+  const seconds = setting.days * 86_400;
+  const events = Array.from({ length: count }, (_, index) => {
+    const what = heavier(kinds, chance);
+    const early = what === 'killed' && chance() < 0.2;
+    return {
+      at: early ? -1 : Math.floor(chance() * seconds),
+      what,
+      draw: Math.floor(roll(seed, index, 'draw') * 2 ** 31),
+    };
+  });
+  return { seed, setting, events: events.sort((one, other) => one.at - other.at) };
+}
+
+/** What is heavy happens a tenth as often. */
+function heavier(kinds: readonly Happening[], chance: () => number): Happening {
+  const kind = pick(kinds, chance());
+  const { rare }: Kind = happenings[kind];
+  return rare === true && chance() > 0.15 ? pick(kinds, chance()) : kind;
+}
+
+function habitsOf(seed: number, share: number): Partial<Habits> {
+  const drawn = Object.entries(lasting).filter(([name]) => roll(seed, name, 'habit') < share);
+  return Object.fromEntries(drawn.map(([name, values]) => [name, pick<unknown>(values, roll(seed, name, 'value'))]));
+}

@@ -1,0 +1,81 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { needs } from '../fakes/needs.ts';
+import { live } from './driver.ts';
+import { planOf } from './plan.ts';
+import { lostLines } from './plants/search.ts';
+import { readPlan } from './seeds.ts';
+import { shrink } from './shrink.ts';
+
+const kept = join(import.meta.dirname, 'kept');
+const plans = existsSync(kept) ? readdirSync(kept).map((name) => join(kept, name)) : [];
+
+/** Long ones are for a night: `npm run worlds -- --seeds 1..1000`. */
+const short = (seed: number) => {
+  const plan = planOf(seed, 1);
+  return { ...plan, events: plan.events.filter((_, index) => index < 12) };
+};
+
+it.each([1, 3])(
+  'a daemon that lives through the plan of seed %i leaves nothing wrong, and twice the same bytes',
+  {
+    ...needs('time'),
+    timeout: 240_000,
+  },
+  async (seed) => {
+    const first = await live(short(seed));
+    expect(first.failures).toEqual([]);
+    if (seed !== 1) return;
+    expect((await live(short(seed))).digest).toBe(first.digest);
+    expect((await live({ ...short(seed), seed: 2 })).digest).not.toBe(first.digest);
+  },
+);
+
+/** Kills, full and low disks, and with 42 image files. */
+it.each([5, 42])(
+  'a week of seed %i leaves the same bytes twice, also on a slow network',
+  { ...needs('time'), timeout: 240_000 },
+  async (seed) => {
+    const first = await live(planOf(seed));
+    expect(first.failures).toEqual([]);
+    expect((await live(planOf(seed), { lag: 7 })).digest).toBe(first.digest);
+  },
+);
+
+it('a daemon that applies every second delivery as if it said nothing is found out (control)', {
+  ...needs('time'),
+  timeout: 120_000,
+}, async () => {
+  const { failures } = await live({ ...short(1), events: [] }, { plant: 'skips a delivery' });
+  expect(failures).toContainEqual(expect.stringMatching(/^what is announced is seen in minutes: /));
+});
+
+it.skipIf(plans.length === 0).each(plans)(
+  'the plan that failed once is lived through: %s',
+  {
+    ...needs('time'),
+    timeout: 240_000,
+  },
+  async (path) => {
+    const plan = readPlan(path);
+    const first = await live(plan);
+    expect(first.failures).toEqual([]);
+    expect((await live(plan, { lag: 7 })).digest).toBe(first.digest);
+  },
+);
+
+it('the lines that old faults are put back in place of are all there', () => {
+  expect(lostLines()).toEqual([]);
+  const lost = { file: 'src/clock.ts', is: 'no line says this', was: '' };
+  expect(lostLines({ 0: { what: 'a control', edits: [lost] } })).toEqual(['src/clock.ts: no line says this']);
+});
+
+it('a plan is shrunk to what fails', async () => {
+  const plan = planOf(2, 7);
+  const wanted = plan.events.filter((_, index) => index % 23 === 5).slice(0, 2);
+  expect(wanted).toHaveLength(2);
+  const small = await shrink(plan, async ({ events }) => wanted.every((each) => events.includes(each)));
+  expect(small.events).toEqual(wanted);
+  expect(small.setting).toMatchObject({ habits: {}, scheduling: 'fixed' });
+});
