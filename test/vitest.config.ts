@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { runMark } from './fakes/no-child-outlives.ts';
 import { SkippedReporter } from './fakes/skipped-reporter.ts';
+import { DurationReporter, LongestFirst } from './near/longest-first.ts';
 
 /** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run faults`. */
 const memory = '/dev/shm';
@@ -29,12 +30,14 @@ export default defineConfig({
     // Tests wait for children and the disk now and then: one worker more than cores, where the default is one less.
     maxWorkers: availableParallelism() + 1,
     env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled, [runMark]: randomUUID() },
-    globalSetup: ['fakes/no-child-outlives.ts'],
+    sequence: { sequencer: LongestFirst },
+    globalSetup: ['fakes/no-child-outlives.ts', 'fakes/build-once.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: [
       'default',
       new SkippedReporter(),
+      new DurationReporter(),
       ...(results ? [['json', { outputFile: results }] as ['json', { outputFile: string }]] : []),
     ],
   },

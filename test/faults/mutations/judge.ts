@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sequence } from '../../../src/sandbox/random.ts';
 import { sourceFiles } from '../../architecture/import-graph.ts';
-import { nearestTests } from '../../mutations/nearest.ts';
+import { nearestTests } from '../../near/nearest.ts';
 import type { FaultOptions, Outcome } from '../run.ts';
 import type { Mutation } from './mutation.ts';
 import { mutationsOf } from './operators.ts';

@@ -1,18 +1,22 @@
 import { join, relative } from 'node:path';
 import { allImports } from '../architecture/import-graph.ts';
 
+/** Whoever starts the built program imports none of it. */
+const buildsProgram = { file: 'test/fakes/built-program.ts', of: 'src/cli.ts' };
+
 /**
- * Returns, for a file of `src/`, test files that import it, at most `many`: half of them those that are named most like it,
- * however many steps away, the others those that are fewest steps away. Of those as far away first the ones that import
- * least, which are about little else.
+ * Returns, for a file of `src/` or `test/`, test files that import it, at most `many`: half of them those that are named
+ * most like it, however many steps away, the others those that are fewest steps away. Of those as far away first the ones
+ * that import least, which are about little else. A file that is read instead of imported stands behind its `readers`.
  */
-export function nearestTests(root: string, many = 18): (file: string) => string[] {
+export function nearestTests(root: string, many = 18): (file: string, readers?: readonly string[]) => string[] {
   const imports = ['src', 'test'].flatMap((folder) =>
     allImports(join(root, folder)).map(({ file, of }) => ({
       file: join(folder, file),
       of: of.endsWith('.ts') ? relative(root, join(root, folder, of)) : of,
     })),
   );
+  imports.push(buildsProgram);
   const importers = Map.groupBy(imports, ({ of }) => of);
   const breadth = Map.groupBy(imports, ({ file }) => file);
   const all = [...breadth.keys()].filter((each) => each.endsWith('.test.ts'));
@@ -28,10 +32,10 @@ export function nearestTests(root: string, many = 18): (file: string) => string[
     );
     return weights.reduce((sum, weight) => sum + weight, 0);
   };
-  return (file) => {
-    const seen = new Set([file]);
-    const found: string[] = [];
-    let step = [file];
+  return (file, readers = [file]) => {
+    const seen = new Set(readers);
+    const found = readers.filter((each) => each.endsWith('.test.ts'));
+    let step = [...readers];
     while (step.length > 0) {
       step = step.flatMap((each) => (importers.get(each) ?? []).map((arrow) => arrow.file));
       step = [...new Set(step)].filter((each) => !seen.has(each));
