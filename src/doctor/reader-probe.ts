@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { CataloguedError } from '../errors.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { openForReading } from '../sqlite/database-file.ts';
+import { openForReading, schemaVersion, sqliteVersion } from '../sqlite/database-file.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
 import type { ProbeAnswer } from './reader.ts';
 import { fileSystem, type MirrorForm, pathAccess, sharing, sideFiles } from './reader-access.ts';
@@ -13,6 +13,9 @@ import { olderThan } from './versions.ts';
  * sends the results to its parent.
  */
 const [path = '', user = '', gid] = process.argv.slice(2);
+// Loads what a first connection would load: the user need not be able to enter the directory of this program.
+sqliteVersion();
+schemaVersion(mirrorFile);
 process.send?.(answer());
 
 function answer(): ProbeAnswer {

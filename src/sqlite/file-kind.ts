@@ -57,8 +57,15 @@ export function viewsOf({ views }: FileKind): string {
   return statements.map((each) => each.trim().replace(/\s*\n\s*/g, ' ')).join(';\n');
 }
 
-function namesOf({ migrations }: FileKind): string[] {
-  return readdirSync(migrations)
+/** They are part of the program: a process that becomes another user may be unable to look again. */
+const namesRead = new WeakMap<FileKind, readonly string[]>();
+
+function namesOf(kind: FileKind): readonly string[] {
+  const read = namesRead.get(kind);
+  if (read !== undefined) return read;
+  const names = readdirSync(kind.migrations)
     .filter((name) => /^\d{4}-.*\.sql$/.test(name))
     .sort();
+  namesRead.set(kind, names);
+  return names;
 }

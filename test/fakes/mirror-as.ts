@@ -1,5 +1,10 @@
+import { cpSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { openMirror } from '../../src/mirror/mirror.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { sqliteVersion } from '../../src/sqlite/database-file.ts';
 import { testMirrorOptions } from './test-mirror.ts';
 
 /*
@@ -9,6 +14,12 @@ import { testMirrorOptions } from './test-mirror.ts';
 // As another user it may not: the next one starts in half the time.
 flushCompileCache();
 const [directory = '', uid, gid] = process.argv.slice(2);
+// That user may be unable to enter this checkout: SQLite is loaded before, and what opens a mirror lies beside it.
+sqliteVersion();
+const schema = pathToFileURL(`${join(directory, 'schema')}/`);
+cpSync(mirrorFile.migrations, schema, { recursive: true });
+const [beginning, views] = ['new.sql', 'views.sql'].map((name) => new URL(name, schema));
+Object.assign(mirrorFile, { migrations: schema, beginning, views });
 process.setgroups?.([Number(gid)]);
 process.setgid?.(Number(gid));
 process.setuid?.(Number(uid));
