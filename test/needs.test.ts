@@ -30,6 +30,10 @@ describe('a test that needs what this machine lacks', () => {
     expect(skippedLine([['php', 'python3'], ['php'], ['root']])).toBe(
       '3 tests skipped: php, python3, root missing here. To run them: apt-get install --no-install-recommends php-cli php-sqlite3 python3, and root',
     );
+    // Each package once, also where two tools need it.
+    expect(skippedLine([['pod', 'iptables']])).toBe(
+      '1 tests skipped: iptables, pod missing here. To run them: apt-get install --no-install-recommends iptables iproute2 curl, and root that may unshare',
+    );
   });
 });
 

@@ -107,9 +107,9 @@ export function needs(...wanted: Need[]): TestOptions {
 export function skippedLine(skipped: readonly (readonly Need[])[]): string | null {
   if (skipped.length === 0) return null;
   const missing = [...new Set(skipped.flat())].sort();
-  const packages = missing.flatMap((need) => tools[need].packages ?? []);
-  const others = missing.flatMap((need) => ('instead' in tools[need] ? tools[need].instead : []));
-  const install = packages.length === 0 ? [] : [`apt-get install --no-install-recommends ${packages.join(' ')}`];
+  const packages = new Set(missing.flatMap((need) => tools[need].packages?.split(' ') ?? []));
+  const others = new Set(missing.flatMap((need) => ('instead' in tools[need] ? tools[need].instead : [])));
+  const install = packages.size === 0 ? [] : [`apt-get install --no-install-recommends ${[...packages].join(' ')}`];
   const help = [...install, ...others].join(', and ');
   return `${skipped.length} tests skipped: ${missing.join(', ')} missing here. To run them: ${help}`;
 }
