@@ -11,7 +11,8 @@ export default defineConfig({
   // Native, loaded only where a database is configured, and a language at a time.
   external: ['better-sqlite3', 'pg', /^@orama\/stemmers/],
   output: {
-    dir: 'dist',
+    // The suite builds one of its own.
+    dir: process.env.CATALOGUED_DIST ?? 'dist',
     // Right below dist/: src/package.ts finds the package from there.
     chunkFileNames: '[name]-[hash].js',
     cleanDir: true,

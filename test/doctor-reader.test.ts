@@ -14,6 +14,7 @@ import { olderThan } from '../src/doctor/versions.ts';
 import { contractVersion } from '../src/mirror/claim.ts';
 import { openMirror } from '../src/mirror/mirror.ts';
 import { networkFileSystem } from '../src/sqlite/directory.ts';
+import { cli } from './fakes/built-program.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { needs } from './fakes/needs.ts';
 import { temporaryDirectory, testMirrorOptions } from './fakes/test-mirror.ts';
@@ -198,7 +199,6 @@ describe('doctor --reader', () => {
 
   it('knows a read-only mount, also as root', needs('unshare'), () => {
     using harness = stopped();
-    const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
     const mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"';
     const command = [process.execPath, cli, 'doctor', '--reader', '--path', harness.path, '--json'];
     const shell = [
@@ -303,7 +303,6 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
 
   it('is nobody else where it is not root (77)', needs('unshare'), async () => {
     using harness = stopped();
-    const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
     const args = [cli, 'doctor', '--reader', '--path', harness.path, '--user', 'nobody'];
     const code = '"$@"; echo "code $?"';
     const shell = ['-U', '--map-user=1000', '--map-group=1000', 'sh', '-c', code, 'sh', process.execPath, ...args];

@@ -1,17 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { keepBackups } from '../../src/backup/keep.ts';
 import { systemClock } from '../../src/clock.ts';
+import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { type FilledUp, fillUp } from './full-disk.ts';
 import { host } from './hosts.ts';
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
 describe('backup', () => {
   it('makes a directory that is missing, with what is missing above it, for this user alone', async () => {

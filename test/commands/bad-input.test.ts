@@ -13,10 +13,10 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { cli } from '../fakes/built-program.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -242,7 +242,6 @@ describe('an option of the sandbox that is wrong', () => {
 });
 
 it('output that cannot be written is no answer: neither yes nor no', () => {
-  const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
   const full = openSync('/dev/full', 'w');
   const ran = spawnSync(process.execPath, [cli, 'config', 'schema'], { stdio: ['ignore', full, 'pipe'] });
   closeSync(full);

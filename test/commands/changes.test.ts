@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { Stopped } from '../../src/errors.ts';
+import { cli } from '../fakes/built-program.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -149,7 +149,6 @@ describe('catalogued changes', () => {
     following.child.kill('SIGINT');
     expect(await following.ended).toMatchObject({ code: 0, stderr: '' });
 
-    const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
     const child = spawn(process.execPath, [cli, ...at.args('--json', '--limit', '2000')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -168,7 +167,6 @@ describe('catalogued changes', () => {
   ])('--follow into a head that has left ends quietly with 0 %s', async (_, before) => {
     using at = harness();
     at.add(before);
-    const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
     const shell = '{ "$@"; echo "ended with $?" >&2; } | head -n 1';
     const command = [process.execPath, cli, ...at.args('--follow', '--json', '--after', '0')];
     const child = spawn('sh', ['-c', shell, 'sh', ...command], {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';
 
@@ -11,7 +12,7 @@ const local = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 function typed(...answers: readonly string[]): { readonly code: number; readonly seen: string } {
   const questions = ['(https://…): ', 'brand: ', 'later): '];
   const keys = JSON.stringify(answers.map((answer, index) => [questions[index], answer]));
-  const program = [process.execPath, local('../../src/cli.ts'), 'service', 'install'];
+  const program = [process.execPath, cli, 'service', 'install'];
   const { stdout, stderr } = spawnSync('python3', [local('../fakes/on-terminal.py'), keys, ...program], {
     encoding: 'utf8',
     env: { ...process.env, [runMark]: process.env[runMark] },

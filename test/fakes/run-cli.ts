@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { cli } from './built-program.ts';
 import { runMark } from './no-child-outlives.ts';
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
 export interface Ran {
   /** Null: a signal ended it. */
@@ -68,7 +66,7 @@ export function startProgram(
   };
 }
 
-/** Starts a command of the program, from source. */
+/** Starts a command of the built program. */
 export function startCli(
   args: readonly string[],
   { cwd, env = {}, within = [] }: { cwd: string; env?: Record<string, string>; within?: readonly string[] },

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { cli } from '../fakes/built-program.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { flood } from './flood.ts';
 
-const cli = join(import.meta.dirname, '../../src/cli.ts');
 const megabyte = 1024 * 1024;
 
 /* A minute of it, and how much memory it takes: D24 of `npm run faults`. */

@@ -29,7 +29,7 @@ export interface Flood {
 }
 
 export interface FloodOptions {
-  /** `src/cli.ts` or a built `dist/cli.js`. */
+  /** Path of a `cli.js`, or of `src/cli.ts`. */
   readonly cli: string;
   readonly directory: string;
   /** When it ends: after so long, or when so many were acknowledged. */

@@ -8,11 +8,10 @@ import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { withinQuota } from '../../src/sqlite/quota.ts';
 import { takesWrites } from '../../src/sqlite/trial-write.ts';
+import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
 /** Runs a daemon whose mirror meets a used-up quota a few times while it is filled. Returns its log, and how it ended. */
 async function runWithin(quota: 'used up' | 'a broken disk'): Promise<{ code: number | null; said: string[] }> {
