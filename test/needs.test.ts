@@ -32,7 +32,7 @@ describe('a test that needs what this machine lacks', () => {
     );
     // Each package once, also where two tools need it.
     expect(skippedLine([['pod', 'iptables']])).toBe(
-      '1 tests skipped: iptables, pod missing here. To run them: apt-get install --no-install-recommends iptables iproute2 curl, and root that may unshare',
+      '1 test skipped: iptables, pod missing here. To run them: apt-get install --no-install-recommends iptables iproute2 curl, and root that may unshare',
     );
   });
 });

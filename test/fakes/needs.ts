@@ -111,5 +111,5 @@ export function skippedLine(skipped: readonly (readonly Need[])[]): string | nul
   const others = new Set(missing.flatMap((need) => ('instead' in tools[need] ? tools[need].instead : [])));
   const install = packages.size === 0 ? [] : [`apt-get install --no-install-recommends ${[...packages].join(' ')}`];
   const help = [...install, ...others].join(', and ');
-  return `${skipped.length} tests skipped: ${missing.join(', ')} missing here. To run them: ${help}`;
+  return `${skipped.length} ${skipped.length === 1 ? 'test' : 'tests'} skipped: ${missing.join(', ')} missing here. To run them: ${help}`;
 }
