@@ -7,8 +7,9 @@ WORKDIR /build
 COPY package.json package-lock.json tsconfig.json .rolldown.ts ./
 COPY src ./src
 # The scripts are left out: the package "node", which brings a Node to older hosts, has nothing to do in here.
+# So are the addons of other systems.
 RUN npm ci --ignore-scripts && node node_modules/rolldown/bin/cli.mjs -c .rolldown.ts && chmod 0755 dist/cli.js \
-  && npm ci --omit=dev --ignore-scripts
+  && find dist/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 
 FROM ${BASE}
 ARG VERSION=0.1.0
@@ -20,7 +21,6 @@ LABEL org.opencontainers.image.title="catalogued" \
   org.opencontainers.image.revision="${REVISION}"
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 COPY package.json ./
 COPY schema ./schema

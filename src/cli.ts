@@ -15,7 +15,7 @@ if (Number(process.versions.node.split('.')[0]) >= needed) await run();
 else if (existsSync(projectNode)) handOver();
 else {
   process.stderr.write(
-    `Error: catalogued needs Node ${needed} or newer, this is ${process.versions.node}\nTry: npm ci, which installs one, then run the same command again\n`,
+    `Error: catalogued needs Node ${needed} or newer, this is ${process.versions.node}\nTry: install Node ${needed} (in a checkout npm ci does), then run the same command again\n`,
   );
   process.exitCode = 78;
 }

@@ -11,7 +11,8 @@ export const packageRoot = new URL('../', import.meta.url);
 
 interface Manifest {
   readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
+  /** Versions of what builds and tests the program, and of what is part of it. */
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
 export const manifest = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as Manifest;

@@ -9,7 +9,7 @@ import {
   takingMoreThanInstants,
 } from './architecture/clock-and-chance.ts';
 import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
-import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
+import { allCycles, allImports, type Import, importsIn, packageOf, sourceFiles } from './architecture/import-graph.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
@@ -206,14 +206,6 @@ function broken(of: readonly Import[]): string[] {
         : [`${file} imports ${target}`];
     return doors[packageOf(target)]?.test(file) ? [] : [`${file} imports ${target}`];
   });
-}
-
-/** Of what is imported from within a package, the package. */
-function packageOf(target: string): string {
-  return target
-    .split('/')
-    .slice(0, target.startsWith('@') ? 2 : 1)
-    .join('/');
 }
 
 /** The one room that every other may be used by: what a person types. */

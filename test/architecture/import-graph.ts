@@ -25,6 +25,14 @@ export function importsIn(src: string, file: string, text: string): Import[] {
   }));
 }
 
+/** Of what is imported from within a package, the package. */
+export function packageOf(target: string): string {
+  return target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
 /** Every TypeScript file below a folder, relative to it, in order. */
 export function sourceFiles(src: string): string[] {
   return readdirSync(src, { recursive: true, encoding: 'utf8' })

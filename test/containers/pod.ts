@@ -113,7 +113,7 @@ function network(addresses: readonly string[]): string {
 }
 
 function rootScript(at: string, hosts: string, { command, env, user, mounts }: Container): string {
-  const app = ['dist', 'schema', 'node_modules', 'package.json'].map((name) => ({
+  const app = ['dist', 'schema', 'package.json'].map((name) => ({
     source: join(root, name),
     target: `/app/${name}`,
     read_only: true,

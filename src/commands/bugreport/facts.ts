@@ -53,7 +53,7 @@ function versions(env: Io['env']): Record<string, unknown> {
     catalogued: version,
     node: process.versions,
     sqlite: sqliteVersion(),
-    dependencies: manifest.dependencies,
+    dependencies: manifest.devDependencies,
     system: {
       platform: platform(),
       release: release(),
