@@ -31,7 +31,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled, [runMark]: randomUUID() },
     sequence: { sequencer: LongestFirst },
-    globalSetup: ['fakes/no-child-outlives.ts', 'fakes/build-once.ts'],
+    globalSetup: ['fakes/no-child-outlives.ts', 'fakes/build-once.ts', 'fakes/filled-worlds.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: [

@@ -2,7 +2,21 @@ import type { Entropy } from '../../src/clock.ts';
 import { hex } from '../../src/sandbox/random.ts';
 
 /** Bytes that anybody can foresee: the same ones, in the same order, for the same seed. */
-export function seededEntropy(seed: number): Entropy {
-  let step = 0;
-  return (bytes) => Buffer.from(hex(2 * bytes, seed, step++, 'entropy'), 'hex');
+export class SeededEntropy {
+  readonly #seed: number;
+  /** Counts what was drawn, so that a later process goes on from there. */
+  #step: number;
+
+  constructor(seed: number, step = 0) {
+    this.#seed = seed;
+    this.#step = step;
+  }
+
+  get step(): number {
+    return this.#step;
+  }
+
+  readonly bytes: Entropy = (bytes) => Buffer.from(hex(2 * bytes, this.#seed, this.#step++, 'entropy'), 'hex');
 }
+
+export const seededEntropy = (seed: number): Entropy => new SeededEntropy(seed).bytes;

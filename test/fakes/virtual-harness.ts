@@ -7,10 +7,12 @@ import type { Wiring } from '../../src/daemon/wiring.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import type { Database } from '../../src/sqlite/database-file.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { type DaemonOverrides, startJobs } from './daemon-jobs.ts';
+import { filledWorlds, type WorldState } from './filled-worlds.ts';
 import { openMirrorAt } from './mirror-at.ts';
-import { seededEntropy } from './seeded-entropy.ts';
+import { SeededEntropy } from './seeded-entropy.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
@@ -40,9 +42,12 @@ export interface VirtualHarness extends AsyncDisposable {
   liveUntil(end: number, step?: number): Promise<void>;
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
+  /** Runs the schedule until the mirror is filled for the first time. Throws where no read is due before that. */
+  fill(): Promise<void>;
   /** Ends the process, so to speak, and starts it again: what it knows afterwards, it knows from its files. */
   restart(down?: Down): Promise<void>;
-  compare(): Promise<Comparison>;
+  /** Compares the mirror with the service. `forge` may put other temporary views in the reader's way. */
+  compare(forge?: (reader: Database) => void): Promise<Comparison>;
 }
 
 /** What happens while no process runs. */
@@ -87,9 +92,63 @@ export interface HarnessWire {
   release(): boolean;
 }
 
-export async function virtualHarness(
+/** Starts a harness whose mirror is empty. */
+export function virtualHarness(
   options: Partial<SandboxOptions> = {},
   config: Record<string, unknown> = {},
+  overrides: HarnessOptions = {},
+): Promise<VirtualHarness> {
+  return harnessOf(options, config, overrides, {});
+}
+
+export interface FilledOptions extends HarnessOptions {
+  /** Configuration that is added once the world is filled: what differs from test to test, like the port of a receiver. */
+  readonly later?: Record<string, unknown>;
+}
+
+/**
+ * Starts a harness on a copy of a world that was filled by these options, this configuration and `start`, once a run
+ * (filled-worlds.ts). Everything else comes in when it is filled: the sandbox has counted no call of the fill, and
+ * nothing of it is in the log. For a test of the fill itself take `virtualHarness` and `fill`.
+ */
+export async function filledHarness(
+  options: Partial<SandboxOptions> = {},
+  config: Record<string, unknown> = {},
+  { later = {}, ...overrides }: FilledOptions = {},
+): Promise<VirtualHarness> {
+  const { served: _, ...sandbox } = options;
+  const { start = noon } = overrides;
+  const key = filledWorlds.key({ sandbox, config, start, habits: process.env.CATALOGUED_HABITS });
+  return harnessOf(options, { ...config, ...later }, overrides, {
+    prepare: (path) =>
+      filledWorlds.copyTo(path, key, async (directory) => {
+        let left: WorldState | null = null;
+        const closed = (state: WorldState) => {
+          left = state;
+        };
+        await (async () => {
+          await using harness = await harnessOf(sandbox, config, { start }, { directory, closed });
+          await harness.fill();
+        })();
+        if (left === null) throw new Error('the world was not closed');
+        return left;
+      }),
+  });
+}
+
+/** A world that a harness begins with, or leaves behind. */
+interface Place {
+  /** Keeps the files here instead of in a directory that goes with the harness. */
+  readonly directory?: string;
+  /** Puts files into the directory of the harness before the daemon starts on them. */
+  readonly prepare?: (path: string) => Promise<WorldState>;
+  /** Called when the daemon has closed its files. */
+  readonly closed?: (state: WorldState) => void;
+}
+
+async function harnessOf(
+  options: Partial<SandboxOptions>,
+  config: Record<string, unknown>,
   {
     start = noon,
     secrets = {},
@@ -100,22 +159,28 @@ export async function virtualHarness(
     moved = () => {},
     machine = (clock) => clock,
     ...overrides
-  }: HarnessOptions = {},
+  }: HarnessOptions,
+  { directory, prepare, closed }: Place,
 ): Promise<VirtualHarness> {
   const clock = virtualClock(start);
-  const stack = new AsyncDisposableStack();
-  const { path } = stack.use(temporaryDirectory());
+  await using stack = new AsyncDisposableStack();
+  const path = directory ?? stack.use(temporaryDirectory()).path;
+  const began = await prepare?.(path);
+  // Before the clock shows that instant: its calendars change from the start of the world on.
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
+  if (began !== undefined) await clock.advance(began.elapsed);
   const log = testLog(level);
-  let step = 0;
+  let step = began?.chance ?? 0;
   const { seed = 1 } = options;
-  const given = { chance: () => roll(seed + 98, step++), entropy: seededEntropy(seed) };
+  const entropy = new SeededEntropy(seed, began?.entropy);
+  const given = { chance: () => roll(seed + 98, step++), entropy: entropy.bytes };
   const startAgain = () =>
     startJobs(testConfig(path, sandbox.url, config, secrets), log.log, {
       clock: machine(clock),
       ...given,
       ...overrides,
     });
+  stack.defer(() => closed?.({ elapsed: clock.now() - start, chance: step, entropy: entropy.step }));
   let life = await startAgain();
   stack.defer(() => life[Symbol.asyncDispose]());
 
@@ -163,6 +228,17 @@ export async function virtualHarness(
     if (await driveFor(second, due)) await due;
   }
 
+  async function runUntil(done: () => boolean): Promise<void> {
+    if (!done()) await drive(life.run('pass'));
+    while (!done()) {
+      const next = life.wiring.mirror.records.nextDueAt(null);
+      if (next === null) break;
+      await drive(clock.sleep(Math.max(next - clock.now(), second)));
+      await tick();
+    }
+  }
+
+  const closing = stack.move();
   return {
     clock,
     sandbox,
@@ -192,14 +268,10 @@ export async function virtualHarness(
         life = next ?? life;
       }
     },
-    runUntil: async (done) => {
-      if (!done()) await drive(life.run('pass'));
-      while (!done()) {
-        const next = life.wiring.mirror.records.nextDueAt(null);
-        if (next === null) break;
-        await drive(clock.sleep(Math.max(next - clock.now(), second)));
-        await tick();
-      }
+    runUntil,
+    fill: async () => {
+      await runUntil(() => life.wiring.mirror.filledAt() !== null);
+      if (life.wiring.mirror.filledAt() === null) throw new Error('the mirror is not filled, and no read is due');
     },
     liveUntil: async (end, step) => {
       while (clock.now() < end && !killed()) {
@@ -208,9 +280,10 @@ export async function virtualHarness(
         if (!killed()) await tick();
       }
     },
-    compare: async () => {
+    compare: async (forge = () => {}) => {
       const now = clock.now();
       const reader = openMirrorAt(life.wiring.mirror.path, now);
+      forge(reader);
       // A date that came into the horizon since the last read of the far dates is not known yet, and need not be for a day.
       const before = new Date(now + (now - start < 2 * hour ? 400 : 89) * day).toISOString().slice(0, 10);
       const known = new Set(
@@ -236,7 +309,7 @@ export async function virtualHarness(
         reader.close();
       }
     },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 

@@ -244,16 +244,23 @@ interface LeftDay extends StateDay {
 }
 
 function withoutPast(day: StateDay, timezone: string | null, now: number): LeftDay {
+  if (Date.parse(day.date) - mostAhead > now) return { ...day, over: false, left: null };
   const slots = day.slots.filter(({ time }) => !hasBegun(day.date, time, timezone, now));
   if (slots.length === day.slots.length) return { ...day, over: false, left: null };
   const availability = slots.reduce((sum, slot) => sum + slot.availability, 0);
   return { ...day, slots, availability, over: slots.length === 0, left: slots.length };
 }
 
+/** Furthest that clocks on earth are behind UTC and ahead of it. */
+const mostBehind = 12 * 3_600_000;
+const mostAhead = 14 * 3_600_000;
+
 /** Where a time comes twice, the second counts; where nobody knows the zone, it has begun when it has everywhere on earth. */
 function hasBegun(date: string, time: string, timezone: string | null, now: number): boolean {
   if (!/^\d\d:\d\d$/.test(time)) return false;
-  if (timezone === null) return Date.parse(`${date}T${time}:00Z`) + 12 * 3_600_000 <= now;
+  const utc = Date.parse(`${date}T${time}:00Z`);
+  if (utc + mostBehind <= now) return true;
+  if (timezone === null || utc - mostAhead > now) return false;
   const at = Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(timezone, { disambiguation: 'later' });
   return at.epochMilliseconds <= now;
 }
@@ -337,6 +344,7 @@ function number(value: unknown): number | null {
   return value === undefined || value === null ? null : Number(value);
 }
 
+/** Each of these ids once, in ascending order. */
 function unique(ids: readonly number[]): number[] {
-  return [...new Set(ids)];
+  return [...new Set(ids)].sort((one, other) => one - other);
 }

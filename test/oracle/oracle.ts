@@ -4,6 +4,7 @@ import { keys } from '../contract/keys.ts';
 import { Between, type ComparedView, comparedViews, expectedRows, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
 import { comparePlaces } from './places.ts';
+import { ViewText } from './view-text.ts';
 
 /** How many values were NULL, and how many were not. */
 interface Seen {
@@ -16,6 +17,8 @@ export interface Comparison {
   readonly differences: number;
   readonly first: string[];
   readonly products: number;
+  /** How many times the rows of a product in a view were compared cell by cell, as their text was not the expected one. */
+  readonly by_cell: number;
   /** Rows compared, by view. */
   readonly rows: Record<string, number>;
   /** The values of each column, by view. */
@@ -29,6 +32,12 @@ export interface Question {
   /** Whether image files are kept, of which the service says nothing. */
   readonly files?: boolean;
 }
+
+/** Differences that are put into words: two or more in each view. */
+const most = 40;
+
+/** Products that are read as text at once: all of a small world, and not more text than fits of a large one. */
+const together = 100;
 
 /**
  * Compares every column of every view with what the sandbox shows, product by product, and looks for products that
@@ -44,36 +53,42 @@ export async function compare(
     differences: 0,
     first: [] as string[],
     products: 0,
+    by_cell: 0,
     rows: byView(() => 0),
     seen: byView((): Record<string, Seen> => ({})),
   };
   const differ = (text: string) => {
     comparison.differences += 1;
-    if (comparison.first.length < 20) comparison.first.push(text);
+    if (comparison.first.length < most) comparison.first.push(text);
   };
   compareFill(db, differ);
-  const views = comparedViews.map(
-    (view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const,
-  );
+  const views = comparedViews.map((view) => {
+    const ignored = view === 'images' && question.files === true ? ['file'] : [];
+    const cells = db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`);
+    return { view, ignored, cells, text: new ViewText(db, view, { now: question.now, ignored }) };
+  });
   const states: ProductState[] = [];
-  for (const product_id of product_ids) {
+  for (const [index, product_id] of product_ids.entries()) {
+    if (index % together === 0) for (const { text } of views) text.read(product_ids.slice(index, index + together));
     const state = await stateOf(product_id);
     states.push(state);
     const expected = expectedRows(state, question);
-    for (const [view, select] of views) {
+    const { has_detail } = state;
+    for (const { view, ignored, cells, text } of views) {
       const wanted = expected[view];
       comparison.rows[view] += wanted.length;
-      const rows = select.all(product_id);
-      if (view === 'images' && question.files === true) for (const row of rows) row.file = null;
+      // Of a product that is not on sale some rows are left out of the comparison.
+      if (state.sale_status === 'available' && text.isEqual(product_id, wanted, has_detail)) {
+        text.count(wanted, (column, empty, filled) => addTo(comparison.seen[view], column, { empty, filled }));
+        continue;
+      }
+      comparison.by_cell += 1;
+      const rows = cells.all(product_id);
+      for (const row of rows) for (const column of ignored) row[column] = null;
       const found = comparableRows(view, rows, state);
       count(comparison.seen[view], found);
-      compareView(
-        view,
-        found,
-        wanted,
-        { now: question.now, members: state.counters?.members ?? [], has_detail: state.has_detail },
-        differ,
-      );
+      const given = { now: question.now, members: state.counters?.members ?? [], has_detail };
+      compareView(view, found, wanted, given, differ);
     }
     comparison.products += 1;
   }
@@ -104,11 +119,15 @@ function compareFill(db: Database, differ: (text: string) => void): void {
 
 function count(seen: Record<string, Seen>, rows: readonly Row[]): void {
   for (const row of rows)
-    for (const column in row) {
-      const of = seen[column] ?? { empty: 0, filled: 0 };
-      of[row[column] === null ? 'empty' : 'filled'] += 1;
-      seen[column] = of;
-    }
+    for (const column in row)
+      addTo(seen, column, row[column] === null ? { empty: 1, filled: 0 } : { empty: 0, filled: 1 });
+}
+
+function addTo(seen: Record<string, Seen>, column: string, { empty, filled }: Seen): void {
+  const of = seen[column] ?? { empty: 0, filled: 0 };
+  of.empty += empty;
+  of.filled += filled;
+  seen[column] = of;
 }
 
 /** What the comparison of a product's rows has to know. */

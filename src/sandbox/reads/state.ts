@@ -85,6 +85,8 @@ export function productState(
     rough.shown(product, each, 'none'),
   ) as [SandboxProduct, SandboxProduct, SandboxProduct];
   const entry = parse(productEntry(listed, language, currency));
+  const dates = datesFrom(today, horizon);
+  const days = product.status === 'available' ? world.days(other, today, dates.at(-1) ?? today, currency) : null;
   return {
     product_id: product.id,
     visible: !product.withdrawn,
@@ -101,8 +103,8 @@ export function productState(
     has_detail: endpoints === 'all',
     checkout_information: parse(checkoutInformation(other, language)),
     variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
-    ...saidByAvailability(world, other, { language, currency, horizon }, today),
-    days: product.status === 'available' ? stateDays(world, other, today, horizon, currency) : [],
+    ...saidByAvailability(other, days, question),
+    days: days === null ? [] : stateDays(other, days, dates),
     bare: product.bare,
     hostile: rough.hostile(product),
     counters:
@@ -110,19 +112,13 @@ export function productState(
   };
 }
 
+/** `days`: null while the product is not on sale. */
 function saidByAvailability(
-  world: World,
   product: SandboxProduct,
-  { language, currency, horizon }: StateQuestion,
-  today: string,
+  days: readonly CalendarDay[] | null,
+  { language, currency }: StateQuestion,
 ): Pick<ProductState, 'availability_variants' | 'groups'> {
-  if (product.status !== 'available') return { availability_variants: [], groups: [] };
-  const days = world.days(
-    product,
-    today,
-    new Date(Date.parse(today) + (horizon - 1) * dayMs).toISOString().slice(0, 10),
-    currency,
-  );
+  if (days === null) return { availability_variants: [], groups: [] };
   const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as {
     variants: Record<string, unknown>[];
     groups: ProductState['groups'];
@@ -134,17 +130,13 @@ function recordedPrice({ recorded }: SandboxProduct): number | null {
   return recorded === null ? null : Math.round(Number(recorded.price) * 100);
 }
 
-function stateDays(
-  world: World,
-  product: SandboxProduct,
-  today: string,
-  horizon: number,
-  currency: string,
-): StateDay[] {
-  const dates = Array.from({ length: horizon }, (_, day) =>
-    new Date(Date.parse(today) + day * dayMs).toISOString().slice(0, 10),
-  );
-  const days = new Map(world.days(product, today, dates.at(-1) ?? today, currency).map((day) => [day.date, day]));
+function datesFrom(today: string, horizon: number): string[] {
+  const first = Date.parse(today);
+  return Array.from({ length: horizon }, (_, day) => new Date(first + day * dayMs).toISOString().slice(0, 10));
+}
+
+function stateDays(product: SandboxProduct, sold: readonly CalendarDay[], dates: readonly string[]): StateDay[] {
+  const days = new Map(sold.map((day) => [day.date, day]));
   const max_tickets_per_order = maxTicketsPerOrder(product);
   return dates.map((date) => {
     const day = days.get(date);
