@@ -65,7 +65,7 @@ describe('a published copy', () => {
   it('shows what the mirror shows, in every view, and is one file that needs no other', async () => {
     await using harness = await virtualHarness({ products: 8 });
     using place = temporaryDirectory();
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     const copy = join(place.path, 'mirror.db');
     const { bytes } = publishCopy(harness.wiring.mirror.path, copy, temporaryName(copy, 1));
     const now = harness.clock.now();

@@ -10,7 +10,7 @@ import { runHere } from '../fakes/run-here.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const stack = new AsyncDisposableStack();
 const { path } = stack.use(temporaryDirectory());
@@ -32,8 +32,7 @@ const log = join(path, 'catalogued.log');
 
 beforeAll(async () => {
   for (const [name, text] of Object.entries(secretFiles)) writeFileSync(join(path, name), text, { mode: 0o600 });
-  const harness = stack.use(await virtualHarness({ products: 4 }));
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = stack.use(await filledHarness({ products: 4 }));
   mirror = harness.wiring.mirror.path;
   product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
   const planted = `it answered 401 to Authorization: Token ${canary.key}, https://joe:${canaryMark}@proxy/`;

@@ -23,7 +23,7 @@ const formula = '=HYPERLINK("https://x.example"), "the" best';
 async function auditedHarness() {
   const served = servedImages();
   const harness = await virtualHarness({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const directory = dirname(dirname(harness.wiring.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(

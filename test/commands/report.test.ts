@@ -26,7 +26,7 @@ async function printed(...args: string[]) {
 /** A mirror of two days, so that a report, which asks the machine's clock, is about it; and what has happened meanwhile. */
 async function eventfulWeek() {
   const harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() - 2 * day });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const directory = dirname(dirname(harness.wiring.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory, harness.sandbox.url));

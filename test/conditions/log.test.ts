@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -8,8 +8,7 @@ const minute = 60 * second;
 type Line = Readonly<Record<string, unknown>>;
 
 async function filled(): Promise<VirtualHarness> {
-  const harness = await virtualHarness({ products: 2, lean: true }, { scheduling: 'fixed' }, { conditions: true });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products: 2, lean: true }, { scheduling: 'fixed' }, { conditions: true });
   await harness.liveUntil(harness.clock.now() + 2 * minute, 5 * second);
   return harness;
 }

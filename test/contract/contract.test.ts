@@ -4,7 +4,7 @@ import { contractVersion } from '../../src/mirror/claim.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 import { contract } from './columns.ts';
 import { keys } from './keys.ts';
 
@@ -46,8 +46,7 @@ describe('schema/contract.json', () => {
   });
 
   it('names the types and the words that a filled mirror holds, and a null only where it says what that means', async () => {
-    await using harness = await virtualHarness({ products: 40 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 40 });
     const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
     for (const [view, columns] of Object.entries(contract.columns)) {
       for (const [column, meaning] of Object.entries(columns)) {
@@ -72,8 +71,7 @@ describe('schema/contract.json', () => {
 });
 
 it('the reader’s functions are those of the contract, and return the fields that it lists', async () => {
-  await using harness = await virtualHarness({ products: 20 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 20 });
   const [open] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   const gone = harness.sandbox.world.visible().at(-1)?.id ?? 0;
   const { mirror } = harness.wiring;

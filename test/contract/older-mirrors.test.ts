@@ -6,7 +6,7 @@ import { openMirror } from '../../src/mirror/mirror.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt, openOlderMirrorAt } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 import type { Contract } from './taken-away.ts';
 
 const fixtures = new URL('../fixtures/', import.meta.url);
@@ -145,8 +145,7 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
 });
 
 it('what contract 1 offered, and what the README of its time asked, is answered by a current mirror', async () => {
-  await using harness = await virtualHarness({ products: 12 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 12 });
   const reader = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
   for (const [view, meanings] of views(1))
     for (const column of Object.keys(meanings)) reader.prepare(`SELECT "${column}" FROM ${view} LIMIT 1`).all();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { standingCopy } from '../fakes/standing-copy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 import { contract } from './columns.ts';
 import { typeOf } from './taken-away.ts';
 
@@ -43,11 +43,10 @@ const rows = `
 export async function typedCopy(): Promise<TypedCopy> {
   const directory = temporaryDirectory();
   const path = join(directory.path, 'typed.db');
-  await using harness = await virtualHarness(
+  await using harness = await filledHarness(
     { products: 7 },
     { service: { languages: ['en', 'de'], currencies: ['EUR', 'USD'] } },
   );
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   standingCopy(harness.wiring.mirror.path, path, harness.clock.now());
   const db = new Database(path);
   db.exec(rows);

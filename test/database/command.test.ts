@@ -20,7 +20,7 @@ describe('catalogued database', needs('postgres', 'time'), () => {
     const harness = stack.use(
       await virtualHarness({ products: 2, lean: true }, { rows: { publish: true } }, { start: Date.now() }),
     );
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     config = join(directory, 'catalogued.yaml');
     const { path, inbox_path, state_dir } = harness.wiring.config.mirror;
     writeFileSync(

@@ -24,7 +24,7 @@ export async function publishedStage(products: number, config: Record<string, un
   const harness = stack.use(
     await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now() }),
   );
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const mirror = harness.wiring.mirror.path;
   const postgres = stack.use(await connectPostgres({ url: server.url, schema: 'catalogued' }));
   let origins = 0;

@@ -5,7 +5,7 @@ import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
-import { type HarnessOptions, type VirtualHarness, virtualHarness } from './virtual-harness.ts';
+import { filledHarness, type HarnessOptions, type VirtualHarness, virtualHarness } from './virtual-harness.ts';
 
 /** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
 export interface NotifiedHarness extends AsyncDisposable {
@@ -27,47 +27,56 @@ export interface NotifiedHarness extends AsyncDisposable {
 
 const minute = 60_000;
 
+interface NotifiedOptions extends Omit<HarnessOptions, 'secrets' | 'selfTest'> {
+  /** Whether the world is a copy of one that was filled before, or is filled in this process. */
+  readonly fill?: 'copied' | 'own';
+}
+
 export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
   { cadence = {}, ...config }: Record<string, unknown> = {},
-  { busy = () => false, ...overrides }: Omit<HarnessOptions, 'secrets' | 'selfTest'> = {},
+  { busy = () => false, fill = 'copied', ...overrides }: NotifiedOptions = {},
 ): Promise<NotifiedHarness> {
   const port = await freePort();
   const public_url = `http://127.0.0.1:${port}/hooks`;
   const stack = new AsyncDisposableStack();
   let asking = 0;
   let secret = createSecret(canary.master);
+  const sandbox = { lean: true, products: 30, hold_ms: 5 * minute, ...options };
+  const read = {
+    scheduling: 'fixed',
+    // Dates are not what is asked here: they are read seldom.
+    cadence: { availability: { near: { every: '24h' }, middle: { every: '24h' } }, ...(cadence as object) },
+  };
+  const later = {
+    signing: { body: 'json' },
+    receiver: { listen: `127.0.0.1:${port}`, public_url },
+    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+  };
+  const own: HarnessOptions = {
+    secrets: {
+      get receiver_secret() {
+        return secret;
+      },
+    },
+    ...overrides,
+    busy: () => asking > 0 || busy(),
+    // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
+    selfTest: async () => {
+      asking += 1;
+      const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
+        asking -= 1;
+      });
+      return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
+    },
+  };
   const harness = stack.use(
-    await virtualHarness(
-      { lean: true, products: 30, hold_ms: 5 * minute, ...options },
-      {
-        scheduling: 'fixed',
-        signing: { body: 'json' },
-        receiver: { listen: `127.0.0.1:${port}`, public_url },
-        subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
-        // Dates are not what is asked here: they are read seldom.
-        cadence: { availability: { near: { every: '24h' }, middle: { every: '24h' } }, ...(cadence as object) },
-        ...config,
-      },
-      {
-        secrets: {
-          get receiver_secret() {
-            return secret;
-          },
-        },
-        ...overrides,
-        busy: () => asking > 0 || busy(),
-        // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
-        selfTest: async () => {
-          asking += 1;
-          const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
-            asking -= 1;
-          });
-          return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
-        },
-      },
-    ),
+    fill === 'own'
+      ? await virtualHarness(sandbox, { ...read, ...later, ...config }, own)
+      : await filledHarness(sandbox, { ...read, ...config }, { ...own, later }),
   );
+  if (fill === 'own') await harness.fill();
+
   function receiving(): Receiving {
     const { receiving: found } = harness.parts;
     if (found === null) throw new Error('no receiver');
@@ -87,7 +96,6 @@ export async function notifiedHarness(
     return rows;
   };
   const live = (ms: number, step = minute) => harness.liveUntil(harness.clock.now() + ms, step);
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   await live(2 * minute);
   return {
     harness,

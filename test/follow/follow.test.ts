@@ -99,7 +99,7 @@ interface Stage extends AsyncDisposable {
 async function stage(products: number, rows = { publish: true }): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
   const harness = stack.use(await virtualHarness({ products }, { rows }, { start: Date.now() }));
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
   const mirror = harness.wiring.mirror.path;
   const source = rowsOf(mirror, harness.clock.now);

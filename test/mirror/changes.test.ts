@@ -28,7 +28,7 @@ function feed({ wiring, clock }: VirtualHarness, after = 0): Row[] {
 async function filled(prepare: (harness: VirtualHarness) => void = () => {}): Promise<VirtualHarness> {
   const harness = await virtualHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
   prepare(harness);
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   return harness;
 }
 

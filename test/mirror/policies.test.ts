@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { section } from '../documents.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const states = ['fresh', 'stale', 'expired', 'unknown'];
@@ -30,8 +30,7 @@ const daysWithActions = (
 
 describe('the view policies', () => {
   it('has one row for every resource of freshness, for both kinds of price, and every state', async () => {
-    await using harness = await virtualHarness({ products: 3 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 3 });
     const { db } = openMirrorWithClock(harness.wiring.mirror.path);
     const resources = db.prepare<[], string>('SELECT DISTINCT resource FROM freshness').pluck().all();
     const rows = db.prepare<[], Policy>('SELECT * FROM policies').all();
@@ -72,8 +71,7 @@ describe('the view policies', () => {
 });
 
 it('a row is fresh for its cadence, stale until four of them have passed, then expired, in every view that says so', async () => {
-  await using harness = await virtualHarness({ products: 3 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 3 });
   const reader = openMirrorWithClock(harness.wiring.mirror.path);
   const multiples = reader.db.prepare<[], number | null>('SELECT DISTINCT expires_after FROM policies').pluck().all();
   expect(multiples).toEqual([4, null]);
@@ -109,8 +107,7 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
 });
 
 it('one statement gives a product’s days with the action beside each; a date never read has no row', async () => {
-  await using harness = await virtualHarness({ products: 3 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 3 });
   const reader = openMirrorWithClock(harness.wiring.mirror.path);
   const [id] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   type Row = { date: string; state: string; lowest_adult_price: number | null; action: string; price_action: string };

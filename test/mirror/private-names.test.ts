@@ -11,7 +11,7 @@ import { openForReading, openForWriting } from '../../src/sqlite/database-file.t
 import { type FileKind, migrationsOf } from '../../src/sqlite/file-kind.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const temporary = temporaryDirectory();
 afterAll(() => temporary[Symbol.dispose]());
@@ -72,9 +72,8 @@ function asBefore(filled: string, path: string): void {
 }
 
 async function filledBefore(path: string): Promise<void> {
-  await using harness = await virtualHarness({ products: 4 }, { cadence: { products: '1h' } });
+  await using harness = await filledHarness({ products: 4 }, { cadence: { products: '1h' } });
   const { mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
   const [edited, withdrawn] = harness.sandbox.world.visible();
   if (edited === undefined || withdrawn === undefined) throw new Error('too few products');
   edited.title = 'Another Name';

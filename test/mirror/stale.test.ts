@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { untieredResources } from '../../src/domain/schedule/resources.ts';
 import type { StaleAfter } from '../../src/mirror/schedule/stale.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 
@@ -30,8 +30,7 @@ function believedFor({ wiring, clock }: VirtualHarness): Record<string, number[]
 }
 
 it('every table whose rows say when they are stale follows a new cadence of its resource, and no other', async () => {
-  await using harness = await virtualHarness({ products: 6 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 6 });
   const { mirror, ports } = harness.wiring;
   const { policy } = ports;
   const every = (resource: string) => 100 * hour + untieredResources.indexOf(resource as never) * hour;

@@ -6,7 +6,7 @@ import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs, sharedData } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const data = fileURLToPath(sharedData);
 
@@ -14,8 +14,7 @@ describe('real data', needs('data'), () => {
   it('is served, mirrored and found equal: a sample of 40 products', needs('time'), async () => {
     const catalogue = readCatalogue(join(data, 'catalogue-sample.json'));
     expect(catalogue).toHaveLength(600);
-    await using harness = await virtualHarness({ catalogue: catalogue.filter((_, index) => index % 15 === 0) });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ catalogue: catalogue.filter((_, index) => index % 15 === 0) });
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [], products: 40 });
   });
 
@@ -23,8 +22,7 @@ describe('real data', needs('data'), () => {
     '%s: every member of a recorded answer is found in the mirror',
     async (name) => {
       const [entry] = readCatalogue(join(data, name));
-      await using harness = await virtualHarness({ catalogue: entry === undefined ? [] : [entry] });
-      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      await using harness = await filledHarness({ catalogue: entry === undefined ? [] : [entry] });
       const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
       const { images, ...rest } = (entry?.recorded ?? {}) as Record<string, unknown>;
       const document = db.prepare<[], string>('SELECT document FROM products').pluck().get();

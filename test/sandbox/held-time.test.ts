@@ -19,7 +19,7 @@ it('what is held and what is tried again goes on while a harness lives, and stop
       callback_url: callback.url,
     }),
   });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const began = clock.now();
   sandbox.world.edit(id, { field: 'title', value: 'Other' });
   // Work that ends at once moves no clock, although somebody sleeps on it.

@@ -4,7 +4,7 @@ import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const texts: Edit[] = [
   { field: 'title', value: 'Another title' },
@@ -33,8 +33,7 @@ async function reread(harness: VirtualHarness): Promise<void> {
 
 describe('what happens to a product', () => {
   it('is what every read says from then on, and what a mirror that reads it shows: edits, closures, reopenings', async () => {
-    await using harness = await virtualHarness({ products: 30, lean: true });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 30, lean: true });
     const { world } = harness.sandbox;
     const open = harness.sandbox.products().filter(({ status }) => status === 'available');
     const shut = harness.sandbox.products().filter(({ status }) => status === 'unavailable');

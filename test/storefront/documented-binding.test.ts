@@ -6,7 +6,7 @@ import { document, documents } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
 import { standingCopy } from '../fakes/standing-copy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 /** Every statement of the documents: `sql` blocks, what their PHP and Python prepares, and schema/search.sql. */
 function statements(): string[] {
@@ -33,8 +33,7 @@ describe('a statement of the documents', () => {
   let asked: Asked;
 
   beforeAll(async () => {
-    await using harness = await virtualHarness({ products: 40 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 40 });
     standingCopy(harness.wiring.mirror.path, path, harness.clock.now());
     db = new Database(path, { readonly: true });
     const row = db

@@ -4,12 +4,11 @@ import contract from '../../schema/contract.json' with { type: 'json' };
 import { minorUnitExponent } from '../../src/domain/values/money.ts';
 import { openReader, type Reader } from '../../src/storefront/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 let harness: VirtualHarness;
 beforeAll(async () => {
-  harness = await virtualHarness({ products: 24 }, { service: { currencies: ['EUR', 'JPY'] } });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  harness = await filledHarness({ products: 24 }, { service: { currencies: ['EUR', 'JPY'] } });
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 

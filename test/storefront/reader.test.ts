@@ -30,7 +30,7 @@ describe('a reader of a filled mirror', () => {
   let product_id: number;
   beforeAll(async () => {
     harness = await virtualHarness({ products: 30 }, {}, { start: Date.now() });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     db = new Database(harness.wiring.mirror.path, { readonly: true });
     reader = openReader(harness.wiring.mirror.path);
     product_id = db

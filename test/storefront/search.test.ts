@@ -14,7 +14,7 @@ import { section } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 
@@ -117,8 +117,7 @@ describe('product_search', () => {
   });
 
   it('follows the service through a fill, edits, a withdrawal and a return, and quiet weeks cost it nothing', async () => {
-    await using harness = await virtualHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
     const { path } = harness.wiring.mirror;
     const expected = () =>
       new Map(

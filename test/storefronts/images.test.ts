@@ -19,7 +19,7 @@ async function filledWithMarkup() {
   if (product === undefined) throw new Error('too few images');
   Object.assign(product.images[0] ?? {}, { credit: markup, alt_text: 'a "view"' });
   Object.assign(product.images[1] ?? {}, { credit: '  ' });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   return { harness, product, path: harness.wiring.mirror.path };
 }
 

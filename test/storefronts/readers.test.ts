@@ -13,7 +13,7 @@ it(
   needs('php', 'python3', 'sqlite3'),
   async () => {
     await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     const { path } = harness.wiring.mirror;
     const db = openMirrorForReading(path);
     const { product_id } = db
@@ -38,7 +38,7 @@ it(
   needs('sqlite3'),
   async () => {
     await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     const { path } = harness.wiring.mirror;
     const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();
     expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);

@@ -4,16 +4,15 @@ import { instant } from '../../src/clock.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
 /** The list is walked every hour here, so that half a day holds what takes a quarter of a year. */
-async function filled(options: Parameters<typeof virtualHarness>[0], config: object = {}): Promise<VirtualHarness> {
-  const harness = await virtualHarness(options, { cadence: { products: '1h' }, ...config });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+async function filled(options: Parameters<typeof filledHarness>[0], config: object = {}): Promise<VirtualHarness> {
+  const harness = await filledHarness(options, { cadence: { products: '1h' }, ...config });
   return harness;
 }
 
@@ -72,8 +71,7 @@ describe('a product that the service no longer offers', () => {
     'is withdrawn within an hour of the first list that lacks it, although the list is walked once a week',
     needs('time'),
     async () => {
-      await using harness = await virtualHarness(lean);
-      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      await using harness = await filledHarness(lean);
       const product = first(harness);
       await lives(harness, 5 * day);
       product.withdrawn = true;
@@ -181,8 +179,7 @@ describe('a product whose own read answers 404 although the list shows it', () =
   };
 
   it('stays, and brings the list forward, but not twice within an hour', async () => {
-    await using harness = await virtualHarness(lean);
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness(lean);
     const walks = () => harness.sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
     const product = first(harness);
     refuse(harness, product);

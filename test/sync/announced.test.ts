@@ -10,7 +10,7 @@ import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts'
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const never = new AbortController().signal;
@@ -23,8 +23,7 @@ function open({ wiring }: VirtualHarness): Database.Database & Disposable {
 
 describe('after a gap', () => {
   it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
-    await using harness = await virtualHarness({ lean: true, products: 12 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ lean: true, products: 12 });
     const { mirror, ports } = harness.wiring;
     const ids = mirror.products.ids();
     using db = open(harness);
@@ -65,8 +64,7 @@ it.each([
   [410, 'gone', 'withdrawn'],
   [404, 'gone', 'not-found'],
 ] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
-  await using harness = await virtualHarness({ lean: true, products: 6, gone });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ lean: true, products: 6, gone });
   await using ports = checkPorts(harness.wiring);
   const [product] = harness.sandbox.world.visible();
   if (product === undefined) throw new Error('no product');
@@ -86,8 +84,7 @@ it.each([
 it.each(['flag', 'refuse'] as const)(
   'a closure reads the product once, where dates are answered by %s',
   async (how) => {
-    await using harness = await virtualHarness({ lean: true, products: 12, disabled: how }, { scheduling: 'fixed' });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ lean: true, products: 12, disabled: how }, { scheduling: 'fixed' });
     await harness.liveUntil(harness.clock.now() + hour);
     const product = harness.sandbox.world.visible().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('no product');
@@ -130,8 +127,7 @@ it('a second closure that names no alternative keeps that of the first, and take
 });
 
 it('explain counts a retry as one call, and not as two thousand a day', async () => {
-  await using harness = await virtualHarness({ lean: true, products: 3 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ lean: true, products: 3 });
   const [id = 0] = harness.wiring.mirror.products.ids();
   const calls = () => explainProduct(harness.wiring.ports, id)?.calls_per_day ?? 0;
   const before = calls();

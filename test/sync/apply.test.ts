@@ -5,7 +5,7 @@ import { applyDeliveries, updateClosureAlarms } from '../../src/sync/notificatio
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -25,8 +25,7 @@ interface Notified extends AsyncDisposable {
 }
 
 async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promise<Notified> {
-  const harness = await virtualHarness({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
   await harness.liveUntil(harness.clock.now() + 2 * minute);
   const inbox = deliveryList(harness.clock);
   const apply = () => applyDeliveries(harness.wiring.ports, inbox, never);

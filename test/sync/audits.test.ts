@@ -31,7 +31,7 @@ async function filled(
   config: Record<string, unknown> = { budget: often },
 ) {
   const harness = stack.use(await virtualHarness(sandbox, { scheduling: 'fixed', cadence: near, ...config }));
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   return harness;
 }
 

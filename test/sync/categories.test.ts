@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { reassignCategories } from '../../src/sync/chores.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const never = new AbortController().signal;
@@ -34,7 +34,7 @@ it('products of a category are read at its cadence, to its horizon, and move whe
     },
   );
   const { ports, mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
+  await harness.fill();
   const [best, other] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   if (best === undefined || other === undefined) throw new Error('too few products');
   const near = (id: number) => asked.get(`${id} 0`) ?? 0;
@@ -55,9 +55,8 @@ it('products of a category are read at its cadence, to its horizon, and move whe
 });
 
 it('an order makes the dates around it due at once, and a date that is not mirrored is refused', async () => {
-  await using harness = await virtualHarness({ lean: true, products: 5 });
+  await using harness = await filledHarness({ lean: true, products: 5 });
   const { ports, mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
   const [product] = harness.sandbox.world.visible();
   const order = {
     product_id: product?.id ?? 0,

@@ -3,17 +3,16 @@ import { roll } from '../../src/sandbox/random.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-12-05';
 
 async function filled(products: number, budget = {}): Promise<VirtualHarness> {
-  const harness = await virtualHarness(
+  const harness = await filledHarness(
     { products },
     { budget: { requests_per_second: 100_000, concurrency: 4, ...budget } },
   );
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   return harness;
 }
 

@@ -3,7 +3,7 @@ import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-12-05';
@@ -12,8 +12,7 @@ const minute = 60_000;
 /** A filled mirror in two currencies, and a product that sells tickets on that date. */
 async function filled(config: Record<string, unknown> = {}) {
   const service = { currencies: ['EUR', 'USD'] };
-  const harness = await virtualHarness({ products: 6 }, { service, scheduling: 'fixed', ...config });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products: 6 }, { service, scheduling: 'fixed', ...config });
   await harness.liveUntil(harness.clock.now() + 2 * minute);
   const ports = checkPorts(harness.wiring);
   const sells = (each: SandboxProduct) => harness.sandbox.world.days(each, date, date, 'EUR').length > 0;

@@ -10,7 +10,7 @@ import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-12-05';
@@ -25,8 +25,7 @@ async function filled(products = 6): Promise<
     calls(): number;
   }
 > {
-  const harness = await virtualHarness({ products });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products });
   const ports = checkPorts(harness.wiring);
   const product = harness.sandbox.world
     .visible()

@@ -2,15 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const never = new AbortController().signal;
 
 async function filled(): Promise<VirtualHarness> {
-  const harness = await virtualHarness({ lean: true, products: 30 }, { scheduling: 'fixed' });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ lean: true, products: 30 }, { scheduling: 'fixed' });
   return harness;
 }
 
@@ -56,7 +55,7 @@ describe('a clock that jumps', () => {
 describe('after a downtime of three days', () => {
   it('the near dates of everything come first, at the pace of the limiter, and then drift apart again', async () => {
     const order: string[] = [];
-    await using harness = await virtualHarness(
+    await using harness = await filledHarness(
       {
         lean: true,
         products: 60,
@@ -64,7 +63,6 @@ describe('after a downtime of three days', () => {
       },
       { scheduling: 'fixed', budget: { requests_per_second: 10, concurrency: 4 } },
     );
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     await harness.liveUntil(harness.clock.now() + 6 * hour);
     order.length = 0;
     const start = harness.clock.now() + 3 * day;
@@ -100,7 +98,7 @@ it('a record that always fails delays nobody: the others are as fresh as without
       },
       { scheduling: 'fixed', budget: { requests_per_second: 10, concurrency: 4 } },
     );
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     const [first] = harness.sandbox.world.visible();
     if (fails) harness.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${first?.id}/` });
     await harness.liveUntil(noon + 3 * day);

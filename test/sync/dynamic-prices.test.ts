@@ -19,7 +19,7 @@ it('checkout information of dynamic prices is read, and believed, for a day, and
     { scheduling: 'fixed' },
   );
   const { mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
+  await harness.fill();
   asked.clear();
   await harness.liveUntil(harness.clock.now() + 4 * day);
   const products = harness.sandbox.world.visible().filter(({ status }) => status === 'available');

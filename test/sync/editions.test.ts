@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { compare } from '../oracle/oracle.ts';
 
 it(
@@ -16,8 +16,7 @@ it(
       currencies: ['EUR', 'JPY', 'KWD'],
       profile: { authorization: { header: null } },
     };
-    await using both = await virtualHarness({ products: 30 }, { service });
-    await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
+    await using both = await filledHarness({ products: 30 }, { service });
     const db = openMirrorAt(both.wiring.mirror.path, both.clock.now());
     const ids = harness.sandbox.world.visible().map(({ id }) => id);
     const only = (language: string, currency: string) => {

@@ -4,14 +4,13 @@ import { venueToday } from '../../src/domain/time/venue.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
 import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 
 it('what availability adds to a variant goes with the first read after its last date', async () => {
-  await using harness = await virtualHarness({ lean: true, products: 1 });
+  await using harness = await filledHarness({ lean: true, products: 1 });
   const { ports, mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
   const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;
   const timezone = mirror.products.find(product_id)?.timezone ?? null;

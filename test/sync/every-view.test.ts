@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { contract } from '../contract/columns.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const day = 86_400_000;
 
@@ -17,8 +17,7 @@ const checked = views.flatMap(({ view, columns }) => {
 const ofWithdrawn: ReadonlySet<string> = new Set(['withdrawn_products', 'changes']);
 
 test('an answer without a change confirms every row of every view', async () => {
-  await using harness = await virtualHarness({ products: 2 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 2 });
   const filled_at = harness.clock.now();
   const oldest = () => {
     const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
@@ -35,9 +34,8 @@ test('an answer without a change confirms every row of every view', async () => 
 });
 
 test('a product that the service no longer lists is in no view but those of the past', async () => {
-  await using harness = await virtualHarness({ lean: true, products: 40 }, { cadence: { products: '1h' } });
+  await using harness = await filledHarness({ lean: true, products: 40 }, { cadence: { products: '1h' } });
   const { mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
   const [gone] = harness.sandbox.world.visible();
   if (gone === undefined) throw new Error('no product');
   const showing = () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { noon, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, noon } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -7,13 +7,12 @@ const day = 24 * hour;
 /** Lives for two days after the fill; returns the calls of the second, and the harness. */
 async function secondDay(budget: Record<string, unknown>, stack: AsyncDisposableStack) {
   const harness = stack.use(
-    await virtualHarness(
+    await filledHarness(
       { products: 10, lean: true, counts: 'none', changes: { median_hours: 12, sigma: 1, until: noon + 3 * day } },
       { budget: { requests_per_second: 10, concurrency: 4, ...budget } },
     ),
   );
-  const { sandbox, clock, wiring } = harness;
-  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
+  const { sandbox, clock } = harness;
   await harness.liveUntil(clock.now() + day);
   const { calls } = sandbox.calls.counts();
   await harness.liveUntil(clock.now() + day);

@@ -4,7 +4,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf } from '../fakes/thorough.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
 function cells({ wiring, clock }: VirtualHarness): unknown[] {
@@ -54,8 +54,7 @@ describe('a read that cannot be used', () => {
     ],
   ];
   it.each(someOf(faults))('(%s) keeps the old copy and is counted', async (_, fault, code) => {
-    await using harness = await virtualHarness({ products: 5 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 5 });
     const before = cells(harness);
     // Where the service breaks down altogether, no record is at fault: the first few count, then it is waited for.
     const breaks = fault.status !== 404;
@@ -70,8 +69,7 @@ describe('a read that cannot be used', () => {
   });
 
   it('(an empty list) removes nothing', async () => {
-    await using harness = await virtualHarness({ products: 5 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 5 });
     const before = cells(harness);
     harness.sandbox.faults.add({ kind: 'empty-list', path: '^/v2/(products|experiences)\\?' });
     requestResync(harness.wiring.ports, { ...everything, resources: ['products', 'images'] });
@@ -83,15 +81,14 @@ describe('a read that cannot be used', () => {
     await using harness = await virtualHarness({ products: 20 });
     const [broken] = harness.sandbox.world.visible().map(({ id }) => id);
     harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/${broken}/`, times: 12 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     expect(harness.log.lines().filter(({ failures }) => failures !== undefined)).toHaveLength(12);
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
   });
 });
 
 it('an account that lost its images is held: none goes before its 14 days', async () => {
-  await using harness = await virtualHarness({ products: 30 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 30 });
   const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
   const count = db.prepare<[], number>('SELECT count(*) FROM images').pluck();
   const before = count.get();
@@ -106,8 +103,7 @@ it('an account that lost its images is held: none goes before its 14 days', asyn
 });
 
 it('one image that a complete read no longer returns is gone with that read', async () => {
-  await using harness = await virtualHarness({ products: 30 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 30 });
   const product = harness.sandbox.products().find(({ images }) => images.length > 2);
   product?.images.splice(1, 1);
   const [credited] = product?.images ?? [];
@@ -118,8 +114,7 @@ it('one image that a complete read no longer returns is gone with that read', as
 });
 
 it('a product that comes back on sale has its dates read at once', async () => {
-  await using harness = await virtualHarness({ products: 40 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 40 });
   const product = harness.sandbox.products().find(({ status }) => status === 'unavailable');
   if (product === undefined) throw new Error('nothing is disabled in this catalogue');
   Object.assign(product, { status: 'available', reason: null, reopen: null });

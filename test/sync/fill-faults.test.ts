@@ -10,7 +10,7 @@ async function fill(fault_share: number): Promise<{ ms: number; differences: num
     { budget: { requests_per_second: 55, concurrency: 8 } },
   );
   const began = harness.clock.now();
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const ms = harness.clock.now() - began;
   const never = (await harness.compare()).differences;
   return { ms, differences: never };

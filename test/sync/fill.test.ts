@@ -20,7 +20,7 @@ it(
       { products, throttle: { per_second: 15 }, drift: 0.5, fault_share: 0.05 },
       { budget: { requests_per_second: 30, concurrency: 4 } },
     );
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     const comparison = await harness.compare();
     expect(comparison.first).toEqual([]);
     expect(comparison.products).toBe(products);
@@ -58,7 +58,7 @@ const elsewhere = {
 it('a fill brings rows of every view, with every column that may be NULL both so and filled, where no other test asks', async () => {
   await using harness = await virtualHarness({ products: 60, habits: { ...kind, hostile_values: 0.2 } });
   for (const product of harness.sandbox.world.visible().slice(0, 4)) product.bare = true;
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const comparison = await harness.compare();
   expect(comparison.first).toEqual([]);
   expect(comparedViews.filter((view) => comparison.rows[view] === 0)).toEqual(['withdrawn_products']);
@@ -94,7 +94,7 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
 
 it('the oracle finds every planted difference, whichever view it shows in', async () => {
   await using harness = await virtualHarness({ products: 30 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const clean = await harness.compare();
   expect(clean).toMatchObject({ differences: 0, first: [] });
   const writer = new Database(harness.wiring.mirror.path);

@@ -16,7 +16,7 @@ async function withoutOne(config: Record<string, unknown> = {}): Promise<{ harne
   const late = harness.sandbox.products()[3];
   if (late === undefined) throw new Error('no product');
   late.withdrawn = true;
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   return { harness, id: late.id };
 }
 

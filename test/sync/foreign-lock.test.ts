@@ -6,7 +6,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
 const never = new AbortController().signal;
@@ -20,8 +20,7 @@ function lock({ wiring }: Pick<VirtualHarness, 'wiring'>): Disposable {
 }
 
 async function filled(products: number): Promise<VirtualHarness> {
-  const harness = await virtualHarness({ products });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products });
   harness.wiring.storage.serve();
   return harness;
 }

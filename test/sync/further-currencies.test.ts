@@ -3,7 +3,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { makePlan } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const hour = 3_600_000;
@@ -27,8 +27,7 @@ function prices({ wiring, clock }: VirtualHarness, product_id: number): Price[] 
 }
 
 async function filled(config: { service: Record<string, unknown> }) {
-  const harness = await virtualHarness({ products: 6 }, config);
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products: 6 }, config);
   await harness.liveUntil(harness.clock.now() + hour);
   const product = harness.sandbox.products().find(({ status, dynamic }) => status === 'available' && !dynamic);
   if (product === undefined) throw new Error('no product');

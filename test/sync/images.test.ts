@@ -8,14 +8,13 @@ import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { notifiedHarness } from '../fakes/notified-harness.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
 async function filled(products: number, config: Record<string, unknown> = {}, lean = false): Promise<VirtualHarness> {
-  const harness = await virtualHarness({ products, lean }, config);
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products, lean }, config);
   return harness;
 }
 
@@ -144,7 +143,7 @@ describe('the ledger', () => {
   it('takes an account that never had images for what it is, and one whose images vanish for a loss', async () => {
     await using never = await virtualHarness({ products: 12 });
     for (const product of never.sandbox.products()) product.images = [];
-    await never.runUntil(() => never.wiring.mirror.filledAt() !== null);
+    await never.fill();
     await readAgain(never);
     expect(never.wiring.mirror.alarms.all()).toEqual([]);
     expect(query(never, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);

@@ -4,20 +4,19 @@ import { countCallers } from '../../src/sync/checks/callers.ts';
 import { countSeen, type SeenProduct, viewCounter } from '../../src/sync/checks/views.ts';
 import { surveyDemand } from '../../src/sync/records/pricing.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const day = 86_400_000;
 
 /** Twelve products that have been read once, and what storefronts tell of them. */
 async function world(stack: AsyncDisposableStack) {
   const harness = stack.use(
-    await virtualHarness(
+    await filledHarness(
       { products: 12, lean: true },
       { budget: { requests_per_second: 10, concurrency: 4, share: 0.25 } },
     ),
   );
   const { wiring, clock } = harness;
-  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
   const { ports, mirror } = wiring;
   const views = viewCounter(ports);
   const viewers = countCallers(clock);

@@ -12,7 +12,7 @@ async function halfDutch(endpoints: 'all' | 'specification'): Promise<VirtualHar
     { service: { languages, profile: { authorization: { header: null } } } },
   );
   for (const [index, product] of harness.sandbox.world.visible().entries()) product.untranslated = index % 2 === 0;
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   return harness;
 }
 

@@ -21,7 +21,7 @@ it(
     });
     await using ordered = await virtualHarness(counted(0), options);
     await using plain = await virtualHarness(counted(1), { ...options, service: { profile: { list_order: null } } });
-    for (const harness of [ordered, plain]) await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    for (const harness of [ordered, plain]) await harness.fill();
     expect(pages[0]).toBe(pages[1]);
     expect(pages[0]).toBeGreaterThan(1);
     const db = openMirrorForReading(ordered.wiring.mirror.path);

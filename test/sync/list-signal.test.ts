@@ -3,7 +3,7 @@ import { instant } from '../../src/clock.ts';
 import { priorSignal } from '../../src/domain/schedule/signal.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
@@ -13,12 +13,11 @@ const noise = { rightly: 1, wrongly: 99, shown: 80, hidden: 20 };
 /** A filled mirror that may make extra calls. */
 async function filled(stack: AsyncDisposableStack) {
   const harness = stack.use(
-    await virtualHarness(
+    await filledHarness(
       { products: 8, lean: true, counts: 'none' },
       { budget: { requests_per_second: 10, concurrency: 4, share: 0.25, times: 5 } },
     ),
   );
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   return harness;
 }
 

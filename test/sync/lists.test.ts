@@ -4,7 +4,7 @@ import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -14,8 +14,7 @@ async function filled(
   options: Parameters<typeof virtualHarness>[0],
   config: Record<string, unknown> = {},
 ): Promise<VirtualHarness> {
-  const harness = await virtualHarness(options, config);
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness(options, config);
   return harness;
 }
 

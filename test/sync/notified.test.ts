@@ -50,7 +50,11 @@ describe('with a subscription', () => {
     needs('time'),
     async () => {
       const asked: string[] = [];
-      await using test = await notifiedHarness({ products: 10, served: ({ path }) => asked.push(path) });
+      await using test = await notifiedHarness(
+        { products: 10, served: ({ path }) => asked.push(path) },
+        {},
+        { fill: 'own' },
+      );
       expect(covered(test)).toBe(10);
       await test.live(8 * day, hour);
       expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);

@@ -6,7 +6,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const second = 1000;
@@ -51,8 +51,7 @@ async function readList(harness: VirtualHarness) {
 
 /** A product that was closed, in the mirror too, and the first of its dates. */
 async function closed() {
-  const harness = await virtualHarness({ products: 12 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products: 12 });
   const product = harness.sandbox
     .products()
     .find(({ id, status }) => status === 'available' && bookable(harness, id).length > 40);
@@ -112,8 +111,7 @@ it('a service that answers from its caches for six seconds is true again within 
 
 describe('dates that are answered as not on sale while the product is on sale', () => {
   it('are asked for after a minute, then growing to their cadence, and never as often as they are doubted', async () => {
-    await using harness = await virtualHarness({ products: 3 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 3 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
     cachedAsClosed(harness, product.id, 'false');
@@ -133,8 +131,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
   });
 
   it('fail a resync that asks for them, at once and without ending another', async () => {
-    await using harness = await virtualHarness({ products: 3 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 3 });
     const [one, other] = harness.sandbox.products().filter(({ status }) => status === 'available');
     cachedAsClosed(harness, one?.id ?? 0, '400');
     const ask = (id: number) =>
@@ -163,8 +160,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
   });
 
   it('are “gone” in a check hours after the product’s own read, and nobody’s verdict seconds after it', async () => {
-    await using harness = await virtualHarness({ products: 6 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 6 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
     await using ports = checkPorts(harness.wiring);
@@ -197,8 +193,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
   });
 
   it('say in explain since when and when again, and in status that no promise is kept', async () => {
-    await using harness = await virtualHarness({ products: 3 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 3 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     cachedAsClosed(harness, product?.id ?? 0, 'false');
     requestResync(harness.wiring.ports, {
@@ -217,8 +212,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
   });
 
   it('of five products for an hour raise an alarm, which ends with them', async () => {
-    await using harness = await virtualHarness({ products: 12 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 12 });
     const open = harness.sandbox.products().filter(({ status }) => status === 'available');
     for (const { id } of open.slice(0, 5)) cachedAsClosed(harness, id, 'false');
     await harness.liveUntil(harness.clock.now() + 14 * hour);

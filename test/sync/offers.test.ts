@@ -31,7 +31,7 @@ function sql({ wiring }: VirtualHarness, text: string, values: Record<string, un
 }
 
 async function filled(harness: VirtualHarness): Promise<void> {
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
 }
 
 describe('a service with exactly the calls of the specification', () => {

@@ -53,6 +53,7 @@ async function live({ seed, days, port }: World, overrides: Pick<HarnessOptions,
       { scheduling: 'adaptive', images: { files: true, directory } },
       {
         ...overrides,
+        fill: 'own',
         inodeOf: () => '1',
         imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
       },

@@ -4,11 +4,10 @@ import { instant } from '../../src/clock.ts';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 async function filled() {
-  const harness = await virtualHarness({ lean: true, products: 4 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ lean: true, products: 4 });
   const [product] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   if (product === undefined) throw new Error('too few products');
   const order: IdentifiedOrder = {

@@ -2,15 +2,14 @@ import { expect, it } from 'vitest';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/beliefs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-11-25';
 const of = { resource: 'availability', edition: 'EUR', part: 0 } as const;
 
 async function filled() {
-  const harness = await virtualHarness({ products: 4 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products: 4 });
   await harness.drive(harness.clock.sleep(3_600_000));
   const product = harness.sandbox.world
     .visible()

@@ -12,7 +12,7 @@ import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { thorough } from '../fakes/thorough.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const hour = 3_600_000;
@@ -51,8 +51,7 @@ describe('a service that', () => {
   it.each(['ignored', 'shifted'] as const)(
     'has start_date and end_date %s turns no date into sold out, is named by an alarm, and is true when it ends',
     async (dates) => {
-      await using harness = await virtualHarness({ products: 8 });
-      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      await using harness = await filledHarness({ products: 8 });
       await harness.liveUntil(harness.clock.now() + 3 * hour);
       harness.sandbox.setHabits({ dates });
       const job = await readAll(harness);
@@ -92,7 +91,7 @@ describe('a service that', () => {
       const today = harness.clock.now();
       const dateIn = (days: number) => new Date(today + days * 24 * hour).toISOString().slice(0, 10);
       for (let days = -1; days <= 32; days += 1) product.sold_out.add(dateIn(days));
-      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      await harness.fill();
       const far = () =>
         rows<{ state: string }>(
           harness,
@@ -112,7 +111,7 @@ describe('a service that', () => {
 
   it('cuts answers after a week without saying so has no date sold out for it, and the log says what to set', async () => {
     await using harness = await virtualHarness({ products: 8, habits: { date_cap: 'silent' } });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.fill();
     expect(falselySoldOut(harness)).toEqual([]);
     expect((await harness.compare()).first).toEqual([]);
     expect(harness.log.lines().filter(({ msg }) => String(msg).includes('cuts availability answers'))).toMatchObject([
@@ -127,16 +126,14 @@ describe('a service that', () => {
     { dates: 'weeks', date_order: 'repeated' },
     { date_cap: 'silent', date_order: 'shuffled' },
   ])('answers with %o is mirrored without a difference', async (habits) => {
-    await using harness = await virtualHarness({ products: 8, habits });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 8, habits });
     expect((await harness.compare()).first).toEqual([]);
     expect(rows(harness, 'SELECT * FROM freshness WHERE kept = 0')).toEqual([]);
     expect(alarms(harness)).toEqual([]);
   });
 
   it('leaves out the last dates of a window is asked for them again a minute later, and then ever more rarely', async () => {
-    await using harness = await virtualHarness({ lean: true, products: 3 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ lean: true, products: 3 });
     await harness.drive(harness.clock.sleep(hour));
     const { ports, mirror } = harness.wiring;
     const [id = 0] = mirror.products.ids();
@@ -170,8 +167,7 @@ describe('a service that', () => {
   });
 
   it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {
-    await using harness = await virtualHarness({ products: 8 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 8 });
     const bookable = () => rows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days ?? 0;
     const before = bookable();
     const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
@@ -187,8 +183,7 @@ describe('a service that', () => {
   });
 
   it('answers a check for other dates is believed in nothing', async () => {
-    await using harness = await virtualHarness({ products: 4 });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using harness = await filledHarness({ products: 4 });
     await using ports = checkPorts(harness.wiring);
     const [shown] = rows<{ product_id: number; date: string }>(
       harness,
@@ -227,9 +222,8 @@ const services: Record<string, (k: number) => Service> = {
 it('whatever a service makes of the dates, none that it sells is stored as sold out', {
   timeout: 120_000,
 }, async () => {
-  await using harness = await virtualHarness({ lean: true, products: 1 });
+  await using harness = await filledHarness({ lean: true, products: 1 });
   const { ports, mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
   const product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
   const { earliest: today } = venueToday(mirror.products.find(product_id)?.timezone ?? null, harness.clock.now());
   let runs = 0;

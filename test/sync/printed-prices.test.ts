@@ -6,11 +6,10 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs, sharedData } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 async function filled(options: Partial<SandboxOptions>): Promise<VirtualHarness> {
-  const harness = await virtualHarness(options);
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness(options);
   return harness;
 }
 

@@ -29,7 +29,7 @@ async function filled({ products = 120, page_size = 10, habits = {} }: Size = {}
     },
     { scheduling: 'fixed', service: { profile: { authorization: { header: null }, page_size } } },
   );
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   await live(30 * minute);
   pages.length = 0;

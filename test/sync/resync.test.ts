@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { priceResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const everything: ResyncRequest = { product_ids: [], resources: ['products'], from: null, to: null };
 
 async function filled(paths: Record<string, null> = {}, asked: string[] = []): Promise<VirtualHarness> {
   const sandbox = { lean: true, products: 3, served: ({ path }: { path: string }) => asked.push(path) };
-  const harness = await virtualHarness(sandbox, { service: { profile: { paths } } });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness(sandbox, { service: { profile: { paths } } });
   return harness;
 }
 

@@ -49,7 +49,7 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
     exclude_product_ids: [excluded],
   });
   await harness.restart();
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   expect(mirrored(harness)).toEqual([kept, included].sort());
   expect(soldDates(harness, included)).toBeGreaterThan(0);
   // Each list lacks it, and its own read has it.
@@ -78,7 +78,7 @@ it('a product that is excluded later is withdrawn at once, and back with the nex
   const [one = 0, other = 0] = ids;
   select.city_id = [2];
   await harness.restart();
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   expect(mirrored(harness)).toEqual([one, other].sort());
   select.exclude_product_ids = [other];
   await harness.restart();

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 let harness: VirtualHarness;
 
 beforeAll(async () => {
-  harness = await virtualHarness({ products: 2, lean: true }, { scheduling: 'fixed' });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  harness = await filledHarness({ products: 2, lean: true }, { scheduling: 'fixed' });
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 

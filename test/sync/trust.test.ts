@@ -3,7 +3,7 @@ import { instant } from '../../src/clock.ts';
 import type { WantedSubscription } from '../../src/domain/push/subscription.ts';
 import { expectNotices } from '../../src/sync/notifications/trust.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const now = instant(Date.parse('2026-11-21T12:30:00Z'));
 const wrong = instant(Date.parse('2038-01-19T03:14:07Z'));
@@ -38,8 +38,7 @@ it('a change that was found while the clock was wrong does not stand in the way 
 });
 
 it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
-  await using harness = await virtualHarness({ lean: true, products: 5 });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ lean: true, products: 5 });
   const { mirror } = harness.wiring;
   const [product_id = 0, ...others] = mirror.products.ids();
   const entity_ids = [product_id, ...others];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const frame = 24 + 4096;
 
@@ -29,8 +29,7 @@ async function readAllDates(harness: VirtualHarness): Promise<{ reads: number; c
 }
 
 it('reads are stored several at a time, those that find nothing changed many', async () => {
-  await using harness = await virtualHarness({ products: 20, counts: 'none' });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using harness = await filledHarness({ products: 20, counts: 'none' });
   const same = await readAllDates(harness);
   expect(same.reads).toBeGreaterThan(40);
   expect(same.commits).toBeLessThan(same.reads / 10);

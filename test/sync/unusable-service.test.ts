@@ -4,15 +4,14 @@ import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf } from '../fakes/thorough.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
 async function filled(): Promise<VirtualHarness> {
-  const harness = await virtualHarness({ products: 12, lean: true }, { scheduling: 'fixed' }, { conditions: true });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const harness = await filledHarness({ products: 12, lean: true }, { scheduling: 'fixed' }, { conditions: true });
   return harness;
 }
 

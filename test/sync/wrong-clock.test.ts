@@ -43,7 +43,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
     },
   );
   if (machine === undefined) throw new Error('the harness has no machine');
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.fill();
   const { clock } = harness;
   const status = () => {
     const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
