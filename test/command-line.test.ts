@@ -24,8 +24,8 @@ describe('the command line of programs of the tests', needs('time'), () => {
   });
 
   it('an option that it does not know is one line, and 64', async () => {
-    const stderr = "Error: unknown option '--no-such'. Try: npm run soak -- --help\n";
-    expect(await said('test/soak/main.ts', '--no-such')).toEqual({ code: 64, stdout: '', stderr });
+    const stderr = "Error: unknown option '--no-such'. Try: npm run worlds -- --help\n";
+    expect(await said('test/worlds/main.ts', '--no-such')).toEqual({ code: 64, stdout: '', stderr });
   });
 
   it('a bench that takes no option refuses one too', async () => {

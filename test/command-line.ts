@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { exitCodes } from '../src/errors.ts';
 
 /**
- * The command line of a program of the tests, such as `npm run soak --`: `--help` prints what it takes with examples, and ends
+ * The command line of a program of the tests, such as `npm run worlds --`: `--help` prints what it takes with examples, and ends
  * with 0; what it does not take is one line, and 64.
  */
 export function commandLine(called: string, does: string, examples: Readonly<Record<string, string>>): Command {

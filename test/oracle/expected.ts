@@ -58,7 +58,7 @@ export function expectedRows(
   const from_price = state.hostile?.from_price || !('price' in detail) ? null : state.from_price;
   const prediscount_price = state.bare ? null : state.prediscount_price;
   const days = state.days.map((day) => dayRow(state, currency, day));
-  const bookable = days.filter((_, index) => !state.days[index]?.sold_out && !state.days[index]?.over);
+  const bookable = days.filter((row) => row.state === 'available');
   const priced = bookable.filter(({ lowest_price }) => lowest_price !== null);
   const lowest = {
     lowest_price: least(priced.map(({ lowest_price }) => lowest_price as number)),
@@ -274,16 +274,18 @@ function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, cur
   const nothing = day.sold_out || day.over || state.bare;
   const offered = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
   const prices = offered.filter((price) => price >= 0);
+  // A date of which every price is refused, as it is less than nothing.
+  const refused = !nothing && prices.length === 0;
   const above = prices.filter((price) => price > 0);
   const tickets = day.slots.flatMap(({ offers }) => offers.map(({ max_tickets }) => max_tickets));
   return {
     product_id,
     date: day.date,
     currency,
-    state: day.over ? 'not_on_sale' : day.sold_out ? 'sold_out' : 'available',
-    lowest_price: nothing ? null : above.length > 0 ? Math.min(...above) : 0,
-    ...(nothing ? { lowest_adult_price: null, price_variant_type: null } : printed(state, day)),
-    max_tickets: nothing ? null : Math.max(...tickets),
+    state: day.over ? 'not_on_sale' : day.sold_out || refused ? 'sold_out' : 'available',
+    lowest_price: nothing || refused ? null : above.length > 0 ? Math.min(...above) : 0,
+    ...(nothing || refused ? { lowest_adult_price: null, price_variant_type: null } : printed(state, day)),
+    max_tickets: nothing ? null : refused ? 0 : Math.max(...tickets),
     availability: nothing ? null : counted(day.availability, state, day.left ?? 1),
     max_tickets_per_order: day.max_tickets_per_order,
   };

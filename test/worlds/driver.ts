@@ -158,6 +158,9 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
 
   const sceneOf = (draw: number): Scene => ({
     house,
+    sandbox,
+    clock,
+    habits: house.habits,
     chance: sequence(draw),
     until: (ms, end) => void endings.push({ at: clock.now() + ms, end }),
     read,

@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import type { Clock } from '../../src/clock.ts';
 import { isMissing } from '../../src/domain/sale/absence.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
@@ -15,12 +17,20 @@ import { requestResync, resyncResources } from '../../src/sync/records/resync.ts
 import type { Told } from './history.ts';
 import { type House, plentyBytes } from './world.ts';
 
-/** Where things happen: the house, and the instants at which what began ends. */
-export interface Scene {
-  readonly house: House;
+/** The service, where things happen, and the instants at which what began ends: all that real time has as well. */
+export interface ServiceScene {
+  readonly sandbox: Sandbox;
+  readonly clock: Pick<Clock, 'now'>;
+  /** What the service is like where no event says otherwise. */
+  readonly habits: Habits;
   chance(): number;
   /** Has something end after so long, or when the faults do. */
   until(ms: number, end: () => void | Promise<void>): void;
+}
+
+/** The house with the daemon as well. */
+export interface Scene extends ServiceScene {
+  readonly house: House;
   /** Has every reader look. */
   read(): void;
   /** Has the follower catch up. */
@@ -33,10 +43,10 @@ export interface Scene {
   told(check: Told): void;
 }
 
-export interface Kind {
+export interface Kind<Where = Scene> {
   /** Costs a lot, or hides much else: happens less often. */
   readonly rare?: true;
-  happen(scene: Scene): void | Promise<void>;
+  happen(scene: Where): void | Promise<void>;
 }
 
 const second = 1000;
@@ -49,26 +59,26 @@ const never = new AbortController().signal;
 
 /** From 1 to `most`, as often below a tenth of it as above. */
 const spread = (most: number, chance: number) => Math.max(1, Math.round(most ** chance));
-const word = ({ chance }: Scene) => `word${Math.floor(chance() * 1e6)}`;
+const word = ({ chance }: ServiceScene) => `word${Math.floor(chance() * 1e6)}`;
 
-function anyProduct({ house, chance }: Scene): SandboxProduct {
-  return pick(house.harness.sandbox.products(), chance());
+function anyProduct({ sandbox, chance }: ServiceScene): SandboxProduct {
+  return pick(sandbox.products(), chance());
 }
 
-function dateAhead({ house, chance }: Scene): string {
-  return new Date(house.harness.clock.now() + (2 + Math.floor(chance() ** 2 * 30)) * day).toISOString().slice(0, 10);
+function dateAhead({ clock, chance }: ServiceScene): string {
+  return new Date(clock.now() + (2 + Math.floor(chance() ** 2 * 30)) * day).toISOString().slice(0, 10);
 }
 
 /** A date on which a product is sold, where it is: nothing else can be sold out under a shopper's hands. */
-function dateSold(scene: Scene, product: SandboxProduct): string {
-  const { sandbox, clock } = scene.house.harness;
+function dateSold(scene: ServiceScene, product: SandboxProduct): string {
+  const { sandbox, clock } = scene;
   const [from = '', to = ''] = [2, 40].map((days) => new Date(clock.now() + days * day).toISOString().slice(0, 10));
   const sold = sandbox.world.days(product, from, to, 'EUR');
   return sold.length === 0 ? dateAhead(scene) : pick(sold, scene.chance()).date;
 }
 
 /** Whether an answer from today on, of the length that a service chooses itself, names any date. */
-function isAnySoldSoon({ harness: { sandbox, clock } }: House): boolean {
+function isAnySoldSoon({ sandbox, clock }: ServiceScene): boolean {
   const [from = '', to = ''] = [0, 30].map((days) => new Date(clock.now() + days * day).toISOString().slice(0, 10));
   return sandbox.world.visible().some((product) => sandbox.world.days(product, from, to, 'EUR').length > 0);
 }
@@ -92,7 +102,7 @@ async function ask({ house, told }: Scene, question: { product_id: number; date:
 /** The files of more are worth no more and cost hours of sweeping. */
 const mostImages = 3;
 
-function addImage(scene: Scene, product: SandboxProduct): void {
+function addImage(scene: ServiceScene, product: SandboxProduct): void {
   const name = `${Math.floor(scene.chance() * 1e9)}`.padStart(32, '0');
   product.images = [...product.images.slice(-mostImages), { name, credit: word(scene), alt_text: null }];
 }
@@ -100,15 +110,15 @@ function addImage(scene: Scene, product: SandboxProduct): void {
 const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
 
 const edit =
-  (field: Edit['field'], value: (scene: Scene) => unknown): Kind['happen'] =>
+  (field: Edit['field'], value: (scene: ServiceScene) => unknown): Kind<ServiceScene>['happen'] =>
   (scene) =>
-    scene.house.harness.sandbox.world.edit(anyProduct(scene).id, { field, value: value(scene) });
+    scene.sandbox.world.edit(anyProduct(scene).id, { field, value: value(scene) });
 
 const habit =
-  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Kind['happen'] =>
+  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Kind<ServiceScene>['happen'] =>
   (scene) => {
-    const { harness, habits } = scene.house;
-    const { setHabits } = harness.sandbox;
+    const { sandbox, habits } = scene;
+    const { setHabits } = sandbox;
     setHabits({ [name]: pick(values, scene.chance()) });
     // Not what was before: of two that overlap, the second would bring the first one back for good.
     scene.until(spread(600, scene.chance()) * minute, () => setHabits({ [name]: habits[name] }));
@@ -140,7 +150,7 @@ const catalogue = {
       const product = anyProduct(scene);
       // Of one that is closed already nothing more is announced.
       if (product.status !== 'available') return;
-      scene.house.harness.sandbox.world.disable(product.id, {
+      scene.sandbox.world.disable(product.id, {
         reason: pick(['temporary_closure', 'out_of_season'], scene.chance()),
         expected_reopening: pick([null, 'within_month'], scene.chance()),
         alternative: pick([null, anyProduct(scene).id], scene.chance()),
@@ -148,8 +158,8 @@ const catalogue = {
     },
   },
   reopened: {
-    happen: ({ house: { harness } }) => {
-      for (const { id } of harness.sandbox.world.visible()) harness.sandbox.world.enable(id);
+    happen: ({ sandbox }) => {
+      for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
     },
   },
   'sold out': {
@@ -164,17 +174,17 @@ const catalogue = {
     },
   },
   returned: {
-    happen: ({ house: { harness } }) => {
-      for (const product of harness.sandbox.products()) product.withdrawn = false;
+    happen: ({ sandbox }) => {
+      for (const product of sandbox.products()) product.withdrawn = false;
     },
   },
   'most withdrawn': {
     rare: true,
     happen: (scene) => {
-      for (const product of scene.house.harness.sandbox.products()) if (scene.chance() < 0.7) product.withdrawn = true;
+      for (const product of scene.sandbox.products()) if (scene.chance() < 0.7) product.withdrawn = true;
       if (scene.chance() < 0.5) return;
       scene.until(spread(600, scene.chance()) * minute, () => {
-        for (const product of scene.house.harness.sandbox.products()) product.withdrawn = false;
+        for (const product of scene.sandbox.products()) product.withdrawn = false;
       });
     },
   },
@@ -192,27 +202,24 @@ const catalogue = {
       product.images = product.images.map((image, index) => (index === 0 ? { ...image, credit } : image));
     },
   },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, Kind<ServiceScene>>;
 
 /** What a service does that nobody means. */
 const service = {
   'answers fail': {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: ({ sandbox, chance, until }) => {
       sandbox.setFaultShare(pick([0.05, 0.2, 0.6], chance()));
       until(spread(1440, chance()) * minute, () => sandbox.setFaultShare(0));
     },
   },
   away: {
-    happen: async ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: async ({ sandbox, chance, until }) => {
       await sandbox.setReachable('no');
       until(spread(1440, chance()) * minute, () => sandbox.setReachable('yes'));
     },
   },
   throttles: {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: ({ sandbox, chance, until }) => {
       const options: ThrottleOptions = {
         per_second: 1 + Math.floor(chance() * 5),
         status: pick([429, 403], chance()),
@@ -223,35 +230,32 @@ const service = {
     },
   },
   'a call hangs': {
-    happen: ({ house, chance }) => {
+    happen: ({ sandbox, chance }) => {
       const kind = pick(
         ['hang', 'drip', 'delay', 'huge', 'gzip-bomb', 'redirect', 'bom', 'wrong-type'] as const,
         chance(),
       );
-      house.harness.sandbox.faults.add({ kind, times: 1 + Math.floor(chance() * 3), ms: 20 * second });
+      sandbox.faults.add({ kind, times: 1 + Math.floor(chance() * 3), ms: 20 * second });
     },
   },
   'the list is empty': {
-    happen: ({ house, chance }) =>
-      house.harness.sandbox.faults.add({ kind: 'empty-list', path: 'products\\?', times: spread(10, chance()) }),
+    happen: ({ sandbox, chance }) =>
+      sandbox.faults.add({ kind: 'empty-list', path: 'products\\?', times: spread(10, chance()) }),
   },
   'deliveries are lost': {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: ({ sandbox, chance, until }) => {
       sandbox.setTroubles({ lost: 0.5 });
       until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ lost: 0 }));
     },
   },
   'deliveries come twice and late': {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: ({ sandbox, chance, until }) => {
       sandbox.setTroubles({ duplicated: 0.5, reordered: 0.5 });
       until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ duplicated: 0, reordered: 0 }));
     },
   },
   'nothing is sent': {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: ({ sandbox, chance, until }) => {
       for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'none');
       until(spread(1440, chance()) * minute, () => {
         for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'all');
@@ -262,14 +266,13 @@ const service = {
     rare: true,
     happen: (scene) => {
       // Where nothing is sold soon, whoever ignores the dates answers what an honest service would that has sold out.
-      if (isAnySoldSoon(scene.house)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
+      if (isAnySoldSoon(scene)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
     },
   },
   'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
   'reopened behind a cache': {
     happen: (scene) => {
-      const { harness, habits } = scene.house;
-      const { sandbox } = harness;
+      const { sandbox, habits } = scene;
       const { id, status, sold_out } = anyProduct(scene);
       if (status !== 'available') return;
       sandbox.world.disable(id, { reason: 'temporary_closure' });
@@ -287,13 +290,12 @@ const service = {
   'slow answers': { happen: habit('slow_ms', 200, 2000) },
   'the list never ends': { rare: true, happen: habit('list_end', 'never') },
   'the list drifts': {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
+    happen: ({ sandbox, chance, until }) => {
       sandbox.setDrift(0.5);
       until(spread(1440, chance()) * minute, () => sandbox.setDrift(0));
     },
   },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, Kind<ServiceScene>>;
 
 /** What a machine does, and whoever runs it. */
 const machine = {
@@ -516,6 +518,10 @@ const imageHost = {
     },
   },
 } as const satisfies Record<string, Kind>;
+
+/** What happens at the service alone, in any time. */
+export const atService = { ...catalogue, ...service } as const;
+export const isAtService = (what: Happening): what is keyof typeof atService => what in atService;
 
 export const happenings = { ...catalogue, ...service, ...machine, ...people, ...imageHost } as const;
 export type Happening = keyof typeof happenings;

@@ -6,11 +6,14 @@ import { copiesWorld } from './copies/follow.ts';
 import { monthWorld } from './month-report.ts';
 import type { Plan } from './plan.ts';
 import { plants } from './plants/table.ts';
+import { liveDays } from './real-time/days.ts';
+import { livePlan, type RealTimeAsked } from './real-time/plan-lived.ts';
 import { readPlan, type SeedsAsked, seedsWorld } from './seeds.ts';
 
 /*
  * The whole daemon beside the simulated service on a clock that jumps from one thing to do to the next: weeks drawn from
- * seeds, months with every freshness target measured, a copy that follows the feed, and planted failures.
+ * seeds, months with every freshness target measured, a copy that follows the feed, and planted failures. In real time the
+ * built daemon: a plan of a seed, and ordinary bad days.
  */
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -37,6 +40,9 @@ function planIn(path: string): Plan {
   }
 }
 
+const inRealTime = (flags: string, does: string) =>
+  new Option(flags, `in real time: ${does}`).implies({ realTime: true });
+
 const worlds = commandLine(
   'npm run worlds --',
   'Lives in virtual time through what a seed draws: a week of the whole daemon with its faults, until everything must be up to date again. Exit 0: no rule is broken.',
@@ -45,9 +51,11 @@ const worlds = commandLine(
     '--seeds 1..1000 --minutes 60': 'as many seeds as an hour takes; what fails is shrunk and kept',
     '--replay FILE': 'a world that was kept',
     '--plants all': 'seeded bugs, one after another, until each is found',
+    '--seed 7 --real-time --minutes 30': 'the built daemon in real time, killed every 30 seconds',
     'month --faults': 'a month of 2,000 products with outages and errors',
     copies: 'a copy follows 10,000 random changes',
     'conditions disk-full': 'after how many seconds a planted failure is seen',
+    'days --short': 'ordinary bad days of the built daemon in real time',
   },
 )
   .option('--seed <n>', 'this world', seedsOf)
@@ -67,12 +75,22 @@ const worlds = commandLine(
     `in copies with a seeded bug, until each is found: all, or some of ${plantNames}`,
     plantsOf,
   )
+  .addOption(
+    new Option(
+      '--real-time',
+      'the built daemon through the plan of one seed, for 10 minutes unless --minutes says otherwise',
+    ).conflicts(['seeds', 'days', 'workers', 'twice', 'replay', 'plant', 'plants']),
+  )
+  .addOption(inRealTime('--products <n>', 'how many products the service sells (200)').argParser(someNumber))
+  .addOption(inRealTime('--kill-every <seconds>', 'how long each run of the daemon lasts (30)').argParser(someNumber))
+  .addOption(inRealTime('--plant-price', 'change a stored price before the comparison, which must find it'))
   .enablePositionalOptions()
   .allowExcessArguments()
-  .action(async (asked: SeedsAsked) => {
+  .action(async ({ realTime, ...asked }: SeedsAsked & Partial<RealTimeAsked> & { realTime?: true }) => {
     const [unknown] = worlds.args;
     if (unknown !== undefined) worlds.error(`error: unknown command '${unknown}'`);
-    process.exitCode = await seedsWorld(asked, say);
+    if (realTime && asked.seed?.includes('..')) worlds.error('error: real time has one seed');
+    process.exitCode = realTime ? await livePlan(asked, say) : await seedsWorld(asked, say);
   });
 
 const month = subcommand(
@@ -124,6 +142,25 @@ subcommand(
     process.exitCode = code;
   });
 
-// A virtual world is thrown away: it need not survive a power cut.
-if (existsSync('/dev/shm')) process.env.TMPDIR ??= '/dev/shm';
+subcommand(
+  worlds,
+  'days',
+  'Ordinary bad days of the built daemon in real time, each with a faulty way to the service. Exit 0: every day went as it must, and every control was noticed.',
+  {
+    '': 'every day, in about 15 minutes',
+    '--short': 'a day of each family, in 90 s',
+    '--only dns': 'the days with this in their family or name',
+  },
+)
+  .option('--short', 'a day of each family, with short faults')
+  .option('--only <word>', 'only the days whose family or name contains it')
+  .action(async (asked) => {
+    process.exitCode = await liveDays(asked, say);
+  });
+
+// A virtual world is thrown away: it need not survive a power cut. In real time the disk is part of what is tried.
+worlds.hook('preAction', (_, command) => {
+  const isReal = command.name() === 'days' || command.opts<{ realTime?: true }>().realTime === true;
+  if (!isReal && existsSync('/dev/shm')) process.env.TMPDIR ??= '/dev/shm';
+});
 await worlds.parseAsync();

@@ -1,11 +1,4 @@
-import {
-  type Agent,
-  createServer,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  request,
-  type ServerResponse,
-} from 'node:http';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
@@ -27,18 +20,18 @@ export interface Certificate {
 }
 
 /** The way to the service, on which a fault can be put. With a certificate it speaks TLS. */
-export class FaultProxy implements AsyncDisposable {
-  readonly #service_port: number;
+export class Way implements AsyncDisposable {
+  readonly #service: { readonly hostname: string; readonly port: string };
   readonly #certificate: Certificate | null;
   readonly #server: Server & { setSecureContext?(context: Certificate): void };
   /** Those of the daemon, so that a fault can cut them. */
   readonly #sockets = new Set<Socket>();
-  readonly #agent: Agent = new HttpAgent({ keepAlive: true });
+  readonly #agent = new Agent({ keepAlive: true });
   #fault: Fault = {};
   #port = 0;
 
-  constructor(service_port: number, certificate: Certificate | null) {
-    this.#service_port = service_port;
+  private constructor(service: string, certificate: Certificate | null) {
+    this.#service = new URL(service);
     this.#certificate = certificate;
     const answer = (call: IncomingMessage, response: ServerResponse) => {
       const pass = () => this.#pass(call, response);
@@ -54,28 +47,26 @@ export class FaultProxy implements AsyncDisposable {
     this.#server.on('tlsClientError', () => undefined);
   }
 
-  get port(): number {
-    return this.#port;
+  static async to(service: string, certificate: Certificate | null): Promise<Way> {
+    const way = new Way(service, certificate);
+    await way.#listen();
+    return way;
   }
 
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
+  get port(): number {
+    return this.#port;
   }
 
   /** Puts a fault on the way. Connections made before it are cut, as they are where a host or a network goes away. */
   async begin(fault: Fault): Promise<void> {
     const before = this.#fault;
     this.#fault = fault;
-    if (fault.certificate !== undefined) this.#server.setSecureContext?.(fault.certificate);
-    else if (before.certificate !== undefined && this.#certificate !== null)
-      this.#server.setSecureContext?.(this.#certificate);
-    if (fault.refuses) {
-      const closed = new Promise((resolve) => this.#server.close(resolve));
-      this.cut();
-      await closed;
-    } else if (before.refuses) await this.listen();
+    const certificate = fault.certificate ?? this.#certificate;
+    if (certificate !== null) this.#server.setSecureContext?.(certificate);
+    const closed = fault.refuses ? new Promise((resolve) => this.#server.close(resolve)) : null;
+    if (before.refuses && !fault.refuses) await this.#listen();
     this.cut();
+    await closed;
   }
 
   cut(): void {
@@ -87,16 +78,19 @@ export class FaultProxy implements AsyncDisposable {
     this.#agent.destroy();
   }
 
+  async #listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
   /** Passes a call on, and back whatever becomes of it: an answer that breaks off breaks off here too. */
   #pass(call: IncomingMessage, response: ServerResponse): void {
+    const { hostname, port } = this.#service;
     const { method, url, headers } = call;
-    const onward = request(
-      { host: '127.0.0.1', port: this.#service_port, method, path: url, headers, agent: this.#agent },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-        answer.on('aborted', () => response.destroy()).pipe(response);
-      },
-    );
+    const onward = request({ hostname, port, method, path: url, headers, agent: this.#agent }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.on('aborted', () => response.destroy()).pipe(response);
+    });
     onward.on('error', () => response.destroy());
     call.pipe(onward);
   }
