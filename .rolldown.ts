@@ -15,10 +15,16 @@ const modules = join(import.meta.dirname, 'node_modules');
 /** A native addon cannot be bundled: it is copied with the JavaScript around it, and without the C sources. */
 const addon = 'better-sqlite3';
 
+/** As the files right below dist/ import it. */
+const beside = `./${addon}/lib/index.js`;
+
 const copiedAddon: Plugin = {
   name: 'copied-addon',
-  resolveId: (id) => (id === addon ? { id: join(dist, addon, 'lib/index.js'), external: 'relative' } : null),
-  writeBundle() {
+  resolveId: (id) => (id === addon ? { id: beside, external: true } : null),
+  writeBundle(_, bundle) {
+    for (const file of Object.values(bundle))
+      if (file.type === 'chunk' && file.fileName.includes('/') && file.imports.includes(beside))
+        throw new Error(`${file.fileName} imports ${beside}, which does not lie there`);
     for (const part of ['lib', 'prebuilds', 'package.json', 'LICENSE'])
       cpSync(join(modules, addon, part), join(dist, addon, part), { recursive: true });
   },
