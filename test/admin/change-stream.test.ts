@@ -228,6 +228,22 @@ describe('whoever stalls', () => {
   });
 });
 
+it('a follower too many is refused with 503, and let in once another one has left', async () => {
+  await using it = await harness();
+  const followers = await Promise.all(Array.from({ length: 500 }, () => eventSource(it.socket, '/v1/changes')));
+  expect(followers.map(({ status }) => status)).toEqual(followers.map(() => 200));
+  const refused = await eventSource(it.socket, '/v1/changes');
+  expect(refused).toMatchObject({ status: 503, refusal: { error: 'too-many-followers' } });
+  followers[0]?.close();
+  const again = async () => {
+    const follower = await eventSource(it.socket, '/v1/changes');
+    if (follower.status === 200) followers.push(follower);
+    return follower.status;
+  };
+  await expect.poll(again).toBe(200);
+  for (const follower of followers) follower.close();
+});
+
 it('a cursor of another feed is refused with the feed that there is now, as a page and as events', async () => {
   await using it = await harness();
   const { feed } = (await it.json('/v1/changes')).body as unknown as { feed: string };

@@ -5,8 +5,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { type OperationName, operations, storefrontOperations } from '../../src/admin/api.ts';
+import { listenAt } from '../../src/admin/listening.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { keepListening, type OpenListener } from '../../src/kept-listener.ts';
 import { listenAddress } from '../../src/listen-address.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -152,6 +155,23 @@ describe('tokens, routes and doors', () => {
     }).end();
     expect(await promise).toBe(200);
   });
+});
+
+it('a door waits ten seconds for a head, thirty for a request, and holds 2,000 connections', async () => {
+  using directory = temporaryDirectory();
+  const limits: unknown[] = [];
+  await using stack = new AsyncDisposableStack();
+  const kept: OpenListener = async (_, parts) => {
+    const server: typeof parts.server = (handler) => {
+      const made = parts.server(handler);
+      limits.push([made.headersTimeout, made.requestTimeout, made.maxConnections]);
+      return made;
+    };
+    return stack.adopt(await keepListening({ ...parts, server }), (listener) => listener.close());
+  };
+  const settings = { name: 'admin', listen: `unix:${join(directory.path, 'admin.sock')}`, mode: 0o600 } as const;
+  await using _door = await listenAt(settings, { clock: systemClock, kept }, () => undefined);
+  expect(limits).toEqual([[10_000, 30_000, 2000]]);
 });
 
 describe("the storefront's socket", () => {

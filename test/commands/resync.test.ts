@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it('a dry run before the first start makes no files, and prices what the run costs; --json is one document', async () => {
@@ -65,6 +68,22 @@ it('--wait waits for a lock of another program, alone and through the daemon, an
       await daemon.ended;
     }
   }
+});
+
+it('--wait ends with 69 beside a daemon whose key the service refuses', async () => {
+  using directory = temporaryDirectory();
+  const { path: cwd } = directory;
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, key: 'right' });
+  const config = join(cwd, 'catalogued.yaml');
+  const more = { service: { profile: {} } };
+  writeFileSync(config, testConfigText(cwd, sandbox.url, more));
+  const wrong = { api_key: createSecret('wrong') };
+  await using _daemon = await startDaemon(testConfig(cwd, sandbox.url, more, wrong), testLog('silent').log);
+  const args = ['--config', config, 'resync', '--all', '--wait'];
+  expect(await runHere(args, { env: { CATALOGUED_API_KEY: 'wrong' } })).toMatchObject({
+    code: 69,
+    stderr: expect.stringContaining('refuses the key'),
+  });
 });
 
 it('asked for again while it runs, a resync says that it goes on, with what is left', async () => {

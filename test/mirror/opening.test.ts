@@ -58,6 +58,19 @@ it('the directory that is made for a mirror is of a group, and only the daemon m
   expect(statSync(dirname(test.mirror.path)).mode & 0o7777).toBe(0o3770);
 });
 
+it('a directory that is missing and cannot be made is called so, with where it would have to be made', () => {
+  // Nobody makes a directory there, not even root.
+  expect(() => prepareDirectory('/sys/catalogued/deeper', 0o700)).toThrow(
+    expect.objectContaining({
+      code: 'directory',
+      exitCode: 77,
+      message: expect.stringMatching(
+        /^there is no directory \/sys\/catalogued\/deeper, and it cannot be created in \/sys: /,
+      ),
+    }),
+  );
+});
+
 it('a directory on a network file system is refused, where one on a disk is taken', () => {
   using directory = temporaryDirectory();
   const refused = expect.objectContaining({ code: 'network-file-system', exitCode: 78 });
