@@ -13,20 +13,25 @@ import { inspectFiles } from '../fakes/image-harness.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { happenings, longestCache, type Scene } from './events.ts';
+import { events, longestCache, type Scene } from './events.ts';
 import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
-import { ownHost } from './own-address.ts';
-import type { Plan, PlannedEvent } from './plan.ts';
+import { horizon, type Plan, type PlannedEvent, worldOf } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
-import { type House, type HouseOptions, horizon, openHouse, squandering } from './world.ts';
+import { ownHost, type Plant, squandering, World } from './world.ts';
 
-/** What came of a plan. */
+/** Result of living through a plan. */
 export interface Lived {
-  /** What is wrong; empty: nothing. Each begins with the name of its rule. */
+  /** Broken rules; empty: none. Each begins with the name of its rule. */
   readonly failures: readonly string[];
   /** Of every row of every table of both files, and of how many steps led there. */
   readonly digest: string;
   readonly sometimes: ReadonlyMap<string, number>;
+}
+
+export interface LiveOptions {
+  readonly plant?: Plant;
+  /** How slow the network is, in turns of the event loop. */
+  readonly lag?: number;
 }
 
 const minute = 60_000;
@@ -35,25 +40,21 @@ const hour = 60 * minute;
 const betweenLooks = 3 * hour;
 const never = new AbortController().signal;
 
-/** Lives through a plan: first with its faults, then without any, until everything must be true again. */
-export async function live(plan: Plan, options: HouseOptions = {}): Promise<Lived> {
-  const failures: string[] = [];
-  const wrong = (rule: string) => (text: string) => {
-    if (failures.length < 20 && !failures.includes(`${rule}: ${text}`)) failures.push(`${rule}: ${text}`);
-  };
+/** Lives through a plan: first with its faults, then without any, until everything must be up to date again. */
+export async function live(plan: Plan, options: LiveOptions = {}): Promise<Lived> {
   await using stack = new AsyncDisposableStack();
-  const house = stack.use(await openHouse(plan.seed, plan.setting, options));
-  const told = stack.use(storyOf(plan, house, wrong));
+  const world = stack.use(await World.open({ ...worldOf(plan), ...options }));
+  const driver = stack.use(new Driver(plan, world));
   let digest = 'none';
   try {
-    await told.safety();
-    await told.liveness();
-    digest = digestOf(house);
+    await driver.safety();
+    await driver.liveness();
+    digest = digestOf(world);
   } catch (error) {
-    wrong('the daemon goes on')(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    driver.wrong('the daemon goes on', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
-  for (const line of told.history()) wrong('a reader sees what was')(line);
-  return { failures, digest, sometimes: house.sometimes };
+  driver.history();
+  return { failures: driver.failures, digest, sometimes: world.sometimes };
 }
 
 interface Ending {
@@ -61,240 +62,297 @@ interface Ending {
   end(): void | Promise<void>;
 }
 
-function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: string) => void) {
-  const { harness } = house;
-  const { clock, sandbox } = harness;
-  const { setting } = plan;
-  const stack = new DisposableStack();
-  const log: ServiceLog = serviceLog();
-  const seen: Observation[] = [];
-  const shoppers: Told[] = [];
-  const noted = { seen, wrong: wrong('a reader sees what was'), kinds: (kind: string) => house.seen(`feed: ${kind}`) };
-  const mirrorPath = () => harness.wiring.mirror.path;
-  const copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
-  const readers: MirrorReader[] = [
-    stack.use(mirrorReader('a reader', mirrorPath, noted)),
-    stack.use(mirrorReader('a follower', () => copy, noted)),
-  ];
-  const [ofMirror, ofCopy] = readers as [MirrorReader, MirrorReader];
-  let endings: Ending[] = [];
-  let lookedAt = 0;
-  const note = () => log.note(clock.now(), factsOf(sandbox, clock.now(), horizon + setting.days + 7));
+class Driver implements Disposable {
+  readonly failures: string[] = [];
+  readonly #plan: Plan;
+  readonly #world: World;
+  readonly #stack = new DisposableStack();
+  /** What the service said, and since when. */
+  readonly #log: ServiceLog = serviceLog();
+  readonly #seen: Observation[] = [];
+  readonly #shoppers: Told[] = [];
+  /** The followed copy. */
+  readonly #copy = join(this.#stack.use(temporaryDirectory()).path, 'copy.db');
+  readonly #ofMirror: MirrorReader;
+  readonly #ofCopy: MirrorReader;
+  /** What has begun, and when it ends. */
+  #endings: Ending[] = [];
+  #lookedAt = 0;
+
+  constructor(plan: Plan, world: World) {
+    this.#plan = plan;
+    this.#world = world;
+    const notes = {
+      seen: this.#seen,
+      wrong: (text: string) => this.wrong('a reader sees what was', text),
+      kinds: (kind: string) => world.seen(`feed: ${kind}`),
+    };
+    this.#ofMirror = this.#stack.use(mirrorReader('a reader', () => this.#path, notes));
+    this.#ofCopy = this.#stack.use(mirrorReader('a follower', () => this.#copy, notes));
+  }
+
+  /** Notes that a rule is broken. */
+  wrong(rule: string, text: string): void {
+    const failure = `${rule}: ${text}`;
+    if (this.failures.length < 20 && !this.failures.includes(failure)) this.failures.push(failure);
+  }
+
+  /** Lives through the events, whose faults may overlap. */
+  async safety(): Promise<void> {
+    const { events, setting } = this.#plan;
+    const { harness } = this.#world;
+    const { clock } = harness;
+    this.#note();
+    for (const event of events) if (event.at < 0) await this.#happen(event);
+    for (let tries = 0; tries < 300 && harness.wiring.mirror.filledAt() === null; tries += 1) {
+      await harness.liveUntil(clock.now() + 10 * minute);
+      await this.#revive();
+    }
+    const began = clock.now();
+    for (const event of events) {
+      if (event.at < 0) continue;
+      await this.#endUntil(began + event.at * 1000);
+      await this.#come(began + event.at * 1000);
+      await this.#happen(event);
+      await this.#revive();
+      this.#read();
+    }
+    await this.#endUntil(began + setting.days * 24 * hour);
+    await this.#come(began + setting.days * 24 * hour);
+    this.#read();
+  }
+
+  /** Ends every fault, and lives on until the mirror must be the service again. */
+  async liveness(): Promise<void> {
+    const { setting } = this.#plan;
+    const world = this.#world;
+    const { clock, sandbox } = world.harness;
+    await this.#endUntil(clock.now());
+    for (const { end } of this.#endings) await end();
+    this.#endings = [];
+    world.killAt(0);
+    sandbox.faults.clear();
+    sandbox.setHabits({ ...world.habits, stray_503: 0, stray_429: 0, stray_reset: 0 });
+    this.#changeInSilence();
+    this.#note();
+    // Two cadences, or until what has often failed is asked again: once a day.
+    const calm = Math.max(2 * setting.every_hours + 3, 26) * hour;
+    await this.#come(clock.now() + hour);
+    if (setting.list_days > 0) await this.#walkTwice();
+    await this.#come(clock.now() + calm);
+    // Before anything is announced, which has a product read that nothing else would.
+    await this.#compare();
+    await this.#announce();
+    // A reopening may be left to the list, which is walked no more than once an hour.
+    await this.#come(clock.now() + hour + 10 * minute);
+    this.#read();
+    await this.#follow();
+    await this.#look();
+    await this.#compare();
+    if (setting.files) this.#compareFiles();
+    const { conditions } = await world.harness.parts.status(0);
+    for (const { code, says } of conditions)
+      if (code !== 'often-wrong') this.wrong('after any trouble no condition is left', `${code}: ${says}`);
+  }
+
+  /** Judges what readers saw and shoppers were told. */
+  history(): void {
+    const { events, setting } = this.#plan;
+    const isCached = events.some(({ what }) => what === 'answers cached' || what === 'reopened behind a cache');
+    const cached_ms = isCached ? longestCache : (setting.habits.cached_ms ?? 0);
+    const rules = { slack_ms: 2 * minute + cached_ms, cached_ms };
+    const lines = [...judge(this.#log, this.#seen, rules), ...judgeChecks(this.#log, this.#shoppers, cached_ms)];
+    for (const line of lines) this.wrong('a reader sees what was', line);
+  }
+
+  [Symbol.dispose](): void {
+    this.#stack.dispose();
+  }
+
+  get #path(): string {
+    return this.#world.harness.wiring.mirror.path;
+  }
+
+  /** Notes what the service says from now on. */
+  #note(): void {
+    const { clock, sandbox } = this.#world.harness;
+    this.#log.note(clock.now(), factsOf(sandbox, clock.now(), horizon + this.#plan.setting.days + 7));
+  }
 
   /**
    * Lives on: in the minutes after something has happened, and in the last ones, from one piece of work to the next; between
    * them in steps, at whose end much is late.
    */
-  async function come(to: number): Promise<void> {
+  async #come(to: number): Promise<void> {
+    const { harness } = this.#world;
+    const { clock } = harness;
     const closely = clock.now() + 20 * minute;
     const last = to - 5 * minute;
     while (clock.now() < to) {
       const now = clock.now();
       if (now < closely) await harness.liveUntil(Math.min(to, closely));
-      else if (now < last) await harness.liveUntil(Math.min(last, now + betweenLooks), setting.step_minutes * minute);
+      else if (now < last)
+        await harness.liveUntil(Math.min(last, now + betweenLooks), this.#plan.setting.step_minutes * minute);
       else await harness.liveUntil(to);
-      await revive();
-      if (clock.now() - lookedAt >= hour) await look();
+      await this.#revive();
+      if (clock.now() - this.#lookedAt >= hour) await this.#look();
     }
   }
 
-  async function revive(): Promise<void> {
-    const how = house.killed();
-    if (how === null) return;
-    if (how === squandering) throw new Error(`stopped while ${how}`);
-    house.seen(`killed ${how}`);
-    if (harness.wiring.mirror.filledAt() === null) house.seen('killed in the first fill');
-    ofMirror.reopen();
-    await startAgain(clock.now() % 7 === 0 ? 0 : minute);
-    const db = new Database(mirrorPath(), { readonly: true });
+  async #revive(): Promise<void> {
+    const world = this.#world;
+    const { clock, wiring } = world.harness;
+    if (world.killed === null) return;
+    if (world.killed === squandering) throw new Error(`stopped while ${world.killed}`);
+    world.seen(`killed ${world.killed}`);
+    if (wiring.mirror.filledAt() === null) world.seen('killed in the first fill');
+    this.#ofMirror.reopen();
+    await this.#startAgain(clock.now() % 7 === 0 ? 0 : minute);
+    const db = new Database(this.#path, { readonly: true });
     const found = db.pragma('integrity_check', { simple: true });
     db.close();
-    if (found !== 'ok') wrong('the files are whole after a kill')(String(found));
+    if (found !== 'ok') this.wrong('the files are whole after a kill', String(found));
   }
 
-  async function look(): Promise<void> {
-    lookedAt = clock.now();
+  async #look(): Promise<void> {
+    const { harness } = this.#world;
+    this.#lookedAt = harness.clock.now();
     const { status, conditions } = harness.parts;
-    const looked = await house.attempt(async () => {
+    const looked = await this.#world.attempt(async () => {
       const found = await status(0);
       await conditions.look(async () => found, never);
       return found.conditions;
     });
     if (looked === null) return;
-    for (const { code } of looked) house.seen(`condition: ${code}`);
-    const delivered = sandbox.subscriptions().reduce((sum, { delivered }) => sum + delivered, 0);
+    for (const { code } of looked) this.#world.seen(`condition: ${code}`);
+    const delivered = harness.sandbox.subscriptions().reduce((sum, { delivered }) => sum + delivered, 0);
     const { received } = harness.wiring.inbox.deliveries.counts();
     if (received < delivered)
-      wrong('no answered delivery is lost')(`${delivered} were answered, ${received} are there`);
+      this.wrong('no answered delivery is lost', `${delivered} were answered, ${received} are there`);
   }
 
-  const read = () => {
-    ofMirror.look(clock.now());
-    if (setting.files) filesShown();
-    ofCopy.look(clock.now());
-  };
+  #read(): void {
+    const { clock } = this.#world.harness;
+    this.#ofMirror.look(clock.now());
+    if (this.#plan.setting.files) this.#showFiles();
+    this.#ofCopy.look(clock.now());
+  }
 
-  /** What a storefront would send to a browser now. */
-  function filesShown(): void {
-    if (!existsSync(mirrorPath())) return;
-    const { directory } = harness.wiring.config.images;
-    const db = openMirrorAt(mirrorPath(), clock.now());
+  /** Looks at what a storefront would send to a browser now. */
+  #showFiles(): void {
+    if (!existsSync(this.#path)) return;
+    const { clock, wiring } = this.#world.harness;
+    const db = openMirrorAt(this.#path, clock.now());
     const files = db.prepare<[], string>('SELECT DISTINCT file FROM images WHERE file IS NOT NULL').pluck().all();
     db.close();
     for (const file of files)
-      if (!isWhole(join(directory, file))) wrong('an image that is shown has its whole file')(file);
-    if (files.length > 0) house.seen('image files were shown');
+      if (!isWhole(join(wiring.config.images.directory, file)))
+        this.wrong('an image that is shown has its whole file', file);
+    if (files.length > 0) this.#world.seen('image files were shown');
   }
 
-  async function followOnce(): Promise<void> {
+  async #follow(): Promise<void> {
+    const { clock } = this.#world.harness;
     const ending = new AbortController();
     const once = { ...clock, sleep: async () => ending.abort() };
-    const source = sourceOf(mirrorPath(), clock.now);
-    await follow({ source, path: copy, every: 250, clock: once, log: testLog('silent').log, own: 1 }, ending.signal);
-    house.seen('a follower caught up');
-    const differing = differingViews(mirrorPath(), copy);
-    if (differing.length > 0) wrong('a follower shows what the mirror shows')(differing.join(', '));
+    const source = sourceOf(this.#path, clock.now);
+    await follow(
+      { source, path: this.#copy, every: 250, clock: once, log: testLog('silent').log, own: 1 },
+      ending.signal,
+    );
+    this.#world.seen('a follower caught up');
+    const differing = differingViews(this.#path, this.#copy);
+    if (differing.length > 0) this.wrong('a follower shows what the mirror shows', differing.join(', '));
   }
 
-  const sceneOf = (draw: number): Scene => ({
-    house,
-    sandbox,
-    clock,
-    habits: house.habits,
-    chance: sequence(draw),
-    until: (ms, end) => void endings.push({ at: clock.now() + ms, end }),
-    read,
-    follow: followOnce,
-    startAgain,
-    note,
-    told: (each) => void shoppers.push(each),
-  });
+  #sceneOf(draw: number): Scene {
+    const world = this.#world;
+    return {
+      world,
+      sandbox: world.harness.sandbox,
+      clock: world.harness.clock,
+      habits: world.habits,
+      chance: sequence(draw),
+      until: (ms, end) => void this.#endings.push({ at: world.harness.clock.now() + ms, end }),
+      read: () => this.#read(),
+      follow: () => this.#follow(),
+      startAgain: (down_ms) => this.#startAgain(down_ms),
+      note: () => this.#note(),
+      told: (each) => void this.#shoppers.push(each),
+    };
+  }
 
   /** What ends while nothing runs, ends then: else a program that holds a file would never let go of it. */
-  async function startAgain(down_ms: number): Promise<void> {
-    await house.startAgain(down_ms, async () => {
-      const over = endings.filter(({ at }) => at <= clock.now()).toSorted((one, other) => one.at - other.at);
-      endings = endings.filter((each) => !over.includes(each));
+  async #startAgain(down_ms: number): Promise<void> {
+    const { clock } = this.#world.harness;
+    await this.#world.startAgain(down_ms, async () => {
+      const over = this.#endings.filter(({ at }) => at <= clock.now()).toSorted((one, other) => one.at - other.at);
+      this.#endings = this.#endings.filter((each) => !over.includes(each));
       for (const { end } of over) await end();
-      if (over.length > 0) note();
+      if (over.length > 0) this.#note();
     });
     // A status is read from the file that was there at the start, whatever becomes of it.
-    await look();
+    await this.#look();
   }
 
-  async function ended(before: number): Promise<void> {
+  async #endUntil(before: number): Promise<void> {
     for (;;) {
-      const [next] = endings.toSorted((one, other) => one.at - other.at);
+      const [next] = this.#endings.toSorted((one, other) => one.at - other.at);
       if (next === undefined || next.at > before) return;
-      await come(next.at);
+      await this.#come(next.at);
       // What a start waited for has ended with it.
-      if (!endings.includes(next)) continue;
-      endings = endings.filter((each) => each !== next);
+      if (!this.#endings.includes(next)) continue;
+      this.#endings = this.#endings.filter((each) => each !== next);
       await next.end();
-      note();
+      this.#note();
     }
   }
 
-  async function happen({ what, draw }: PlannedEvent): Promise<void> {
+  async #happen({ what, draw }: PlannedEvent): Promise<void> {
     try {
-      await happenings[what].happen(sceneOf(draw));
+      await events[what](this.#sceneOf(draw));
     } catch (error) {
       // What people ask is refused while the files cannot be written.
       if (writeTroubleOf(error) === null) throw error;
-      house.seen('a question was refused while the files could not be written');
+      this.#world.seen('a question was refused while the files could not be written');
     }
-    house.seen(`event: ${what}`);
-    note();
-    if (house.isLost()) await missed();
+    this.#world.seen(`event: ${what}`);
+    this.#note();
+    if (this.#world.isLost) await this.#miss();
   }
 
   /** Without its file a daemon says so; started again, it fills another one under another feed. */
-  async function missed(): Promise<void> {
-    for (const reader of readers) reader.another();
-    await come(clock.now() + 2 * minute);
+  async #miss(): Promise<void> {
+    const world = this.#world;
+    for (const reader of [this.#ofMirror, this.#ofCopy]) reader.another();
+    await this.#come(world.harness.clock.now() + 2 * minute);
     // Killed meanwhile, it was started again, with another file.
-    if (!house.isLost()) return;
-    const found = (await harness.parts.status(0)).conditions.map(({ code }) => code);
-    if (!found.includes('mirror-lost')) wrong('a lost file is noticed')(found.join(', '));
-    await startAgain(0);
-    house.seen('the mirror was lost and filled anew');
+    if (!world.isLost) return;
+    const found = (await world.harness.parts.status(0)).conditions.map(({ code }) => code);
+    if (!found.includes('mirror-lost')) this.wrong('a lost file is noticed', found.join(', '));
+    await this.#startAgain(0);
+    world.seen('the mirror was lost and filled anew');
   }
 
-  return {
-    safety: async () => {
-      note();
-      for (const event of plan.events) if (event.at < 0) await happen(event);
-      for (let tries = 0; tries < 300 && harness.wiring.mirror.filledAt() === null; tries += 1) {
-        await harness.liveUntil(clock.now() + 10 * minute);
-        await revive();
-      }
-      const began = clock.now();
-      for (const event of plan.events) {
-        const instant = began + event.at * 1000;
-        if (event.at < 0) continue;
-        await ended(instant);
-        await come(instant);
-        await happen(event);
-        await revive();
-        read();
-      }
-      await ended(began + setting.days * 24 * hour);
-      await come(began + setting.days * 24 * hour);
-      read();
-    },
-    liveness: async () => {
-      await ended(clock.now());
-      for (const { end } of endings) await end();
-      endings = [];
-      house.killAt(0);
-      sandbox.faults.clear();
-      sandbox.setHabits({ ...house.habits, stray_503: 0, stray_429: 0, stray_reset: 0 });
-      changedInSilence();
-      note();
-      // Two cadences, or until what has often failed is asked again: once a day.
-      const calm = Math.max(2 * setting.every_hours + 3, 26) * hour;
-      await come(clock.now() + hour);
-      if (setting.list_days > 0) await walkedTwice();
-      await come(clock.now() + calm);
-      // Before anything is announced, which has a product read that nothing else would.
-      await compared();
-      await announced();
-      // A reopening may be left to the list, which is walked no more than once an hour.
-      await come(clock.now() + hour + 10 * minute);
-      read();
-      await followOnce();
-      await look();
-      await compared();
-      if (setting.files) filesKept();
-      const { conditions } = await harness.parts.status(0);
-      for (const { code, says } of conditions)
-        if (code !== 'often-wrong') wrong('after any trouble no condition is left')(`${code}: ${says}`);
-    },
-    history: () => {
-      const isCached = plan.events.some(({ what }) => what === 'answers cached' || what === 'reopened behind a cache');
-      const cached_ms = isCached ? longestCache : (setting.habits.cached_ms ?? 0);
-      const rules = { slack_ms: 2 * minute + cached_ms, cached_ms };
-      return [...judge(log, seen, rules), ...judgeChecks(log, shoppers, cached_ms)];
-    },
-    [Symbol.dispose]: () => stack.dispose(),
-  };
-
-  function filesKept(): void {
-    const db = openMirrorAt(mirrorPath(), clock.now());
-    const { partial, orphans, lost } = inspectFiles(harness.wiring.config.images.directory, db);
+  #compareFiles(): void {
+    const { clock, wiring } = this.#world.harness;
+    const db = openMirrorAt(this.#path, clock.now());
+    const { partial, orphans, lost } = inspectFiles(wiring.config.images.directory, db);
     const missing = db.prepare<[], number>('SELECT count(*) FROM images WHERE file IS NULL').pluck().get() ?? 0;
     db.close();
     if (partial + orphans + lost + missing > 0)
-      wrong('after any trouble each image has its file')(JSON.stringify({ partial, orphans, lost, missing }));
+      this.wrong('after any trouble each image has its file', JSON.stringify({ partial, orphans, lost, missing }));
   }
 
-  async function compared(): Promise<void> {
-    const { differences, first } = await harness.compare();
-    if (differences > 0) wrong('after any trouble the mirror is the service')(`${differences}: ${first.join(' | ')}`);
+  async #compare(): Promise<void> {
+    const { differences, first } = await this.#world.harness.compare();
+    if (differences > 0)
+      this.wrong('after any trouble the mirror is the service', `${differences}: ${first.join(' | ')}`);
   }
 
   /** What nobody tells of is found by the cadences, whatever was believed before. A service sells something after all. */
-  function changedInSilence(): void {
+  #changeInSilence(): void {
+    const { clock, sandbox } = this.#world.harness;
     const products = sandbox.products();
     const { visible, enable } = sandbox.world;
     if (visible().length === 0) for (const product of products) product.withdrawn = false;
@@ -307,36 +365,38 @@ function storyOf(plan: Plan, house: House, wrong: (rule: string) => (text: strin
   }
 
   /** Somebody asks for the list, which is walked seldom: what is gone misses from two of them. */
-  async function walkedTwice(): Promise<void> {
-    const request = { resources: ['products'] as const, product_ids: [], from: null, to: null };
+  async #walkTwice(): Promise<void> {
+    const { clock, wiring } = this.#world.harness;
     for (let walk = 0; walk < 2; walk += 1) {
-      requestResync(harness.wiring.ports, request);
-      await come(clock.now() + hour);
+      requestResync(wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+      await this.#come(clock.now() + hour);
     }
   }
 
   /** A change and a closure are announced, and readers see both within minutes. */
-  async function announced(): Promise<void> {
+  async #announce(): Promise<void> {
+    const { clock, sandbox } = this.#world.harness;
     const on = sandbox.world.visible().filter(({ status }) => status === 'available');
     const [one, other] = [on[0], on.at(-1)];
     if (one === undefined || other === undefined) return;
-    const wait = setting.hold_minutes * minute + 10 * minute;
+    const wait = this.#plan.setting.hold_minutes * minute + 10 * minute;
     sandbox.world.edit(one.id, { field: 'must_know', value: 'At the very end.' });
-    note();
-    await come(clock.now() + wait);
+    this.#note();
+    await this.#come(clock.now() + wait);
     sandbox.world.disable(other.id, { reason: 'temporary_closure' });
-    note();
-    await come(clock.now() + wait);
-    const db = new Database(mirrorPath(), { readonly: true });
+    this.#note();
+    await this.#come(clock.now() + wait);
+    const db = new Database(this.#path, { readonly: true });
     const must_know = db.prepare('SELECT must_know FROM checkout_information WHERE product_id = ?').pluck().get(one.id);
     const sellable = db.prepare('SELECT sellable FROM products WHERE product_id = ?').pluck().get(other.id);
     db.close();
     // A service's texts may have escapes in them.
     if (!String(must_know).startsWith('At the very end.'))
-      wrong('what is announced is seen in minutes')(`the text of product ${one.id} is ${String(must_know)}`);
-    if (sellable !== 0) wrong('what is announced is seen in minutes')(`product ${other.id} is closed and still sold`);
+      this.wrong('what is announced is seen in minutes', `the text of product ${one.id} is ${String(must_know)}`);
+    if (sellable !== 0)
+      this.wrong('what is announced is seen in minutes', `product ${other.id} is closed and still sold`);
     sandbox.world.enable(other.id);
-    note();
+    this.#note();
   }
 }
 
@@ -392,7 +452,7 @@ function differingViews(one: string, other: string): string[] {
   return comparedViews.filter((_, index) => ours[index] !== theirs[index]);
 }
 
-function digestOf({ harness, steps }: House): string {
+function digestOf({ harness, steps }: World): string {
   const { mirror, inbox } = harness.wiring;
   const digests = [mirror.path, inbox.path].flatMap((path) => {
     const db = new Database(path, { readonly: true });
@@ -408,5 +468,5 @@ function digestOf({ harness, steps }: House): string {
     .join('\n')
     .replaceAll(ownHost, 'our host')
     .replaceAll(dirname(dirname(mirror.path)), 'our files');
-  return hash('sha256', `${said}\n${steps()}`).slice(0, 16);
+  return hash('sha256', `${said}\n${steps}`).slice(0, 16);
 }

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { Clock } from '../../src/clock.ts';
 import { isMissing } from '../../src/domain/sale/absence.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
@@ -15,12 +14,12 @@ import { countSeen } from '../../src/sync/checks/views.ts';
 import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import type { Told } from './history.ts';
-import { type House, plentyBytes } from './world.ts';
+import { plentyBytes, type World } from './world.ts';
 
 /** The service, where things happen, and the instants at which what began ends: all that real time has as well. */
 export interface ServiceScene {
   readonly sandbox: Sandbox;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: { now(): number };
   /** What the service is like where no event says otherwise. */
   readonly habits: Habits;
   chance(): number;
@@ -28,9 +27,9 @@ export interface ServiceScene {
   until(ms: number, end: () => void | Promise<void>): void;
 }
 
-/** The house with the daemon as well. */
+/** The whole world, with the daemon as well. */
 export interface Scene extends ServiceScene {
-  readonly house: House;
+  readonly world: World;
   /** Has every reader look. */
   read(): void;
   /** Has the follower catch up. */
@@ -43,11 +42,8 @@ export interface Scene extends ServiceScene {
   told(check: Told): void;
 }
 
-export interface Kind<Where = Scene> {
-  /** Costs a lot, or hides much else: happens less often. */
-  readonly rare?: true;
-  happen(scene: Where): void | Promise<void>;
-}
+/** Something that happens: exactly what follows from the scene's chance. */
+type Event<Where = Scene> = (scene: Where) => void | Promise<void>;
 
 const second = 1000;
 const minute = 60 * second;
@@ -83,17 +79,17 @@ function isAnySoldSoon({ sandbox, clock }: ServiceScene): boolean {
   return sandbox.world.visible().some((product) => sandbox.world.days(product, from, to, 'EUR').length > 0);
 }
 
-async function ask({ house, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
-  const { parts, clock } = house.harness;
+async function ask({ world, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
+  const { parts, clock } = world.harness;
   const asked_at = clock.now();
-  const answer = await house.attempt(() =>
+  const answer = await world.attempt(() =>
     checkBeforeOrder(parts.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
       verdict: `refused: ${String(error.code)}`,
       reasons: [] as readonly string[],
     })),
   );
   if (answer === null) return;
-  house.seen(`a check said ${answer.verdict}`);
+  world.seen(`a check said ${answer.verdict}`);
   const reasons: readonly string[] = answer.reasons;
   const live = !reasons.includes('withdrawn');
   told({ ...question, verdict: answer.verdict, live, asked_at, answered_at: clock.now() });
@@ -107,15 +103,15 @@ function addImage(scene: ServiceScene, product: SandboxProduct): void {
   product.images = [...product.images.slice(-mostImages), { name, credit: word(scene), alt_text: null }];
 }
 
-const anyHeld = ({ harness }: House) => harness.wiring.mirror.removals.openHold() !== null;
+const anyHeld = ({ harness }: World) => harness.wiring.mirror.removals.openHold() !== null;
 
 const edit =
-  (field: Edit['field'], value: (scene: ServiceScene) => unknown): Kind<ServiceScene>['happen'] =>
+  (field: Edit['field'], value: (scene: ServiceScene) => unknown): Event<ServiceScene> =>
   (scene) =>
     scene.sandbox.world.edit(anyProduct(scene).id, { field, value: value(scene) });
 
 const habit =
-  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Kind<ServiceScene>['happen'] =>
+  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Event<ServiceScene> =>
   (scene) => {
     const { sandbox, habits } = scene;
     const { setHabits } = sandbox;
@@ -126,406 +122,325 @@ const habit =
 
 /** What a service's people do. */
 const catalogue = {
-  title: { happen: edit('title', (scene) => `Tower ${word(scene)}`) },
-  tagline: { happen: edit('tagline', word) },
-  'must know': { happen: edit('must_know', word) },
-  description: { happen: edit('description', word) },
-  variants: {
-    happen: edit('variants', ({ chance }) =>
-      ['adult', 'child', 'senior'].slice(0, 1 + Math.floor(chance() * 3)).map((type, index) => ({
-        id: 9000 + index,
-        label: `${type} ${Math.floor(chance() * 100)}`,
-        type,
-        factor: 1 - index / 4,
-      })),
-    ),
+  title: edit('title', (scene) => `Tower ${word(scene)}`),
+  tagline: edit('tagline', word),
+  'must know': edit('must_know', word),
+  description: edit('description', word),
+  variants: edit('variants', ({ chance }) =>
+    ['adult', 'child', 'senior'].slice(0, 1 + Math.floor(chance() * 3)).map((type, index) => ({
+      id: 9000 + index,
+      label: `${type} ${Math.floor(chance() * 100)}`,
+      type,
+      factor: 1 - index / 4,
+    })),
+  ),
+  price: (scene) => {
+    anyProduct(scene).price += 100 + Math.floor(scene.chance() * 1000);
   },
-  price: {
-    happen: (scene) => {
-      anyProduct(scene).price += 100 + Math.floor(scene.chance() * 1000);
-    },
+  closed: (scene) => {
+    const product = anyProduct(scene);
+    // Of one that is closed already nothing more is announced.
+    if (product.status !== 'available') return;
+    scene.sandbox.world.disable(product.id, {
+      reason: pick(['temporary_closure', 'out_of_season'], scene.chance()),
+      expected_reopening: pick([null, 'within_month'], scene.chance()),
+      alternative: pick([null, anyProduct(scene).id], scene.chance()),
+    });
   },
-  closed: {
-    happen: (scene) => {
-      const product = anyProduct(scene);
-      // Of one that is closed already nothing more is announced.
-      if (product.status !== 'available') return;
-      scene.sandbox.world.disable(product.id, {
-        reason: pick(['temporary_closure', 'out_of_season'], scene.chance()),
-        expected_reopening: pick([null, 'within_month'], scene.chance()),
-        alternative: pick([null, anyProduct(scene).id], scene.chance()),
-      });
-    },
+  reopened: ({ sandbox }) => {
+    for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
   },
-  reopened: {
-    happen: ({ sandbox }) => {
-      for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
-    },
+  'sold out': (scene) => void anyProduct(scene).sold_out.add(dateAhead(scene)),
+  'sold again': (scene) => anyProduct(scene).sold_out.clear(),
+  withdrawn: (scene) => {
+    anyProduct(scene).withdrawn = true;
   },
-  'sold out': {
-    happen: (scene) => void anyProduct(scene).sold_out.add(dateAhead(scene)),
+  returned: ({ sandbox }) => {
+    for (const product of sandbox.products()) product.withdrawn = false;
   },
-  'sold again': {
-    happen: (scene) => anyProduct(scene).sold_out.clear(),
+  'most withdrawn': (scene) => {
+    for (const product of scene.sandbox.products()) if (scene.chance() < 0.7) product.withdrawn = true;
+    if (scene.chance() < 0.5) return;
+    scene.until(spread(600, scene.chance()) * minute, () => {
+      for (const product of scene.sandbox.products()) product.withdrawn = false;
+    });
   },
-  withdrawn: {
-    happen: (scene) => {
-      anyProduct(scene).withdrawn = true;
-    },
+  'image added': (scene) => addImage(scene, anyProduct(scene)),
+  'image withdrawn': (scene) => {
+    const product = anyProduct(scene);
+    product.images = product.images.slice(1);
   },
-  returned: {
-    happen: ({ sandbox }) => {
-      for (const product of sandbox.products()) product.withdrawn = false;
-    },
+  'image credit': (scene) => {
+    const product = anyProduct(scene);
+    const credit = word(scene);
+    product.images = product.images.map((image, index) => (index === 0 ? { ...image, credit } : image));
   },
-  'most withdrawn': {
-    rare: true,
-    happen: (scene) => {
-      for (const product of scene.sandbox.products()) if (scene.chance() < 0.7) product.withdrawn = true;
-      if (scene.chance() < 0.5) return;
-      scene.until(spread(600, scene.chance()) * minute, () => {
-        for (const product of scene.sandbox.products()) product.withdrawn = false;
-      });
-    },
-  },
-  'image added': { happen: (scene) => addImage(scene, anyProduct(scene)) },
-  'image withdrawn': {
-    happen: (scene) => {
-      const product = anyProduct(scene);
-      product.images = product.images.slice(1);
-    },
-  },
-  'image credit': {
-    happen: (scene) => {
-      const product = anyProduct(scene);
-      const credit = word(scene);
-      product.images = product.images.map((image, index) => (index === 0 ? { ...image, credit } : image));
-    },
-  },
-} as const satisfies Record<string, Kind<ServiceScene>>;
+} as const satisfies Record<string, Event<ServiceScene>>;
 
 /** What a service does that nobody means. */
 const service = {
-  'answers fail': {
-    happen: ({ sandbox, chance, until }) => {
-      sandbox.setFaultShare(pick([0.05, 0.2, 0.6], chance()));
-      until(spread(1440, chance()) * minute, () => sandbox.setFaultShare(0));
-    },
+  'answers fail': ({ sandbox, chance, until }) => {
+    sandbox.setFaultShare(pick([0.05, 0.2, 0.6], chance()));
+    until(spread(1440, chance()) * minute, () => sandbox.setFaultShare(0));
   },
-  away: {
-    happen: async ({ sandbox, chance, until }) => {
-      await sandbox.setReachable('no');
-      until(spread(1440, chance()) * minute, () => sandbox.setReachable('yes'));
-    },
+  away: async ({ sandbox, chance, until }) => {
+    await sandbox.setReachable('no');
+    until(spread(1440, chance()) * minute, () => sandbox.setReachable('yes'));
   },
-  throttles: {
-    happen: ({ sandbox, chance, until }) => {
-      const options: ThrottleOptions = {
-        per_second: 1 + Math.floor(chance() * 5),
-        status: pick([429, 403], chance()),
-        retry_after: pick(['seconds', 'date', 'none', 'zero', 'absurd'], chance()),
-      };
-      sandbox.setThrottle(options);
-      until(spread(600, chance()) * minute, () => sandbox.setThrottle(null));
-    },
+  throttles: ({ sandbox, chance, until }) => {
+    const options: ThrottleOptions = {
+      per_second: 1 + Math.floor(chance() * 5),
+      status: pick([429, 403], chance()),
+      retry_after: pick(['seconds', 'date', 'none', 'zero', 'absurd'], chance()),
+    };
+    sandbox.setThrottle(options);
+    until(spread(600, chance()) * minute, () => sandbox.setThrottle(null));
   },
-  'a call hangs': {
-    happen: ({ sandbox, chance }) => {
-      const kind = pick(
-        ['hang', 'drip', 'delay', 'huge', 'gzip-bomb', 'redirect', 'bom', 'wrong-type'] as const,
-        chance(),
-      );
-      sandbox.faults.add({ kind, times: 1 + Math.floor(chance() * 3), ms: 20 * second });
-    },
+  'a call hangs': ({ sandbox, chance }) => {
+    const kind = pick(
+      ['hang', 'drip', 'delay', 'huge', 'gzip-bomb', 'redirect', 'bom', 'wrong-type'] as const,
+      chance(),
+    );
+    sandbox.faults.add({ kind, times: 1 + Math.floor(chance() * 3), ms: 20 * second });
   },
-  'the list is empty': {
-    happen: ({ sandbox, chance }) =>
-      sandbox.faults.add({ kind: 'empty-list', path: 'products\\?', times: spread(10, chance()) }),
+  'the list is empty': ({ sandbox, chance }) =>
+    sandbox.faults.add({ kind: 'empty-list', path: 'products\\?', times: spread(10, chance()) }),
+  'deliveries are lost': ({ sandbox, chance, until }) => {
+    sandbox.setTroubles({ lost: 0.5 });
+    until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ lost: 0 }));
   },
-  'deliveries are lost': {
-    happen: ({ sandbox, chance, until }) => {
-      sandbox.setTroubles({ lost: 0.5 });
-      until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ lost: 0 }));
-    },
+  'deliveries come twice and late': ({ sandbox, chance, until }) => {
+    sandbox.setTroubles({ duplicated: 0.5, reordered: 0.5 });
+    until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ duplicated: 0, reordered: 0 }));
   },
-  'deliveries come twice and late': {
-    happen: ({ sandbox, chance, until }) => {
-      sandbox.setTroubles({ duplicated: 0.5, reordered: 0.5 });
-      until(spread(1440, chance()) * minute, () => sandbox.setTroubles({ duplicated: 0, reordered: 0 }));
-    },
+  'nothing is sent': ({ sandbox, chance, until }) => {
+    for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'none');
+    until(spread(1440, chance()) * minute, () => {
+      for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'all');
+    });
   },
-  'nothing is sent': {
-    happen: ({ sandbox, chance, until }) => {
-      for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'none');
-      until(spread(1440, chance()) * minute, () => {
-        for (const { subscription_id } of sandbox.subscriptions()) sandbox.setSending(subscription_id, 'all');
-      });
-    },
+  'dates ignored': (scene) => {
+    // Where nothing is sold soon, whoever ignores the dates answers what an honest service would that has sold out.
+    if (isAnySoldSoon(scene)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
   },
-  'dates ignored': {
-    rare: true,
-    happen: (scene) => {
-      // Where nothing is sold soon, whoever ignores the dates answers what an honest service would that has sold out.
-      if (isAnySoldSoon(scene)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
-    },
+  'answers cached': habit('cached_ms', 2000, 60_000, longestCache),
+  'reopened behind a cache': (scene) => {
+    const { sandbox, habits } = scene;
+    const { id, status, sold_out } = anyProduct(scene);
+    if (status !== 'available') return;
+    sandbox.world.disable(id, { reason: 'temporary_closure' });
+    for (let date = 0; date < 3; date += 1) sold_out.add(dateAhead(scene));
+    scene.until(hour, () => {
+      sandbox.setHabits({ cached_ms: longestCache });
+      sandbox.world.enable(id);
+      scene.until(hour, () => sandbox.setHabits({ cached_ms: habits.cached_ms }));
+    });
   },
-  'answers cached': { happen: habit('cached_ms', 2000, 60_000, longestCache) },
-  'reopened behind a cache': {
-    happen: (scene) => {
-      const { sandbox, habits } = scene;
-      const { id, status, sold_out } = anyProduct(scene);
-      if (status !== 'available') return;
-      sandbox.world.disable(id, { reason: 'temporary_closure' });
-      for (let date = 0; date < 3; date += 1) sold_out.add(dateAhead(scene));
-      scene.until(hour, () => {
-        sandbox.setHabits({ cached_ms: longestCache });
-        sandbox.world.enable(id);
-        scene.until(hour, () => sandbox.setHabits({ cached_ms: habits.cached_ms }));
-      });
-    },
+  'stray 503': habit('stray_503', 0.01, 0.1),
+  'stray 429': habit('stray_429', 0.01, 0.1),
+  'stray resets': habit('stray_reset', 0.01, 0.1),
+  'slow answers': habit('slow_ms', 200, 2000),
+  'the list never ends': habit('list_end', 'never'),
+  'the list drifts': ({ sandbox, chance, until }) => {
+    sandbox.setDrift(0.5);
+    until(spread(1440, chance()) * minute, () => sandbox.setDrift(0));
   },
-  'stray 503': { happen: habit('stray_503', 0.01, 0.1) },
-  'stray 429': { happen: habit('stray_429', 0.01, 0.1) },
-  'stray resets': { happen: habit('stray_reset', 0.01, 0.1) },
-  'slow answers': { happen: habit('slow_ms', 200, 2000) },
-  'the list never ends': { rare: true, happen: habit('list_end', 'never') },
-  'the list drifts': {
-    happen: ({ sandbox, chance, until }) => {
-      sandbox.setDrift(0.5);
-      until(spread(1440, chance()) * minute, () => sandbox.setDrift(0));
-    },
-  },
-} as const satisfies Record<string, Kind<ServiceScene>>;
+} as const satisfies Record<string, Event<ServiceScene>>;
 
 /** What a machine does, and whoever runs it. */
 const machine = {
-  killed: {
-    happen: (scene) => {
-      const { house, chance } = scene;
-      const step = spread(3000, chance());
-      if (chance() < 2 / 3) return house.killAt(step);
-      // What is stored in moments is seldom met among thousands of steps.
-      edit('tagline', word)(scene);
-      house.killAt(1 + (step % 2), 'deliveries');
-    },
+  killed: (scene) => {
+    const { world, chance } = scene;
+    const step = spread(3000, chance());
+    if (chance() < 2 / 3) return world.killAt(step);
+    // What is stored in moments is seldom met among thousands of steps.
+    edit('tagline', word)(scene);
+    world.killAt(1 + (step % 2), 'deliveries');
   },
-  restarted: {
-    happen: async ({ house, chance, startAgain }) => {
-      await startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
-      house.seen('restarted in order');
-    },
+  restarted: async ({ world, chance, startAgain }) => {
+    await startAgain(chance() < 0.3 ? 0 : spread(600, chance()) * minute);
+    world.seen('restarted in order');
   },
-  'mirror deleted': {
-    rare: true,
-    happen: async ({ house }) => {
-      const { path } = house.harness.wiring.mirror;
-      for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-      house.lost();
-    },
+  'mirror deleted': async ({ world }) => {
+    const { path } = world.harness.wiring.mirror;
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    world.lost();
   },
-  'disk full': {
-    happen: ({ house, chance, until }) => {
-      const { disk } = house;
-      disk.full = true;
-      const ends = spread(120, chance()) * minute;
-      if (chance() < 0.5) disk.free_bytes = 0;
-      until(ends, () => void Object.assign(disk, { full: false, free_bytes: plentyBytes }));
-    },
+  'disk full': ({ world, chance, until }) => {
+    const { disk } = world;
+    disk.full = true;
+    const ends = spread(120, chance()) * minute;
+    if (chance() < 0.5) disk.free_bytes = 0;
+    until(ends, () => void Object.assign(disk, { full: false, free_bytes: plentyBytes }));
   },
-  'disk low': {
-    happen: ({ house, chance, until }) => {
-      const { disk } = house;
-      disk.free_bytes = pick([150e6, 1e6], chance());
-      until(spread(1440, chance()) * minute, () => {
-        disk.free_bytes = plentyBytes;
-      });
-    },
+  'disk low': ({ world, chance, until }) => {
+    const { disk } = world;
+    disk.free_bytes = pick([150e6, 1e6], chance());
+    until(spread(1440, chance()) * minute, () => {
+      disk.free_bytes = plentyBytes;
+    });
   },
-  'mirror locked': {
-    happen: ({ house, chance, until }) => {
-      const db = new Database(house.harness.wiring.mirror.path, { timeout: 0 });
-      try {
-        db.exec('BEGIN IMMEDIATE');
-      } catch {
-        // Somebody else writes.
-      }
-      until(spread(3600, chance()) * second, () => void db.close());
-    },
+  'mirror locked': ({ world, chance, until }) => {
+    const db = new Database(world.harness.wiring.mirror.path, { timeout: 0 });
+    try {
+      db.exec('BEGIN IMMEDIATE');
+    } catch {
+      // Somebody else writes.
+    }
+    until(spread(3600, chance()) * second, () => void db.close());
   },
-  reloaded: {
-    happen: async ({ house, chance, startAgain }) => {
-      house.config.scheduling = pick(['adaptive', 'fixed'], chance());
-      house.config.budget = { requests_per_second: pick([5, 50], chance()), concurrency: pick([1, 4], chance()) };
-      await startAgain(0);
-      house.seen('took another configuration');
-    },
+  reloaded: async ({ world, chance, startAgain }) => {
+    world.config.scheduling = pick(['adaptive', 'fixed'], chance());
+    world.config.budget = { requests_per_second: pick([5, 50], chance()), concurrency: pick([1, 4], chance()) };
+    await startAgain(0);
+    world.seen('took another configuration');
   },
-  'the proxy refuses': {
-    happen: ({ house, chance, until }) => {
-      const { sandbox } = house.harness;
-      sandbox.setTroubles({ refused: 1 });
-      // It may refuse the service alone.
-      house.proxy.refuses = chance() < 0.5;
-      until(spread(2880, chance()) * minute, () => {
-        sandbox.setTroubles({ refused: 0 });
-        house.proxy.refuses = false;
-      });
-    },
+  'the proxy refuses': ({ world, chance, until }) => {
+    const { sandbox } = world.harness;
+    sandbox.setTroubles({ refused: 1 });
+    // It may refuse the service alone.
+    world.proxy.refuses = chance() < 0.5;
+    until(spread(2880, chance()) * minute, () => {
+      sandbox.setTroubles({ refused: 0 });
+      world.proxy.refuses = false;
+    });
   },
-  'clock wrong': {
-    rare: true,
-    happen: ({ house, chance, until }) => {
-      const by = pick([11 * 365 * day, -56 * 365 * day, 2 * hour, -2 * hour, 3 * day, -day], chance());
-      house.machine.jump(by);
-      until(pick([5, 15, 90, 3600], chance()) * second, () => house.machine.jump(-by));
-    },
+  'clock wrong': ({ world, chance, until }) => {
+    const by = pick([11 * 365 * day, -56 * 365 * day, 2 * hour, -2 * hour, 3 * day, -day], chance());
+    world.machine.jump(by);
+    until(pick([5, 15, 90, 3600], chance()) * second, () => world.machine.jump(-by));
   },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, Event>;
 
 /** What people and storefronts ask. */
 const people = {
-  read: { happen: ({ read }) => read() },
-  follow: { happen: ({ follow }) => follow() },
-  resync: {
-    happen: ({ house, chance }) => {
-      const { wiring } = house.harness;
-      const mirrored = wiring.mirror.products.isVisible;
-      const product_ids = house.harness.sandbox
-        .products()
-        .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
-      requestResync(wiring.ports, { resources: resyncResources, product_ids, from: null, to: null });
-      house.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
-    },
+  read: ({ read }) => read(),
+  follow: ({ follow }) => follow(),
+  resync: ({ world, chance }) => {
+    const { wiring } = world.harness;
+    const mirrored = wiring.mirror.products.isVisible;
+    const product_ids = world.harness.sandbox
+      .products()
+      .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
+    requestResync(wiring.ports, { resources: resyncResources, product_ids, from: null, to: null });
+    world.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
   },
-  rotate: {
-    happen: async ({ house }) => {
-      const { subscriptions } = house.harness.wiring;
-      if ('why' in subscriptions) throw subscriptions.why;
-      const { work } = subscriptions;
-      const done = await house.attempt(() => work.rotate(null, never));
-      house.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
-    },
+  rotate: async ({ world }) => {
+    const { subscriptions } = world.harness.wiring;
+    if ('why' in subscriptions) throw subscriptions.why;
+    const { work } = subscriptions;
+    const done = await world.attempt(() => work.rotate(null, never));
+    world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
-  'rotate and be killed': {
-    happen: async ({ house, chance }) => {
-      const { subscriptions } = house.harness.wiring;
-      if ('why' in subscriptions) throw subscriptions.why;
-      const { work } = subscriptions;
-      house.killAt(spread(60, chance()));
-      const done = await house.attempt(() => work.rotate(null, never));
-      house.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
-    },
+  'rotate and be killed': async ({ world, chance }) => {
+    const { subscriptions } = world.harness.wiring;
+    if ('why' in subscriptions) throw subscriptions.why;
+    const { work } = subscriptions;
+    world.killAt(spread(60, chance()));
+    const done = await world.attempt(() => work.rotate(null, never));
+    world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
-  'removals approved': {
-    happen: ({ house }) => {
-      const { sandbox, wiring } = house.harness;
-      if (!anyHeld(house)) return;
-      const held = wiring.mirror.removals.absent().filter(isMissing);
-      const gone = new Set(sandbox.products().flatMap(({ id, withdrawn }) => (withdrawn ? [id] : [])));
-      // Whoever approves has looked, and names what is gone.
-      const named = held.flatMap(({ product_id }) => (gone.has(product_id) ? [product_id] : []));
-      if (named.length > 0 && approveRemovals(wiring.ports, named) > 0) house.seen('a held removal was approved');
-    },
+  'removals approved': ({ world }) => {
+    const { sandbox, wiring } = world.harness;
+    if (!anyHeld(world)) return;
+    const held = wiring.mirror.removals.absent().filter(isMissing);
+    const gone = new Set(sandbox.products().flatMap(({ id, withdrawn }) => (withdrawn ? [id] : [])));
+    // Whoever approves has looked, and names what is gone.
+    const named = held.flatMap(({ product_id }) => (gone.has(product_id) ? [product_id] : []));
+    if (named.length > 0 && approveRemovals(wiring.ports, named) > 0) world.seen('a held removal was approved');
   },
-  'removals rejected': {
-    happen: ({ house }) => {
-      const { ports } = house.harness.wiring;
-      if (anyHeld(house) && rejectRemovals(ports) > 0) house.seen('a held removal was rejected');
-    },
+  'removals rejected': ({ world }) => {
+    const { ports } = world.harness.wiring;
+    if (anyHeld(world) && rejectRemovals(ports) > 0) world.seen('a held removal was rejected');
   },
-  check: {
-    happen: async (scene) => {
-      const product = anyProduct(scene);
-      const question = { product_id: product.id, date: dateSold(scene, product) };
-      await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
-    },
+  check: async (scene) => {
+    const product = anyProduct(scene);
+    const question = { product_id: product.id, date: dateSold(scene, product) };
+    await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
   },
-  'checks around a change': {
-    happen: async (scene) => {
-      const { harness, habits } = scene.house;
-      const { sandbox, clock } = harness;
-      sandbox.setHabits({ slow_ms: 1500 });
-      const product = anyProduct(scene);
-      const question = { product_id: product.id, date: dateSold(scene, product) };
-      const first = ask(scene, question, 5000);
-      await scene.house.attempt(() => clock.sleep(500));
-      if (scene.chance() < 0.5) product.sold_out.add(question.date);
-      else if (product.status === 'available') sandbox.world.disable(product.id, { reason: 'private_event' });
-      scene.note();
-      await ask(scene, question, 5000);
-      await first;
-      sandbox.setHabits({ slow_ms: habits.slow_ms });
-    },
+  'checks around a change': async (scene) => {
+    const { harness, habits } = scene.world;
+    const { sandbox, clock } = harness;
+    sandbox.setHabits({ slow_ms: 1500 });
+    const product = anyProduct(scene);
+    const question = { product_id: product.id, date: dateSold(scene, product) };
+    const first = ask(scene, question, 5000);
+    await scene.world.attempt(() => clock.sleep(500));
+    if (scene.chance() < 0.5) product.sold_out.add(question.date);
+    else if (product.status === 'available') sandbox.world.disable(product.id, { reason: 'private_event' });
+    scene.note();
+    await ask(scene, question, 5000);
+    await first;
+    sandbox.setHabits({ slow_ms: habits.slow_ms });
   },
-  order: {
-    happen: (scene) => {
-      const { house, chance } = scene;
-      const { parts, wiring } = house.harness;
-      const [product_id, date] = [anyProduct(scene).id, dateAhead(scene)];
-      const outcome = pick(['confirmed', 'failed'] as const, chance());
-      const order = {
-        product_id,
-        date,
-        quantity: 1,
-        outcome,
-        code: null,
-        order_id: `order-${Math.floor(chance() * 5)}`,
-      };
-      try {
-        const { repeated } = countOnceAndRecheck(parts.checks, wiring.inbox.orders, order, never);
-        house.seen(repeated ? 'an order was told twice' : `an order was ${outcome}`);
-      } catch (error) {
-        house.seen(`an order was refused: ${String((error as { code?: string }).code)}`);
-      }
-    },
+  order: (scene) => {
+    const { world, chance } = scene;
+    const { parts, wiring } = world.harness;
+    const [product_id, date] = [anyProduct(scene).id, dateAhead(scene)];
+    const outcome = pick(['confirmed', 'failed'] as const, chance());
+    const order = {
+      product_id,
+      date,
+      quantity: 1,
+      outcome,
+      code: null,
+      order_id: `order-${Math.floor(chance() * 5)}`,
+    };
+    try {
+      const { repeated } = countOnceAndRecheck(parts.checks, wiring.inbox.orders, order, never);
+      world.seen(repeated ? 'an order was told twice' : `an order was ${outcome}`);
+    } catch (error) {
+      world.seen(`an order was refused: ${String((error as { code?: string }).code)}`);
+    }
   },
-  seen: {
-    happen: async (scene) => {
-      const { parts } = scene.house.harness;
-      const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
-      await scene.house.attempt(() => Promise.resolve(countSeen(parts.checks, { seen, caller: null })));
-    },
+  seen: async (scene) => {
+    const { parts } = scene.world.harness;
+    const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
+    await scene.world.attempt(() => Promise.resolve(countSeen(parts.checks, { seen, caller: null })));
   },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, Event>;
 
 /** What the host of the image files does, which is not the service. */
 const imageHost = {
-  'image file replaced': {
-    happen: (scene) => {
-      const [image] = anyProduct(scene).images;
-      if (image !== undefined) scene.house.images.replace(image.name);
-    },
+  'image file replaced': (scene) => {
+    const [image] = anyProduct(scene).images;
+    if (image !== undefined) scene.world.images.replace(image.name);
   },
-  'killed among new images': {
-    happen: (scene) => {
-      const { harness, killAt } = scene.house;
-      for (const product of harness.sandbox.products()) addImage(scene, product);
-      requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
-      killAt(spread(300, scene.chance()));
-    },
+  'killed among new images': (scene) => {
+    const { harness } = scene.world;
+    for (const product of harness.sandbox.products()) addImage(scene, product);
+    requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    scene.world.killAt(spread(300, scene.chance()));
   },
-  'image host fails': {
-    happen: ({ house: { harness, images }, chance, until }) => {
-      const names = harness.sandbox.products().flatMap((product) => product.images.map(({ name }) => name));
-      const trouble = pick<ImageTrouble>(
-        [{ kind: 'status', status: 404 }, { kind: 'status', status: 503 }, { kind: 'html' }, { kind: 'half' }],
-        chance(),
-      );
-      for (const name of names) images.trouble(name, trouble);
-      until(spread(1440, chance()) * minute, () => {
-        for (const name of names) images.trouble(name, null);
-      });
-    },
+  'image host fails': ({ world: { harness, images }, chance, until }) => {
+    const names = harness.sandbox.products().flatMap((product) => product.images.map(({ name }) => name));
+    const trouble = pick<ImageTrouble>(
+      [{ kind: 'status', status: 404 }, { kind: 'status', status: 503 }, { kind: 'html' }, { kind: 'half' }],
+      chance(),
+    );
+    for (const name of names) images.trouble(name, trouble);
+    until(spread(1440, chance()) * minute, () => {
+      for (const name of names) images.trouble(name, null);
+    });
   },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, Event>;
 
 /** What happens at the service alone, in any time. */
 export const atService = { ...catalogue, ...service } as const;
-export const isAtService = (what: Happening): what is keyof typeof atService => what in atService;
+export const isAtService = (what: EventName): what is keyof typeof atService => what in atService;
 
-export const happenings = { ...catalogue, ...service, ...machine, ...people, ...imageHost } as const;
-export type Happening = keyof typeof happenings;
+export const events = { ...catalogue, ...service, ...machine, ...people, ...imageHost } as const;
+export type EventName = keyof typeof events;
 
-/** Kinds by who does them: some seeds do without one of these altogether. */
-export const subjects = [catalogue, service, machine, people].map((kinds) => Object.keys(kinds) as Happening[]);
-export const ofImageFiles = Object.keys(imageHost) as Happening[];
+/** What costs a lot or hides much else happens a tenth as often. */
+export const rare: ReadonlySet<EventName> = new Set([
+  'most withdrawn',
+  'dates ignored',
+  'the list never ends',
+  'mirror deleted',
+  'clock wrong',
+]);
+
+/** Events by who causes them: some seeds do without one of these altogether. */
+export const subjects = [catalogue, service, machine, people].map((kinds) => Object.keys(kinds) as EventName[]);
+export const ofImageFiles = Object.keys(imageHost) as EventName[];

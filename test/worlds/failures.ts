@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import type { PlantedWorld } from './conditions.ts';
+import { plentyBytes, type World } from './world.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -14,19 +14,14 @@ const day = 24 * hour;
 export interface Planted {
   readonly failure: string;
   readonly code: ConditionCode;
-  /** Seen by then, and gone by then after it is mended. */
-  readonly within_ms: number;
-  readonly mended_ms: number;
-  /** How exactly it is measured. */
-  readonly step_ms: number;
-  /** Only with `CATALOGUED_TEST_STRICT=1`: it takes long. */
-  readonly long?: true;
+  /** By when it is seen, by when it is gone after it is mended, and how exactly both are measured; milliseconds. */
+  readonly times: readonly [within_ms: number, mended_ms: number, step_ms: number];
   /** `endless`: it is planted before the mirror is filled. */
   readonly fill?: 'endless';
   /** What has to have happened before. */
-  prepare?(world: PlantedWorld): Promise<void>;
+  prepare?(world: World): Promise<void>;
   /** Plants it, and returns what mends it. */
-  plant(world: PlantedWorld): Promise<() => unknown> | (() => unknown);
+  plant(world: World): Promise<() => unknown> | (() => unknown);
 }
 
 const readAll = {
@@ -36,34 +31,44 @@ const readAll = {
   to: null,
 } as const;
 
+/** Lives on for so long, and ticks after each step. */
+export function liveFor({ harness }: World, ms: number, step: number): Promise<void> {
+  return harness.liveUntil(harness.clock.now() + ms, step);
+}
+
+/** Returns the products on sale. */
+export function onSale({ harness }: World): number[] {
+  return harness.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : []));
+}
+
 /** Somebody asks for reads, so that calls are made. */
-function ask({ harness }: PlantedWorld): void {
+function ask({ harness }: World): void {
   requestResync(harness.wiring.ports, readAll);
 }
 
 /** Spoils answers until it is mended. */
-function fault(world: PlantedWorld, rule: Parameters<PlantedWorld['harness']['sandbox']['faults']['add']>[0]) {
+function fault(world: World, rule: Parameters<World['harness']['sandbox']['faults']['add']>[0]) {
   const { faults } = world.harness.sandbox;
   faults.add(rule);
   return () => faults.clear();
 }
 
 /** Counts so many checks with one result. */
-function check({ harness, ids }: PlantedWorld, times: number, found: 'right' | 'said-available'): void {
-  const of = { product_id: ids()[0] ?? 0, tier: 'near' } as const;
-  for (let each = 0; each < times; each += 1) harness.parts.checks.counter.add(of, found);
+function check(world: World, times: number, found: 'right' | 'said-available'): void {
+  const of = { product_id: onSale(world)[0] ?? 0, tier: 'near' } as const;
+  for (let each = 0; each < times; each += 1) world.harness.parts.checks.counter.add(of, found);
 }
 
 /** Edits announced every two hours for four days: a subscription with a habit. */
-async function announceOften(world: PlantedWorld): Promise<void> {
+async function announceOften(world: World): Promise<void> {
   for (let each = 0; each < 48; each += 1) {
     edit(world, each % 4, `text ${each}`);
-    await world.live(2 * hour, 10 * minute);
+    await liveFor(world, 2 * hour, 10 * minute);
   }
 }
 
-function edit({ harness, ids }: PlantedWorld, which: number, value: string): void {
-  harness.sandbox.world.edit(ids()[which] ?? 0, { field: 'description', value });
+function edit(world: World, which: number, value: string): void {
+  world.harness.sandbox.world.edit(onSale(world)[which] ?? 0, { field: 'description', value });
 }
 
 /** A resync reads all again, so that it is not the cadence that is measured. */
@@ -80,9 +85,7 @@ function withoutMember(member: string): Planted['plant'] {
 
 const gone = {
   code: 'fields-gone',
-  within_ms: 20 * minute,
-  mended_ms: 20 * minute,
-  step_ms: minute,
+  times: [20 * minute, 20 * minute, minute],
 } as const;
 
 /** Members that the service stops sending. */
@@ -99,7 +102,7 @@ const plantedFields: readonly Planted[] = [
     // Since the fill, the products' own reads are what confirms them.
     prepare: (world) => {
       ask(world);
-      return world.live(20 * minute);
+      return liveFor(world, 20 * minute, minute);
     },
     plant: withoutMember('images'),
   },
@@ -109,9 +112,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'the service is cut with nothing due',
     code: 'service-unreachable',
-    within_ms: 2 * minute,
-    mended_ms: 4 * minute,
-    step_ms: 5 * second,
+    times: [2 * minute, 4 * minute, 5 * second],
     plant: async ({ harness }) => {
       await harness.sandbox.setReachable('no');
       return () => harness.sandbox.setReachable('yes');
@@ -120,9 +121,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'the key is revoked (from the next call on)',
     code: 'key-refused',
-    within_ms: 2 * minute,
-    mended_ms: hour + 5 * minute,
-    step_ms: 5 * second,
+    times: [2 * minute, hour + 5 * minute, 5 * second],
     plant: (world) => {
       const mend = fault(world, { kind: 'status', status: 401, body: '{"message":"revoked"}' });
       ask(world);
@@ -132,23 +131,17 @@ export const planted: readonly Planted[] = [
   {
     failure: 'the disk is full',
     code: 'disk-full',
-    within_ms: minute,
-    mended_ms: 2 * minute,
-    step_ms: 5 * second,
+    times: [minute, 2 * minute, 5 * second],
     plant: ({ disk, harness }) => {
-      disk.full = true;
+      Object.assign(disk, { full: true, free_bytes: 0 });
       harness.wiring.storage.noticed(Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }));
-      return () => {
-        disk.full = false;
-      };
+      return () => Object.assign(disk, { full: false, free_bytes: plentyBytes });
     },
   },
   {
     failure: 'another program holds the write lock',
     code: 'file-locked',
-    within_ms: 2 * minute,
-    mended_ms: minute,
-    step_ms: 5 * second,
+    times: [2 * minute, minute, 5 * second],
     plant: (world) => {
       const db = new Database(world.harness.wiring.mirror.path);
       db.exec('BEGIN IMMEDIATE');
@@ -159,9 +152,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'somebody closes the directory of the mirror to its group',
     code: 'readers-shut-out',
-    within_ms: 2 * minute,
-    mended_ms: 2 * minute,
-    step_ms: 5 * second,
+    times: [2 * minute, 2 * minute, 5 * second],
     plant: ({ harness }) => {
       const directory = dirname(harness.wiring.mirror.path);
       const { mode } = statSync(directory);
@@ -172,35 +163,27 @@ export const planted: readonly Planted[] = [
   {
     failure: 'the clock is two hours off',
     code: 'clock-doubted',
-    within_ms: 15 * minute,
-    mended_ms: 5 * minute,
-    step_ms: 5 * second,
+    times: [15 * minute, 5 * minute, 5 * second],
     plant: ({ machine }) => {
-      machine.offset_ms = 2 * hour;
-      return () => {
-        machine.offset_ms = 0;
-      };
+      machine.jump(2 * hour);
+      return () => machine.jump(-2 * hour);
     },
   },
   {
     failure: 'another program answers at our public address',
     code: 'receiver-unreachable',
-    within_ms: 31 * minute,
-    mended_ms: 16 * minute,
-    step_ms: minute,
-    plant: ({ address }) => {
-      Object.assign(address, { result: 'failed', answered: true });
-      return () => Object.assign(address, { result: 'passed' });
+    times: [31 * minute, 16 * minute, minute],
+    plant: ({ proxy }) => {
+      proxy.refuses = true;
+      return () => Object.assign(proxy, { refuses: false });
     },
   },
   {
     failure: 'reads stay as they were after an announced edit',
     code: 'changes-not-shown',
-    within_ms: hour,
-    mended_ms: 15 * minute,
-    step_ms: minute,
+    times: [hour, 15 * minute, minute],
     // What the fill has read was new, and would pass for what was announced.
-    prepare: (world) => world.live(2 * hour, 10 * minute),
+    prepare: (world) => liveFor(world, 2 * hour, 10 * minute),
     plant: (world) => {
       world.harness.sandbox.setHabits({ cached_ms: 10 * day });
       edit(world, 0, 'what no read shows');
@@ -214,9 +197,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'nothing is read although calls are made',
     code: 'no-progress',
-    within_ms: hour,
-    mended_ms: 5 * minute,
-    step_ms: minute,
+    times: [hour, 5 * minute, minute],
     plant: (world) => {
       const mend = fault(world, { kind: 'success-false' });
       ask(world);
@@ -230,19 +211,15 @@ export const planted: readonly Planted[] = [
   {
     failure: 'a first fill does not end',
     code: 'fill-endless',
-    within_ms: 2 * hour,
-    mended_ms: day,
-    step_ms: 5 * minute,
+    times: [2 * hour, day, 5 * minute],
     fill: 'endless',
     // What is throttled has not failed, and stays due.
-    plant: (world) => fault(world, { kind: 'status', status: 429, path: `/products/${world.ids()[0]}/` }),
+    plant: (world) => fault(world, { kind: 'status', status: 429, path: `/products/${onSale(world)[0]}/` }),
   },
   {
     failure: 'the list leaves out half of what it counts',
     code: 'list-incomplete',
-    within_ms: 3 * minute,
-    mended_ms: hour,
-    step_ms: 10 * second,
+    times: [3 * minute, hour, 10 * second],
     plant: (world) => {
       const mend = fault(world, { kind: 'fewer-rows', path: '^/v2/products\\?', rows: 4 });
       ask(world);
@@ -252,9 +229,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'the mirror is wrong at checkout, 2 in 100',
     code: 'often-wrong',
-    within_ms: 2 * minute,
-    mended_ms: 2 * minute,
-    step_ms: 5 * second,
+    times: [2 * minute, 2 * minute, 5 * second],
     plant: (world) => {
       check(world, 20, 'said-available');
       check(world, 980, 'right');
@@ -264,12 +239,9 @@ export const planted: readonly Planted[] = [
   {
     failure: 'one product fails',
     code: 'records-failing',
-    within_ms: 5 * day,
-    mended_ms: 2 * day,
-    step_ms: 30 * minute,
-    long: true,
+    times: [5 * day, 2 * day, 30 * minute],
     plant: (world) => {
-      const mend = fault(world, { kind: 'status', status: 500, path: `/products/${world.ids()[0]}/` });
+      const mend = fault(world, { kind: 'status', status: 500, path: `/products/${onSale(world)[0]}/` });
       ask(world);
       return mend;
     },
@@ -277,10 +249,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'a subscription falls silent',
     code: 'subscription-mute',
-    within_ms: day,
-    mended_ms: 3 * hour,
-    step_ms: 10 * minute,
-    long: true,
+    times: [day, 3 * hour, 10 * minute],
     prepare: announceOften,
     plant: (world) => {
       world.harness.sandbox.setSending('all', 'none');
@@ -292,7 +261,7 @@ export const planted: readonly Planted[] = [
   },
 ];
 
-function writeSomething(world: PlantedWorld): void {
+function writeSomething(world: World): void {
   // The lock is met by the next write.
   world.harness.wiring.storage.soon('planted', () => world.harness.wiring.mirror.touch());
 }

@@ -1,12 +1,13 @@
 import { pick, roll, sequence } from '../../src/sandbox/random.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
-import { type Happening, happenings, type Kind, ofImageFiles, subjects } from './events.ts';
+import { type EventName, ofImageFiles, rare, subjects } from './events.ts';
+import type { WorldOptions } from './world.ts';
 
 /** One thing that happens. What it does exactly follows from `draw` alone, so that a plan can lose others. */
 export interface PlannedEvent {
   /** Seconds since the mirror was filled; less than nothing: before it is. */
   readonly at: number;
-  readonly what: Happening;
+  readonly what: EventName;
   readonly draw: number;
 }
 
@@ -120,13 +121,53 @@ export function planOf(seed: number, days = 7): Plan {
 }
 
 /** What is heavy happens a tenth as often. */
-function heavier(kinds: readonly Happening[], chance: () => number): Happening {
+function heavier(kinds: readonly EventName[], chance: () => number): EventName {
   const kind = pick(kinds, chance());
-  const { rare }: Kind = happenings[kind];
-  return rare === true && chance() > 0.15 ? pick(kinds, chance()) : kind;
+  return rare.has(kind) && chance() > 0.15 ? pick(kinds, chance()) : kind;
 }
 
 function habitsOf(seed: number, share: number): Partial<Habits> {
   const drawn = Object.entries(lasting).filter(([name]) => roll(seed, name, 'habit') < share);
   return Object.fromEntries(drawn.map(([name, values]) => [name, pick<unknown>(values, roll(seed, name, 'value'))]));
+}
+
+/** Days ahead: what the comparison of a virtual harness expects. */
+export const horizon = 92;
+
+/** The world of a plan. */
+export function worldOf({ seed, setting }: Plan): WorldOptions {
+  const { products, batch, gone, habits, hold_minutes } = setting;
+  const sandbox = { products, batch, gone, habits, hold_ms: hold_minutes * 60_000, counts: 'none' } as const;
+  return { seed, sandbox, config: configOf(setting) };
+}
+
+function configOf(setting: Setting): Record<string, unknown> {
+  const every = `${setting.every_hours}h`;
+  const list = setting.list_days === 0 ? every : `${setting.list_days}d`;
+  const each = { products: list, checkout_information: every };
+  return {
+    service: {
+      profile: { authorization: { header: null }, notifications: { hold: `${setting.hold_minutes}m`, retries: '15m' } },
+    },
+    scheduling: setting.scheduling,
+    budget: { requests_per_second: 50, concurrency: 4, share: setting.share, audit: setting.audit },
+    receiver: { rotate_every: `${setting.rotate_days}d`, grace: '12h' },
+    rows: { publish: true },
+    ...(setting.files ? { images: { files: true, sizes: ['small'] } } : {}),
+    cadence: {
+      ...each,
+      product_detail: every,
+      variants: every,
+      experiences: every,
+      images: every,
+      dynamic_pricing: each,
+      covered: { checkout_information: `${2 * setting.every_hours}h`, variants: `${2 * setting.every_hours}h` },
+      availability: {
+        horizon,
+        near: { days: 14, every },
+        middle: { days: 31, every },
+        far: { every },
+      },
+    },
+  };
 }

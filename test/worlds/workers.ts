@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
-import type { Lived } from './driver.ts';
+import type { Lived, LiveOptions } from './driver.ts';
 import type { Plan } from './plan.ts';
-import type { HouseOptions } from './world.ts';
 
 export interface Question {
   readonly plan: Plan;
-  readonly options: HouseOptions;
+  readonly options: LiveOptions;
 }
 
 export interface Answer extends Lived {
@@ -16,7 +15,7 @@ export interface Answer extends Lived {
 /** Processes that live through plans, one at a time each. */
 export interface Workers extends Disposable {
   /** Resolves when a process was free and has lived through the plan: what it says, or that it has ended or hangs. */
-  live(plan: Plan, options?: HouseOptions): Promise<Answer>;
+  live(plan: Plan, options?: LiveOptions): Promise<Answer>;
 }
 
 /** A plan takes seconds; one that takes so long never ends. */

@@ -10,314 +10,348 @@ import type { Delivery } from '../../src/inbox/delivery.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { postJson } from '../../src/sandbox/push/post.ts';
 import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
-import { imageHosts, imagePortOf, ownHost, portOf } from './own-address.ts';
-import type { Setting } from './plan.ts';
 import { openWire, type Wire } from './wire.ts';
 
-/** What a planted bug breaks: each must be found. */
+/** Name of a seeded bug, which every run of seeds must find. */
 export type Plant = 'none' | 'skips a delivery';
 
-/** A daemon with its receiver and the service in one process on one clock, whose disk, clock and life can be spoilt. */
-export interface House extends AsyncDisposable {
-  readonly harness: VirtualHarness;
-  readonly images: SandboxImageHost;
-  /** What is `full` takes no more, whatever room it shows: a quota is not shown. */
-  readonly disk: { full: boolean; free_bytes: number };
-  /** What stands before the receiver: whether it refuses who tests the public address from here. */
-  readonly proxy: { refuses: boolean };
-  readonly machine: MachineClock;
-  /** What the service is like where no event says otherwise. */
-  readonly habits: Habits;
-  /** What a start reads, and the next reload. */
+export interface WorldOptions {
+  readonly seed: number;
+  /** The simulated service. */
+  readonly sandbox: Partial<SandboxOptions>;
+  /** What the first start reads beside the address of the receiver and its subscription. */
   readonly config: Record<string, unknown>;
-  /**
-   * Has the process killed at the `step`-th of its steps from now: a look at its clock, or the beginning, the last moment or the
-   * end of a transaction. Its files stay as they are in that moment. Of `deliveries`, only steps count at which one is stored.
-   */
-  killAt(step: number, among?: 'all' | 'deliveries'): void;
-  /** How many steps there were, of all its lives. */
-  steps(): number;
-  /** Whether it was killed since its last start, and between what, or stopped for `squandering`; null: it lives. */
-  killed(): string | null;
-  /** Notes that the mirror's file is gone. */
-  lost(): void;
-  isLost(): boolean;
-  /**
-   * Starts it again after so long, and repairs a lost mirror before: what was killed, from the files that it left. A start
-   * that is refused until later is tried again each minute, as a supervisor does; `passed` is called after each.
-   */
-  startAgain(down_ms: number, passed: () => Promise<void>): Promise<void>;
-  /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
-  attempt<Result>(work: () => Promise<Result>): Promise<Result | null>;
-  /** Notes what has happened now and then. */
-  seen(what: string): void;
-  readonly sometimes: ReadonlyMap<string, number>;
-}
-
-/** So much is free unless something happens. */
-export const plentyBytes = 10e9;
-
-/** Days ahead: what the comparison of a virtual harness expects. */
-export const horizon = 92;
-
-/** Busy minutes have some sixty calls; a loop that nothing bounds but the budget has up to 3,000. */
-const mostCallsInAMinute = 500;
-/** Why a house stands still that called more often (`killed`): it is beyond living on. */
-export const squandering = `calling more than ${mostCallsInAMinute} times in a minute`;
-
-const minute = 60_000;
-
-export interface HouseOptions {
+  /** Whether the daemon looks for conditions by itself, not only when `parts.conditions.look` is called. */
+  readonly conditions?: boolean;
   readonly plant?: Plant;
   /** How slow the network is, in turns of the event loop. */
   readonly lag?: number;
 }
 
-export async function openHouse(
-  seed: number,
-  setting: Setting,
-  { plant = 'none', lag }: HouseOptions = {},
-): Promise<House> {
-  await using stack = new AsyncDisposableStack();
-  const listen = `${ownHost}:${portOf(seed)}`;
-  const public_url = `http://${listen}/hooks`;
-  const config = configOf(setting, listen, public_url);
-  const sometimes = new Map<string, number>();
-  const seen = (what: string) => void sometimes.set(what, (sometimes.get(what) ?? 0) + 1);
-  const disk = { full: false, free_bytes: plentyBytes };
-  const proxy = { refuses: false };
-  let asking = 0;
-  let left = 0;
-  let counted: 'all' | 'deliveries' = 'all';
-  let lost = false;
-  let killed: string | null = null;
-  let cut = Promise.withResolvers<null>();
-  let machine: MachineClock | null = null;
-  let steps = 0;
-  const step = (where: string) => {
-    if (killed !== null) return;
-    steps += 1;
-    if (left === 0) return;
-    if (counted === 'deliveries' && !where.endsWith('a delivery is stored')) return;
-    left -= 1;
-    if (left > 0) return;
-    keepFiles(directory());
-    killed = where;
-    cut.resolve(null);
-  };
-  const wire = stack.use(openWire(seed, lag));
-  const calls = { minute: 0, sent: 0 };
-  const call = () => {
-    const now = Math.floor(harness.clock.now() / minute);
-    calls.sent = calls.minute === now ? calls.sent + 1 : 1;
-    calls.minute = now;
-    if (calls.sent > mostCallsInAMinute) killed = squandering;
-  };
-  const clock: Clock = { ...systemClock, now: () => harness.clock.now() };
-  const imagesAt = (host: string) => startImageHost({ clock, seed, host, port: imagePortOf(seed) });
-  const [usual, own] = imageHosts;
-  const images = stack.use(await imagesAt(usual).catch(() => imagesAt(own)));
-  const harness: VirtualHarness = stack.use(
-    await virtualHarness(
-      {
-        lean: true,
-        seed,
-        products: setting.products,
-        hold_ms: setting.hold_minutes * minute,
-        batch: setting.batch,
-        gone: setting.gone,
-        habits: setting.habits,
-        counts: 'none',
-        image_origin: images.url,
-        post: (url, body, signal) => wire.post(() => postJson(url, body, signal), signal),
+/** So much is free unless something happens. */
+export const plentyBytes = 10e9;
+/** Busy minutes have some sixty calls; a loop that nothing bounds but the budget has up to 3,000. */
+const mostCallsInAMinute = 500;
+/** Why a world stands still that called more often (`killed`): it is beyond living on. */
+export const squandering = `calling more than ${mostCallsInAMinute} times in a minute`;
+/** A start waits five seconds of real time for a file that another program holds. */
+const betweenStartsMs = 10 * 60_000;
+
+/**
+ * The loopback address of this process, so that two that live through the same seed do not meet at its port. Digests are
+ * made without it.
+ */
+export const ownHost = `127.${[16, 8, 0].map((shift) => 10 + (((process.pid >> shift) & 255) % 200)).join('.')}`;
+/** The port of a seed, below those that systems give out, and above 10,080, which `fetch` asks nothing of. */
+const portOf = (seed: number) => 10_100 + (seed % 10_000);
+/**
+ * Where the image host of a seed listens: always there, since the service's answers name it, and digests are of answers. A
+ * process that finds another one there, which lives through the same seed, takes its own address: its digest is another one.
+ */
+const imageHosts = ['127.9.9.9', ownHost] as const;
+
+/** A daemon with its receiver and the service in one process on one clock, whose disk, clock and life can be spoilt. */
+export class World implements AsyncDisposable {
+  /** What is `full` takes no more, whatever room it shows: a quota is not shown. */
+  readonly disk = { full: false, free_bytes: plentyBytes };
+  /** The proxy before the receiver: whether it refuses the test of the public address. */
+  readonly proxy = { refuses: false };
+  /** Quirks of the service where no event sets others. */
+  readonly habits: Habits;
+  /** What a start reads, and the next reload. */
+  readonly config: Record<string, unknown>;
+  /** How often each thing happened. */
+  readonly sometimes = new Map<string, number>();
+  readonly #options: WorldOptions;
+  readonly #wire: Wire;
+  readonly #stack = new AsyncDisposableStack();
+  harness!: VirtualHarness;
+  images!: SandboxImageHost;
+  #machine: MachineClock | null = null;
+  /** Self tests under way, for which time stands still. */
+  #asking = 0;
+  #steps = 0;
+  /** Steps that are left until it is killed, and which of them count; 0: it is not to be killed. */
+  #left = 0;
+  #counted: 'all' | 'deliveries' = 'all';
+  #killed: string | null = null;
+  #cut = Promise.withResolvers<null>();
+  #isLost = false;
+  #calls = { minute: 0, sent: 0 };
+
+  static async open(options: WorldOptions): Promise<World> {
+    const world = new World(options);
+    await world.#open();
+    return world;
+  }
+
+  private constructor(options: WorldOptions) {
+    const { seed, sandbox, config, lag } = options;
+    this.#options = options;
+    this.habits = { ...kind, ...sandbox.habits };
+    this.config = {
+      signing: { body: 'json' },
+      subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+      ...config,
+      receiver: { listen: this.#listen, public_url: this.#publicUrl, ...(config.receiver as object) },
+    };
+    this.#wire = this.#stack.use(openWire(seed, lag));
+  }
+
+  /** The clock of the machine, which may be wrong. */
+  get machine(): MachineClock {
+    if (this.#machine === null) throw new Error('nobody has asked for the clock');
+    return this.#machine;
+  }
+
+  /** Number of steps of all its lives. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** The step at which it was killed since its last start, or that it was stopped for `squandering`; null: it lives. */
+  get killed(): string | null {
+    return this.#killed;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Notes that the mirror's file is gone. */
+  lost(): void {
+    this.#isLost = true;
+  }
+
+  /** Notes that something has happened. */
+  seen(what: string): void {
+    this.sometimes.set(what, (this.sometimes.get(what) ?? 0) + 1);
+  }
+
+  /**
+   * Has the process killed at the `step`-th of its steps from now: a look at its clock, or the beginning, the last moment or the
+   * end of a transaction. Its files stay as they are in that moment. Of `deliveries`, only steps count at which one is stored.
+   */
+  killAt(step: number, among: 'all' | 'deliveries' = 'all'): void {
+    this.#left = step;
+    this.#counted = among;
+  }
+
+  /**
+   * Starts it again after so long, and repairs a lost mirror before: what was killed, from the files that it left. A start
+   * that is refused until later is tried again each minute, as a supervisor does; `passed` is called after each.
+   */
+  async startAgain(down_ms: number, passed: () => Promise<void>): Promise<void> {
+    const { harness } = this;
+    const wasKilled = this.#killed !== null;
+    this.#left = 0;
+    await harness.restart({
+      meanwhile: async () => {
+        if (wasKilled) bringBack(this.#directory);
+        this.#killed = null;
+        const entropy = seededEntropy(this.#options.seed);
+        if (this.#isLost) repairFiles(harness.wiring.config, { now: harness.clock.now(), dry: false, entropy });
+        this.#isLost = false;
+        this.#cut = Promise.withResolvers();
+        await harness.drive(harness.clock.sleep(down_ms));
+        await passed();
       },
-      config,
-      {
-        level: 'info',
-        imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
-        inodeOf: () => '1',
-        spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: disk.free_bytes }),
-        secrets: { receiver_secret: createSecret(canary.master) },
-        killed: () => killed !== null,
-        busy: () => asking > 0,
-        wire,
-        machine: (clock) => {
-          const own = machine ?? machineClock(clock);
-          machine = own;
-          const now = () => {
-            step('looking at the clock');
-            return own.now();
-          };
-          return { ...own, now };
-        },
-        selfTest: async () => {
-          if (proxy.refuses) return { result: 'failed', message: '502', answered: true };
-          asking += 1;
-          const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
-            asking -= 1;
-          });
-          return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
-        },
-        rewired: (wiring) => spoilt(wiring, { disk, step, call, wire, isDead: () => killed !== null, plant, seed }),
+      refused: async (error) => {
+        const code = report(error, capturedIo(), 'run');
+        if (code !== exitCodes.retryLater && code !== exitCodes.io) throw error;
+        this.seen(`a start was refused: exit ${code}`);
+        await harness.drive(harness.clock.sleep(betweenStartsMs));
+        await passed();
       },
-    ),
-  );
-  const directory = () => dirname(dirname(harness.wiring.mirror.path));
-  if (machine === null) throw new Error('nobody has asked for the clock');
-  harness.wiring.storage.serve();
-  const closing = stack.move();
-  return {
-    harness,
-    images,
-    disk,
-    proxy,
-    machine,
-    habits: { ...kind, ...setting.habits },
-    config,
-    killAt: (at, among = 'all') => {
-      left = at;
-      counted = among;
-    },
-    steps: () => steps,
-    killed: () => killed,
-    lost: () => {
-      lost = true;
-    },
-    isLost: () => lost,
-    startAgain: async (down_ms, passed) => {
-      left = 0;
-      const was = killed;
-      await harness.restart({
-        meanwhile: async () => {
-          if (was !== null) bringBack(directory());
-          killed = null;
-          const { config: loaded } = harness.wiring;
-          if (lost) repairFiles(loaded, { now: harness.clock.now(), dry: false, entropy: seededEntropy(seed) });
-          lost = false;
-          cut = Promise.withResolvers();
-          await harness.drive(harness.clock.sleep(down_ms));
-          await passed();
+    });
+    harness.wiring.storage.serve();
+  }
+
+  /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
+  attempt<Result>(work: () => Promise<Result>): Promise<Result | null> {
+    const done = work();
+    done.catch(() => undefined);
+    return this.harness.drive(Promise.race([done, this.#cut.promise]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+
+  get #listen(): string {
+    return `${ownHost}:${portOf(this.#options.seed)}`;
+  }
+
+  get #publicUrl(): string {
+    return `http://${this.#listen}/hooks`;
+  }
+
+  get #directory(): string {
+    return dirname(dirname(this.harness.wiring.mirror.path));
+  }
+
+  async #open(): Promise<void> {
+    const { seed, sandbox, conditions = false } = this.#options;
+    const clock: Clock = { ...systemClock, now: () => this.harness.clock.now() };
+    const imagesAt = (host: string) => startImageHost({ clock, seed, host, port: portOf(seed) + 10_000 });
+    const [usual, own] = imageHosts;
+    this.images = this.#stack.use(await imagesAt(usual).catch(() => imagesAt(own)));
+    const wire = this.#wire;
+    this.harness = this.#stack.use(
+      await virtualHarness(
+        {
+          lean: true,
+          seed,
+          image_origin: this.images.url,
+          post: (url, body, signal) => wire.post(() => postJson(url, body, signal), signal),
+          ...sandbox,
         },
-        refused: async (error) => {
-          const code = report(error, capturedIo(), 'run');
-          if (code !== exitCodes.retryLater && code !== exitCodes.io) throw error;
-          seen(`a start was refused: exit ${code}`);
-          await harness.drive(harness.clock.sleep(betweenStartsMs));
-          await passed();
+        this.config,
+        {
+          conditions,
+          level: 'info',
+          imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
+          inodeOf: () => '1',
+          spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: this.disk.free_bytes }),
+          secrets: { receiver_secret: createSecret(canary.master) },
+          killed: () => this.#killed !== null,
+          busy: () => this.#asking > 0,
+          wire,
+          machine: (clock) => {
+            this.#machine ??= machineClock(clock);
+            const { now } = this.#machine;
+            return { ...this.#machine, now: () => this.#at('looking at the clock', now) };
+          },
+          selfTest: () => this.#selfTest(),
+          rewired: (wiring) => this.#spoilt(wiring),
         },
-      });
-      harness.wiring.storage.serve();
-    },
-    attempt: (work) => {
-      const done = work();
-      done.catch(() => undefined);
-      return harness.drive(Promise.race([done, cut.promise]));
-    },
-    seen,
-    sometimes,
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
-  };
+      ),
+    );
+    this.harness.wiring.storage.serve();
+  }
+
+  async #selfTest() {
+    if (this.proxy.refuses) return { result: 'failed', message: '502', answered: true } as const;
+    this.#asking += 1;
+    const { status } = await fetch(`${this.#publicUrl}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
+      this.#asking -= 1;
+    });
+    return { result: status === 404 ? 'passed' : 'failed', message: String(status) } as const;
+  }
+
+  /** Takes a step, at which it may be killed. */
+  #step(where: string): void {
+    if (this.#killed !== null) return;
+    this.#steps += 1;
+    if (this.#left === 0) return;
+    if (this.#counted === 'deliveries' && !where.endsWith('a delivery is stored')) return;
+    this.#left -= 1;
+    if (this.#left > 0) return;
+    keepFiles(this.#directory);
+    this.#killed = where;
+    this.#cut.resolve(null);
+  }
+
+  #at<Result>(where: string, work: () => Result): Result {
+    this.#step(where);
+    return work();
+  }
+
+  #countCall(): void {
+    const now = Math.floor(this.harness.clock.now() / 60_000);
+    this.#calls = { minute: now, sent: this.#calls.minute === now ? this.#calls.sent + 1 : 1 };
+    if (this.#calls.sent > mostCallsInAMinute) this.#killed = squandering;
+  }
+
+  /** Ends as SQLite does on a full disk. */
+  #refuseWhereFull(): void {
+    if (this.disk.full) throw new DiskFull('database or disk is full');
+  }
+
+  /** What is dead neither sends nor stores nor answers: its files are those of another life by now. */
+  #refuseWhereDead(): void {
+    if (this.#killed !== null) throw new DiskFull('killed');
+  }
+
+  /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
+  #spoilt(wiring: Wiring): Wiring {
+    const { mirror, inbox, limiter } = wiring;
+    const { transaction } = mirror;
+    const { store, after } = inbox.deliveries;
+    const { run } = limiter;
+    for (const file of [mirror, inbox]) {
+      const { touch } = file;
+      const refused = () => {
+        this.#refuseWhereFull();
+        touch();
+      };
+      Object.assign(file, { touch: refused });
+    }
+    Object.assign(mirror, {
+      transaction: <Result>(work: () => Result): Result => {
+        this.#step('beginning a transaction');
+        const result = transaction(() => {
+          const done = work();
+          this.#refuseWhereFull();
+          this.#step('before a commit');
+          return done;
+        });
+        this.#step('after a commit');
+        return result;
+      },
+    });
+    Object.assign(limiter, {
+      run: (call: Parameters<typeof run>[0], ...rest: Tail<Parameters<typeof run>>) =>
+        run(
+          (signal) =>
+            this.#wire.call(async () => {
+              this.#refuseWhereDead();
+              this.#countCall();
+              return call(signal);
+            }, signal),
+          ...rest,
+        ),
+    });
+    Object.assign(inbox.deliveries, {
+      store: (group: Parameters<typeof store>[0]) => {
+        this.#refuseWhereDead();
+        this.#refuseWhereFull();
+        this.#step('before a delivery is stored');
+        this.#refuseWhereDead();
+        store(group);
+        this.#step('after a delivery is stored');
+        this.#refuseWhereDead();
+      },
+      ...(this.#options.plant === 'skips a delivery'
+        ? { after: (...question: Parameters<typeof after>) => after(...question).map(skipped) }
+        : {}),
+    });
+    return wiring;
+  }
 }
 
 class DiskFull extends Error {
   readonly code = 'SQLITE_FULL';
 }
 
-interface Spoiling {
-  readonly disk: { readonly full: boolean };
-  readonly step: (where: string) => void;
-  readonly call: () => void;
-  readonly wire: Wire;
-  readonly isDead: () => boolean;
-  readonly plant: Plant;
-  readonly seed: number;
-}
-
 type Tail<Parts extends readonly unknown[]> = Parts extends readonly [unknown, ...infer Rest] ? Rest : never;
 
-/** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
-function spoilt(wiring: Wiring, { disk, step, call: counted, wire, isDead, plant }: Spoiling): Wiring {
-  const { mirror, inbox, limiter } = wiring;
-  const refuse = () => {
-    if (disk.full) throw new DiskFull('database or disk is full');
-  };
-  const { transaction, touch } = mirror;
-  const { store, after } = inbox.deliveries;
-  const { touch: touchInbox } = inbox;
-  const { run } = limiter;
-  Object.assign(mirror, {
-    transaction: <Result>(work: () => Result): Result => {
-      step('beginning a transaction');
-      const result = transaction(() => {
-        const done = work();
-        refuse();
-        step('before a commit');
-        return done;
-      });
-      step('after a commit');
-      return result;
-    },
-    touch: () => {
-      refuse();
-      touch();
-    },
-  });
-  Object.assign(limiter, {
-    run: (call: Parameters<typeof run>[0], ...rest: Tail<Parameters<typeof run>>) =>
-      run(
-        (signal) =>
-          wire.call(async () => {
-            // What is dead sends nothing: the service would know what the next life does not.
-            if (isDead()) throw new DiskFull('killed');
-            counted();
-            return call(signal);
-          }, signal),
-        ...rest,
-      ),
-  });
-  Object.assign(inbox, {
-    touch: () => {
-      refuse();
-      touchInbox();
-    },
-  });
-  Object.assign(inbox.deliveries, {
-    store: (group: Parameters<typeof store>[0]) => {
-      // Its files are those of another life by now.
-      if (isDead()) throw new DiskFull('killed');
-      refuse();
-      step('before a delivery is stored');
-      if (isDead()) throw new DiskFull('killed');
-      store(group);
-      step('after a delivery is stored');
-      // Nor does it answer.
-      if (isDead()) throw new DiskFull('killed');
-    },
-    ...(plant === 'skips a delivery'
-      ? { after: (...question: Parameters<typeof after>) => after(...question).map(skipped) }
-      : {}),
-  });
-  return wiring;
-}
-
-/** What the canary makes of every second delivery: it is applied, and nothing comes of it. */
+/** Returns what the seeded bug makes of every second delivery: it is applied, and nothing comes of it. */
 function skipped(delivery: Delivery): Delivery {
   const { delivery_id, subscription_id } = delivery;
   const body = Buffer.from(JSON.stringify({ subscription_id, products: [] }));
   return delivery_id % 2 === 0 ? { ...delivery, body } : delivery;
 }
 
-/** A start waits five seconds of real time for a file that another program holds. */
-const betweenStartsMs = 10 * minute;
-
 const kept = '.killed';
 
-/** What a kill leaves of the files: all that was written, and nothing that was only in memory. */
+/** Copies what a kill leaves of the files: all that was written, and nothing that was only in memory. */
 function keepFiles(directory: string): void {
   rmSync(directory + kept, { recursive: true, force: true });
   cpSync(directory, directory + kept, {
@@ -331,37 +365,4 @@ function bringBack(directory: string): void {
   for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
   for (const name of readdirSync(directory + kept)) renameSync(join(directory + kept, name), join(directory, name));
   rmSync(directory + kept, { recursive: true });
-}
-
-function configOf(setting: Setting, listen: string, public_url: string): Record<string, unknown> {
-  const every = `${setting.every_hours}h`;
-  const list = setting.list_days === 0 ? every : `${setting.list_days}d`;
-  const each = { products: list, checkout_information: every };
-  return {
-    service: {
-      profile: { authorization: { header: null }, notifications: { hold: `${setting.hold_minutes}m`, retries: '15m' } },
-    },
-    scheduling: setting.scheduling,
-    budget: { requests_per_second: 50, concurrency: 4, share: setting.share, audit: setting.audit },
-    signing: { body: 'json' },
-    receiver: { listen, public_url, rotate_every: `${setting.rotate_days}d`, grace: '12h' },
-    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
-    rows: { publish: true },
-    ...(setting.files ? { images: { files: true, sizes: ['small'] } } : {}),
-    cadence: {
-      ...each,
-      product_detail: every,
-      variants: every,
-      experiences: every,
-      images: every,
-      dynamic_pricing: each,
-      covered: { checkout_information: `${2 * setting.every_hours}h`, variants: `${2 * setting.every_hours}h` },
-      availability: {
-        horizon,
-        near: { days: 14, every },
-        middle: { days: 31, every },
-        far: { every },
-      },
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import type { Change } from '../../../src/storefront/reader.ts';
 import { contract } from '../../contract/columns.ts';
+import { keys } from '../../contract/keys.ts';
 import type { CopyScript, Name, Read, Row } from './script.ts';
 
 /** Views that show the same rows in another form: a copy that has one has the other. */
@@ -80,31 +81,19 @@ export function differences(view: string, copied: readonly Row[], shown: readonl
 /** Which columns have been seen to change: in a row that stayed, or because rows came and went. */
 export function columnsSeen() {
   const seen = new Set<string>();
-  const keys: Readonly<Record<string, readonly string[]>> = {
-    products: ['product_id', 'language'],
-    product_prices: ['product_id', 'currency'],
-    product_popularity: ['product_id'],
-    product_places: ['product_id'],
-    place_rows: ['product_id'],
-    search_entries: ['product_id', 'language'],
-    search_rows: ['product_id', 'language'],
-    product_search: ['product_id', 'language'],
+  const keyed: typeof keys = {
+    ...keys,
     images: ['product_id', 'image_key'],
-    checkout_information: ['product_id', 'language'],
-    variants: ['product_id', 'language', 'variant_id'],
-    availability_days: ['product_id', 'date', 'currency'],
-    availability_slots: ['product_id', 'date', 'currency', 'time', 'variant_id'],
-    bookable_days: ['product_id', 'date', 'currency'],
-    experiences: ['experience_id', 'language'],
-    cities: ['city_id', 'language'],
-    countries: ['country_id', 'language'],
+    product_places: ['product_id'],
+    product_search: ['product_id', 'language'],
+    search_entries: ['product_id', 'language'],
   };
   return {
     seen,
     /** Compares what a view shows with what it showed. */
     look: (view: string, before: readonly Row[], after: readonly Row[]) => {
       const columns = announced(view);
-      const named = keys[view] ?? columns;
+      const named = keyed[view] ?? columns;
       const keyOf = (row: Row) => JSON.stringify(named.map((name) => row[name]));
       const stood = new Map(before.map((row) => [keyOf(row), row]));
       const stands = new Map(after.map((row) => [keyOf(row), row]));

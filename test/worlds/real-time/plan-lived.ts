@@ -75,7 +75,7 @@ class Played {
       return;
     }
     this.happened += 1;
-    await atService[what].happen({
+    await atService[what]({
       sandbox,
       clock: systemClock,
       habits: this.#habits,
