@@ -24,10 +24,7 @@ export async function monthWorld(asked: MonthAsked, say: (line: string) => void)
     calm_days: calmDays[faults],
     silent_days: asked.silent,
     config: { scheduling: asked.fixed === true ? 'fixed' : 'adaptive' },
-    progress: (text) =>
-      void process.stderr.write(
-        process.stderr.isTTY ? `\r${text} of ${asked.days}\u001b[K` : `${text} of ${asked.days}\n`,
-      ),
+    progress: (text) => void process.stderr.write(process.stderr.isTTY ? `\r${text}\u001b[K` : `${text}\n`),
   });
   const { ages, calls, predicted, fill, shown, unlimited_ms, record, takedowns, failures } = month;
   const rows = ages.map(({ tier, promise_ms, records, reads, worst_ms, stale_share }) => [
