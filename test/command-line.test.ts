@@ -29,8 +29,8 @@ describe('the command line of programs of the tests', needs('time'), () => {
   });
 
   it('a bench that takes no option refuses one too', async () => {
-    const stderr = "Error: unknown option '--no-such'. Try: npm run bench -- script --help\n";
-    expect(await said('test/bench/main.ts', 'script', '--no-such')).toEqual({ code: 64, stdout: '', stderr });
+    const stderr = "Error: unknown option '--no-such'. Try: npm run bench -- refusals --help\n";
+    expect(await said('test/bench/main.ts', 'refusals', '--no-such')).toEqual({ code: 64, stdout: '', stderr });
   });
 });
 

@@ -1,14 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { openReader } from '../../src/storefront/reader.ts';
 import { builtCommit } from '../fakes/built-commit.ts';
-import { freePort } from '../fakes/free-port.ts';
-import { testConfigText } from '../fakes/test-config.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { type Line, median } from './line.ts';
-import { optionsOf } from './options.ts';
-import { processorMs, said } from './process.ts';
+import { inDays, type Line, median, optionsOf, processorTime } from './measure.ts';
+import { processorMs } from './process.ts';
+import { Home, startService } from './stage.ts';
 
 /*
  * What stands here beside another commit, both built: processor time of a fill, of a resync that finds everything
@@ -18,9 +14,9 @@ import { processorMs, said } from './process.ts';
 
 const tolerance = 0.05;
 
-interface Side {
+interface Side extends Disposable {
   readonly root: string;
-  readonly directory: string;
+  readonly home: Home;
   readonly config: string;
 }
 
@@ -44,39 +40,27 @@ async function compare(
   rounds: number,
   only: string | undefined,
 ): Promise<Line[]> {
-  const port = await freePort();
-  const sandbox = spawn(
-    process.execPath,
-    [cliOf(roots[0]), 'sandbox', '--products', String(products), '--port', String(port), '--hold', '0s'],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  const directories = new DisposableStack();
-  try {
-    await said(sandbox.stdout, 'The sandbox serves');
-    const ratios = new Map<string, number[]>();
-    const times = new Map<string, number[]>();
-    const note = (name: string, [ours, theirs]: readonly [number, number]) => {
-      ratios.set(name, [...(ratios.get(name) ?? []), ours / theirs]);
-      times.set(name, [...(times.get(name) ?? []), ours]);
-    };
-    const once = only === 'status' || only === 'reads';
-    let filled = null as readonly [Side, Side] | null;
-    for (let round = 0; round < (once ? 1 : rounds); round += 1) {
-      const sides = roots.map((root) => sideOf(root, port, directories)) as unknown as readonly [Side, Side];
-      const found = await inTurn(sides, round, filling);
-      for (const [name, pair] of found) if (!once) note(name, pair);
-      filled = sides;
+  await using service = await startService(products);
+  using sides = new DisposableStack();
+  const measured = new Map<string, { ratios: number[]; times: number[] }>();
+  const note = async (pair: readonly [Side, Side], round: number, measure: Measure) => {
+    for (const [name, [ours, theirs]] of await inTurn(pair, round, measure)) {
+      const known = measured.get(name) ?? { ratios: [], times: [] };
+      measured.set(name, { ratios: [...known.ratios, ours / theirs], times: [...known.times, ours] });
     }
-    if (filled === null || only === 'fill') return linesOf(ratios, times);
-    for (let round = 0; round < rounds; round += 1) {
-      if (only !== 'reads') for (const [name, pair] of await inTurn(filled, round, asking)) note(name, pair);
-      if (only !== 'status') for (const [name, pair] of await inTurn(filled, round, reading)) note(name, pair);
-    }
-    return linesOf(ratios, times);
-  } finally {
-    sandbox.kill('SIGTERM');
-    directories.dispose();
+  };
+  const once = only === 'status' || only === 'reads';
+  let filled = null as readonly [Side, Side] | null;
+  for (let round = 0; round < (once ? 1 : rounds); round += 1) {
+    filled = [sides.use(sideOf(roots[0], service.url)), sides.use(sideOf(roots[1], service.url))];
+    await note(filled, round, filling);
   }
+  if (once) measured.clear();
+  for (let round = 0; round < rounds && filled !== null && only !== 'fill'; round += 1) {
+    if (only !== 'reads') await note(filled, round, asking);
+    if (only !== 'status') await note(filled, round, reading);
+  }
+  return [...measured].map(([name, { ratios, times }]) => lineOf(name, ratios, times));
 }
 
 /** Ours and theirs of each measure; the one that is first is last in the next round. */
@@ -93,86 +77,58 @@ async function inTurn(
   ]);
 }
 
-function linesOf(
-  ratios: ReadonlyMap<string, readonly number[]>,
-  times: ReadonlyMap<string, readonly number[]>,
-): Line[] {
-  return [...ratios].map(([name, all]) => {
-    const sorted = all.toSorted((a, b) => a - b);
-    // The order statistics between which the median of all rounds lies in 95 of 100 cases.
-    const aside = Math.max(0, Math.floor(all.length / 2 - 0.98 * Math.sqrt(all.length)));
-    const [low = Number.NaN, high = Number.NaN] = [sorted[aside], sorted[all.length - 1 - aside]];
-    return {
-      what: `${name} (processor time)`,
-      value: `${median(times.get(name) ?? []).toFixed(1)} ms, ratio ${median(all).toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] of ${all.length} rounds`,
-      target: `≤ ${1 + tolerance}`,
-      met: median(all) <= 1 + tolerance,
-    };
-  });
+function lineOf(name: string, ratios: readonly number[], times: readonly number[]): Line {
+  const sorted = ratios.toSorted((a, b) => a - b);
+  // The order statistics between which the median of all rounds lies in 95 of 100 cases.
+  const aside = Math.max(0, Math.floor(ratios.length / 2 - 0.98 * Math.sqrt(ratios.length)));
+  const [low = Number.NaN, high = Number.NaN] = [sorted[aside], sorted[ratios.length - 1 - aside]];
+  return {
+    what: `${name} (processor time)`,
+    value: `${median(times).toFixed(1)} ms, ratio ${median(ratios).toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] of ${ratios.length} rounds`,
+    target: `≤ ${1 + tolerance}`,
+    met: median(ratios) <= 1 + tolerance,
+  };
 }
 
-function cliOf(root: string): string {
-  return join(root, 'dist/cli.js');
-}
-
-function sideOf(root: string, port: number, stack: DisposableStack): Side {
-  const { path: directory } = stack.use(temporaryDirectory());
-  const config = join(directory, 'catalogued.yaml');
+function sideOf(root: string, url: string): Side {
+  const home = new Home(root);
   // Another commit may not know every key: as little as possible is said.
-  const backup = { directory: join(directory, 'backup') };
-  writeFileSync(config, testConfigText(directory, `http://127.0.0.1:${port}`, { backup }));
-  return { root, directory, config };
+  const config = home.config(url, 100_000, { backup: { directory: join(home.cwd, 'backup') } });
+  return { root, home, config, [Symbol.dispose]: () => home[Symbol.dispose]() };
 }
 
 /** A daemon fills its mirror, and reads everything again, unchanged. */
-async function filling({ root, directory, config }: Side): Promise<Record<string, number>> {
-  const daemon = spawn(process.execPath, [cliOf(root), '--config', config, 'run'], {
-    cwd: directory,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const ended = new Promise((resolve) => daemon.once('exit', resolve));
-  try {
-    await said(daemon.stdout, 'pass ended');
-    const fill = processorMs(daemon.pid ?? 0, 'own');
-    await run(root, config, ['resync', '--all', '--wait']);
-    return { fill, 'unchanged resync': processorMs(daemon.pid ?? 0, 'own') - fill };
-  } finally {
-    daemon.kill('SIGTERM');
-    await ended;
-  }
+async function filling({ home, config }: Side): Promise<Record<string, number>> {
+  await using daemon = await home.run(config, 'pass ended');
+  const pid = daemon.child.pid ?? 0;
+  const fill = processorMs(pid, 'own');
+  await home.command(config, 'resync', '--all', '--wait');
+  return { fill, 'unchanged resync': processorMs(pid, 'own') - fill };
 }
 
 const asked = 5;
 
 async function asking({ root, config }: Side): Promise<Record<string, number>> {
   const before = processorMs(process.pid, 'children');
-  for (let time = 0; time < asked; time += 1)
-    spawnSync(process.execPath, [cliOf(root), '--config', config, 'status', '--json'], { stdio: 'ignore' });
+  const args = [join(root, 'dist/cli.js'), '--config', config, 'status', '--json'];
+  for (let time = 0; time < asked; time += 1) spawnSync(process.execPath, args, { stdio: 'ignore' });
   return { status: (processorMs(process.pid, 'children') - before) / asked };
 }
 
-async function reading({ root, directory }: Side): Promise<Record<string, number>> {
+async function reading({ root, home }: Side): Promise<Record<string, number>> {
   const module = (await import(join(root, 'dist/storefront/reader.js'))) as { openReader: typeof openReader };
-  using reader = module.openReader(join(directory, 'mirror', 'mirror.db'));
+  using reader = module.openReader(home.mirror);
   const ids = reader.products({ limit: 40 }).map(({ product_id }) => product_id);
-  const from = new Date().toISOString().slice(0, 10);
-  const to = new Date(Date.now() + 91 * 86_400_000).toISOString().slice(0, 10);
-  const read = () => {
-    for (const id of ids) {
-      reader.product(id);
-      reader.calendar(id, { from, to });
-      reader.slots(id, from);
+  const read = (times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      for (const id of ids) {
+        reader.product(id);
+        reader.calendar(id, { from: inDays(0), to: inDays(91) });
+        reader.slots(id, inDays(0));
+      }
+      reader.search({ text: 'golden mus' });
     }
-    reader.search({ text: 'golden mus' });
   };
-  for (let time = 0; time < 5; time += 1) read();
-  const before = process.cpuUsage();
-  for (let time = 0; time < 30; time += 1) read();
-  const { user, system } = process.cpuUsage(before);
-  return { reads: (user + system) / 1000 };
-}
-
-function run(root: string, config: string, args: readonly string[]): Promise<unknown> {
-  const child = spawn(process.execPath, [cliOf(root), '--config', config, ...args], { stdio: 'ignore' });
-  return new Promise((resolve) => child.once('exit', resolve));
+  read(5);
+  return { reads: processorTime(() => read(30)) };
 }

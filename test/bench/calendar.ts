@@ -4,8 +4,7 @@ import Database from 'better-sqlite3';
 import { plannedOnce } from '../../src/storefront/planned-once.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { largeMirror } from './large-mirror.ts';
-import { type Line, median } from './line.ts';
-import { optionsOf } from './options.ts';
+import { type Line, median, optionsOf, processorTime, spread } from './measure.ts';
 
 /*
  * A calendar of 92 days out of the view beside the same rows out of a table that has nothing else, and the four columns that
@@ -13,10 +12,7 @@ import { optionsOf } from './options.ts';
  * `--mirror FILE`.
  */
 
-const rounds = 60;
-const warmUp = 10;
-const shown = 40;
-const days = 92;
+const [rounds, warmUp, shown, days] = [60, 10, 40, 92];
 /** The best table that there could be: the view's rows, by the same key. */
 const bareTable = `CREATE TEMP TABLE bare (product_id INTEGER, date TEXT, currency TEXT, state TEXT, lowest_price INTEGER,
   lowest_adult_price INTEGER, price_variant_type TEXT, max_tickets INTEGER, availability INTEGER, max_tickets_per_order INTEGER,
@@ -34,48 +30,34 @@ export async function calendarLines(args: readonly string[]): Promise<Line[]> {
 }
 
 function linesOf(path: string): Line[] {
-  const ids = shownProducts(path);
-  return [...linesIn('Node', inNode(path, ids), 60), ...linesIn('Python', inPython(path, ids), 90)];
-}
-
-/** Some that are sold, as far from each other as shoppers' are. */
-function shownProducts(path: string): number[] {
   using reader = openReader(path);
-  const ids = reader
-    .products({ limit: 10_000 })
-    .filter(({ product_id, sellable }) => sellable === 1 && reader.calendar(product_id).length >= days - 1)
-    .map(({ product_id }) => product_id);
-  const spread = Math.max(1, Math.floor(ids.length / shown));
-  return ids.filter((_, index) => index % spread === 0).slice(0, shown);
+  const isWhole = (id: number) => reader.calendar(id).length >= days - 1;
+  const sold = reader.products({ limit: 10_000 }).filter(({ sellable }) => sellable === 1);
+  const ids = spread(sold.map(({ product_id }) => product_id).filter(isWhole), shown);
+  return [...linesIn('Node', inNode(path, ids), 60), ...linesIn('Python', inPython(path, ids), 90)];
 }
 
 function inNode(path: string, ids: readonly number[]): Taken {
   using reader = openReader(path);
   const db = new Database(path, { readonly: true });
   db.exec(bareTable);
-  const copy = db.prepare('INSERT INTO bare SELECT * FROM availability_days WHERE product_id = ?');
-  for (const id of ids) copy.run(id);
+  for (const id of ids) db.prepare('INSERT INTO bare SELECT * FROM availability_days WHERE product_id = ?').run(id);
   const from = (table: string) => {
     const text = `SELECT * FROM ${table} WHERE product_id = ? AND currency = 'EUR' ORDER BY date`;
     const statement = db.prepare(plannedOnce(text));
     return (id: number) => statement.all(id);
   };
   const columns = ['date', 'state', 'lowest_adult_price', 'stale'] as const;
-  const reads: Readonly<Record<keyof Taken, (id: number) => unknown>> = {
-    view: from('availability_days'),
-    bare: from('bare'),
-    four: (id) => reader.calendar(id, { columns }),
+  const reads = [from('availability_days'), from('bare'), (id: number) => reader.calendar(id, { columns })];
+  const read = (each: (id: number) => unknown) => () => {
+    for (const id of ids) each(id);
   };
-  const taken = { view: [] as number[], bare: [] as number[], four: [] as number[] };
-  for (let round = -warmUp; round < rounds; round += 1)
-    for (const name of ['view', 'bare', 'four'] as const) {
-      const started = process.cpuUsage();
-      for (const id of ids) reads[name](id);
-      const { user, system } = process.cpuUsage(started);
-      if (round >= 0) taken[name].push((user + system) / ids.length);
-    }
+  const taken = Array.from({ length: warmUp + rounds }, () =>
+    reads.map((each) => (1000 * processorTime(read(each))) / ids.length),
+  );
   db.close();
-  return taken;
+  const [view, bare, four] = reads.map((_, index) => taken.slice(warmUp).map((round) => round[index] ?? 0));
+  return { view: view ?? [], bare: bare ?? [], four: four ?? [] };
 }
 
 function inPython(path: string, ids: readonly number[]): Taken | null {

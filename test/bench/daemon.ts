@@ -1,20 +1,15 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { asTheUnit } from '../fakes/as-the-unit.ts';
-import { builtCommit } from '../fakes/built-commit.ts';
-import { freePort } from '../fakes/free-port.ts';
-import { testConfigText } from '../fakes/test-config.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { type Line, median } from './line.ts';
-import { optionsOf } from './options.ts';
-import { processorMs, residentMiB, said } from './process.ts';
+import type { RunningCli } from '../fakes/run-cli.ts';
+import { count, type Line, median, optionsOf } from './measure.ts';
+import { processorMs, residentMiB } from './process.ts';
+import { Home, startService } from './stage.ts';
 
 /*
  * What the built daemon costs on the machine: memory and the WAL while everything is read as fast as both can, then a
@@ -27,84 +22,62 @@ const manyProducts = 100_000;
 const looksEveryMs = 100;
 
 interface Setting {
-  readonly cli: string;
-  readonly cwd: string;
+  readonly home: Home;
   readonly fast: string;
   readonly usual: string;
 }
 
 export async function daemonLines(args: readonly string[]): Promise<Line[]> {
   const { products } = optionsOf('daemon', args, { products: 1500 });
-  const cli = join(builtCommit(undefined), 'dist/cli.js');
-  using directory = temporaryDirectory();
-  const cwd = directory.path;
-  const port = await freePort();
-  const service = ['sandbox', '--products', String(products), '--port', String(port), '--hold', '0s'];
-  const sandbox = spawn(process.execPath, [cli, ...service], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
-  await said(sandbox.stdout, 'The sandbox serves');
-  const configOf = (name: string, requests_per_second: number) => {
-    const config = join(cwd, `${name}.yaml`);
-    const budget = { requests_per_second, concurrency: 4 };
-    writeFileSync(config, testConfigText(cwd, `http://127.0.0.1:${port}`, { budget }));
-    return config;
-  };
-  const setting = { cli, cwd, fast: configOf('fast', 100_000), usual: configOf('usual', 15) };
-  try {
-    const lines = [...(await filling(setting)), ...(await running(setting))];
-    return [
-      ...lines.map((line) => ({ ...line, what: `${line.what}, ${products} products` })),
-      ...(await large(setting)),
-    ];
-  } finally {
-    sandbox.kill('SIGTERM');
-  }
+  await using service = await startService(products);
+  using home = new Home();
+  const setting = { home, fast: home.config(service.url, 100_000), usual: home.config(service.url, 15) };
+  const lines = [await filling(setting), ...(await running(setting))];
+  return [...lines.map((line) => ({ ...line, what: `${line.what}, ${products} products` })), ...(await large(setting))];
 }
 
 /** A first fill and a resync of everything: the WAL at its largest. */
-async function filling({ cli, cwd, fast }: Setting): Promise<Line[]> {
-  const daemon = started(cli, fast, cwd);
+async function filling({ home, fast }: Setting): Promise<Line> {
   const wal = { fill: 0, resync: 0 };
-  await watched(said(daemon.stdout, 'pass ended'), () => {
-    wal.fill = Math.max(wal.fill, walMiB(cwd));
+  const starting = home.run(fast, 'pass ended');
+  await watched(starting, () => {
+    wal.fill = Math.max(wal.fill, walMiB(home));
   });
-  const resync = spawn(process.execPath, [cli, '--config', fast, 'resync', '--all', '--wait'], { stdio: 'ignore' });
-  await watched(once(resync, 'exit'), () => {
-    wal.resync = Math.max(wal.resync, walMiB(cwd));
+  await using _ = await starting;
+  await watched(home.command(fast, 'resync', '--all', '--wait'), () => {
+    wal.resync = Math.max(wal.resync, walMiB(home));
   });
-  await ended(daemon);
   const most = Math.max(wal.fill, wal.resync);
-  return [
-    {
-      what: 'the WAL at its largest, as fast as both can: fill; resync of everything',
-      value: `${wal.fill.toFixed(1)} MiB; ${wal.resync.toFixed(1)} MiB`,
-      target: '≤ 64 MiB',
-      met: most > 0 && most <= 64,
-    },
-  ];
+  return {
+    what: 'the WAL at its largest, as fast as both can: fill; resync of everything',
+    value: `${wal.fill.toFixed(1)} MiB; ${wal.resync.toFixed(1)} MiB`,
+    target: '≤ 64 MiB',
+    met: most > 0 && most <= 64,
+  };
 }
 
-async function running({ cli, cwd, usual }: Setting): Promise<Line[]> {
+/** Milliseconds until a daemon is ready, of several starts; the first one fills the cache of compiled code. */
+async function starting({ home, usual }: Setting, starts: number): Promise<number> {
   const ready: number[] = [];
   for (let time = 0; time <= starts; time += 1) {
     const began = performance.now();
-    const daemon = started(cli, usual, cwd);
-    await said(daemon.stdout, 'daemon started');
-    // The first one fills the cache of compiled code.
+    await using _ = await home.run(usual, 'daemon started');
     if (time > 0) ready.push(performance.now() - began);
-    await ended(daemon);
   }
-  const daemon = started(cli, usual, cwd);
-  try {
-    await said(daemon.stdout, 'daemon started');
-    return [startLine(ready), ...(await steady({ cli, cwd, usual }, daemon))];
-  } finally {
-    await ended(daemon);
-  }
+  return median(ready);
+}
+
+async function running(setting: Setting): Promise<Line[]> {
+  const ms = await starting(setting, starts);
+  const start = { what: 'start to ready', value: `${ms.toFixed(0)} ms`, target: '< 500 ms', met: ms < 500 };
+  await using daemon = await setting.home.run(setting.usual, 'daemon started');
+  return [start, ...(await steady(setting, daemon))];
 }
 
 /** The same mirror with many more products, none of whose reads is due: what a start and memory come to. */
-async function large({ cli, cwd, usual }: Setting): Promise<Line[]> {
-  const db = new Database(join(cwd, 'mirror', 'mirror.db'));
+async function large(setting: Setting): Promise<Line[]> {
+  const { home, usual } = setting;
+  const db = new Database(home.mirror);
   const now = Date.now();
   db.exec(`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${manyProducts})
@@ -119,39 +92,26 @@ async function large({ cli, cwd, usual }: Setting): Promise<Line[]> {
       FROM (SELECT resource, edition, part, max(lane) AS lane FROM _record WHERE product_id > 0 GROUP BY 1, 2, 3) k
       CROSS JOIN _product p WHERE p.product_id > 100000000;`);
   db.close();
-  const ready: number[] = [];
-  let memory = 0;
-  for (let time = 0; time <= 3; time += 1) {
-    const began = performance.now();
-    const daemon = started(cli, usual, cwd);
-    await said(daemon.stdout, 'daemon started');
-    if (time > 0) ready.push(performance.now() - began);
-    if (time === 3) await setTimeout(steadyMs / 2);
-    memory = residentMiB(daemon.pid ?? 0);
-    await ended(daemon);
-  }
-  const middle = median(ready);
-  const products = `${manyProducts.toLocaleString('en-US')} products`;
+  const ms = await starting(setting, 3);
+  await using daemon = await home.run(usual, 'daemon started');
+  await setTimeout(steadyMs / 2);
+  const memory = residentMiB(daemon.child.pid ?? 0);
+  const products = `${count(manyProducts)} products`;
   return [
-    { what: `start to ready, ${products}`, value: `${middle.toFixed(0)} ms`, target: '< 2 s', met: middle < 2000 },
+    { what: `start to ready, ${products}`, value: `${ms.toFixed(0)} ms`, target: '< 2 s', met: ms < 2000 },
     { what: `resident memory, ${products}`, value: `${memory.toFixed(0)} MiB`, target: '< 400 MiB', met: memory < 400 },
   ];
 }
 
-function startLine(ready: readonly number[]): Line {
-  const middle = median(ready);
-  return { what: 'start to ready', value: `${middle.toFixed(0)} ms`, target: '< 500 ms', met: middle < 500 };
-}
-
 /** Reads everything again at a partner's rate, for a while. */
-async function steady({ cli, cwd, usual }: Omit<Setting, 'fast'>, daemon: Started): Promise<Line[]> {
-  const pid = daemon.pid ?? 0;
-  spawnSync(process.execPath, [cli, '--config', usual, 'resync', '--all'], { stdio: 'ignore' });
+async function steady({ home, usual }: Setting, daemon: RunningCli): Promise<Line[]> {
+  const pid = daemon.child.pid ?? 0;
+  await home.command(usual, 'resync', '--all');
   await setTimeout(steadyMs / 4);
-  await metrics(cwd);
-  const before = { cpu: processorMs(pid, 'own'), at: performance.now(), calls: callsIn(await metrics(cwd)) };
+  await metrics(home);
+  const before = { cpu: processorMs(pid, 'own'), at: performance.now(), calls: callsIn(await metrics(home)) };
   await setTimeout(steadyMs);
-  const after = { cpu: processorMs(pid, 'own'), at: performance.now(), text: await metrics(cwd) };
+  const after = { cpu: processorMs(pid, 'own'), at: performance.now(), text: await metrics(home) };
   const share = (100 * (after.cpu - before.cpu)) / (after.at - before.at);
   const rate = (1000 * (callsIn(after.text) - before.calls)) / (after.at - before.at);
   const late = 1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(after.text)?.[1]);
@@ -159,7 +119,7 @@ async function steady({ cli, cwd, usual }: Omit<Setting, 'fast'>, daemon: Starte
   const asking: number[] = [];
   for (let time = 0; time < starts; time += 1) {
     const began = performance.now();
-    spawnSync(process.execPath, [cli, '--config', usual, 'status'], { stdio: 'ignore' });
+    await home.command(usual, 'status');
     asking.push(performance.now() - began);
   }
   const status = median(asking);
@@ -172,22 +132,6 @@ async function steady({ cli, cwd, usual }: Omit<Setting, 'fast'>, daemon: Starte
   ];
 }
 
-type Started = ChildProcess & { readonly stdout: NodeJS.ReadableStream };
-
-function started(cli: string, config: string, cwd: string): Started {
-  const child = spawn(process.execPath, [...asTheUnit, cli, '--config', config, 'run'], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  return child as unknown as Started;
-}
-
-async function ended(daemon: ChildProcess): Promise<void> {
-  const exit = once(daemon, 'exit');
-  daemon.kill('SIGTERM');
-  await exit;
-}
-
 /** Looks again and again until the work is done. */
 async function watched(work: Promise<unknown>, look: () => void): Promise<void> {
   const timer = setInterval(look, looksEveryMs);
@@ -195,12 +139,12 @@ async function watched(work: Promise<unknown>, look: () => void): Promise<void> 
   look();
 }
 
-function walMiB(cwd: string): number {
-  const wal = join(cwd, 'mirror', 'mirror.db-wal');
+function walMiB({ mirror }: Home): number {
+  const wal = `${mirror}-wal`;
   return existsSync(wal) ? statSync(wal).size / 1024 / 1024 : 0;
 }
 
-async function metrics(cwd: string): Promise<string> {
+async function metrics({ cwd }: Home): Promise<string> {
   const asked = request({ socketPath: join(cwd, 'state', 'admin.sock'), path: '/metrics' }).end();
   const [answer] = (await once(asked, 'response')) as [NodeJS.ReadableStream];
   return text(answer);

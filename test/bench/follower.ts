@@ -1,6 +1,5 @@
 import { lagsOf } from '../storefronts/under-load/followed.ts';
-import { type Line, quantile } from './line.ts';
-import { optionsOf } from './options.ts';
+import { type Line, optionsOf, quantile } from './measure.ts';
 
 /* How far a followed copy is behind, at ten calls a second and in a storm. `npm run bench -- follower [--seconds 20]` */
 

@@ -2,8 +2,7 @@ import { availableParallelism } from 'node:os';
 import { type Scenario, scenarios } from './freshness/courses.ts';
 import { type Decider, type FreshnessWorld, measure, measureAll } from './freshness/measure.ts';
 import { bound } from './freshness/schedulers.ts';
-import type { Line } from './line.ts';
-import { optionsOf } from './options.ts';
+import { count, type Line, optionsOf } from './measure.ts';
 
 /*
  * The share of shoppers' time in which something shown is outdated: as shipped, beside the optimum of who knows every
@@ -40,7 +39,7 @@ export async function freshnessLines(args: readonly string[]): Promise<Line[]> {
     const oldest = Math.max(...of.filter(({ decider }) => decider !== 'optimum').map((each) => each.oldest));
     const most = wanted[scenario];
     return {
-      what: `untrue as shipped, ${products.toLocaleString('en-US')} products, ${scenario}: told orders; told what all sell, beside the optimum`,
+      what: `untrue as shipped, ${count(products)} products, ${scenario}: told orders; told what all sell, beside the optimum`,
       value: `${percent(orders)}; ${percent(weights)} / ${percent(best)} = ${(weights / best).toFixed(3)} ×`,
       target: most === undefined ? '-' : `≤ ${percent(most)}; ≤ ${besideOptimum} ×`,
       met: most === undefined ? null : weights <= besideOptimum * best && orders <= most && oldest <= bound,

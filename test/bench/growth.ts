@@ -6,8 +6,7 @@ import { openReader } from '../../src/storefront/reader.ts';
 import { putProducts } from '../fakes/stored-products.ts';
 import type { TestMirror } from '../fakes/test-mirror.ts';
 import { entryOf, largeMirror } from './large-mirror.ts';
-import { type Line, quantile } from './line.ts';
-import { optionsOf } from './options.ts';
+import { count, inDays, type Line, optionsOf, processorTime, quantile, spread } from './measure.ts';
 
 /*
  * What more products cost: each measure at two sizes of catalogue, as the exponent by which it grows, in processor time. 0: not at all; 1: as
@@ -35,7 +34,7 @@ export async function growthLines(args: readonly string[]): Promise<Line[]> {
     const exponent = Math.log(grown / value) / Math.log(many / few);
     const digits = unit === 'MiB' ? 0 : 1;
     return {
-      what: `growth from ${few.toLocaleString('en-US')} to ${many.toLocaleString('en-US')} products: ${what}`,
+      what: `growth from ${count(few)} to ${count(many)} products: ${what}`,
       value: `${value.toFixed(digits)} → ${grown.toFixed(digits)} ${unit}, exponent ${exponent.toFixed(2)}`,
       target: `≤ ${most}`,
       met: exponent <= most,
@@ -56,15 +55,6 @@ function measured(products: number): Measure[] {
   ];
 }
 
-/** Milliseconds of the processor, from now on. */
-function processorTime(): () => number {
-  const before = process.cpuUsage();
-  return () => {
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1000;
-  };
-}
-
 /** The two sizes are measured minutes apart: what a neighbour of the machine adds must not count as growth. */
 function undisturbed(times: readonly number[]): number {
   return quantile(times, 0.1);
@@ -72,40 +62,26 @@ function undisturbed(times: readonly number[]): number {
 
 function reads({ mirror }: TestMirror): Measure[] {
   using reader = openReader(mirror.path);
-  const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
-  const ids = mirror.products.ids();
-  const spread = Math.floor(ids.length / shown);
-  const asked = ids.filter((_, index) => index % spread === 0).slice(0, shown);
+  const asked = spread(mirror.products.ids(), shown);
   const each = (what: string, read: (product_id: number) => unknown): Measure => {
-    const times = Array.from({ length: rounds }, () => {
-      const taken = processorTime();
+    const all = () => {
       for (const id of asked) read(id);
-      return (1000 * taken()) / asked.length;
-    });
+    };
+    const times = Array.from({ length: rounds }, () => (1000 * processorTime(all)) / asked.length);
     return { what, unit: 'µs', value: undisturbed(times), most: flat };
   };
   return [
     each('a product', (id) => reader.product(id)),
-    each(`a calendar of ${days} days`, (id) => reader.calendar(id, { from: day(0), to: day(days - 1) })),
-    each('the slots of a day', (id) => reader.slots(id, day(5))),
+    each(`a calendar of ${days} days`, (id) => reader.calendar(id, { from: inDays(0), to: inDays(days - 1) })),
+    each('the slots of a day', (id) => reader.slots(id, inDays(5))),
   ];
 }
 
 function storing({ mirror }: TestMirror): number {
   const entries = generateCatalogue(1, shown).map((product) => entryOf({ ...product, price: product.price + 100 }));
-  const times = entries.map((entry) => {
-    const taken = processorTime();
-    putProducts(mirror, [entry]);
-    return 1000 * taken();
-  });
-  return undisturbed(times);
+  return undisturbed(entries.map((entry) => 1000 * processorTime(() => putProducts(mirror, [entry]))));
 }
 
 function status({ reader }: TestMirror): number {
-  const times = Array.from({ length: 5 }, () => {
-    const taken = processorTime();
-    readStatus(reader, quarantineAfter);
-    return taken();
-  });
-  return undisturbed(times);
+  return undisturbed(Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter))));
 }

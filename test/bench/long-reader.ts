@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
-import { type Line, median, quantile } from './line.ts';
+import { count, type Line, median, quantile } from './measure.ts';
 
 /*
  * Commits beside a reader that holds its transaction open, so that no checkpoint gets past it. What a reader of ten minutes
@@ -50,7 +50,7 @@ export async function longReaderLines(): Promise<Line[]> {
   const ratio = beside.p50 / alone.p50;
   return [
     {
-      what: `${commits.toLocaleString('en-US')} commits (ten minutes of 15 a second) beside a reader that held its transaction for ${beside.seconds.toFixed(0)} s, against none`,
+      what: `${count(commits)} commits (ten minutes of 15 a second) beside a reader that held its transaction for ${beside.seconds.toFixed(0)} s, against none`,
       value: `p50 ${beside.p50.toFixed(2)} ms / ${alone.p50.toFixed(2)} ms = ${ratio.toFixed(2)} ×; p99 ${beside.p99.toFixed(2)}, ${alone.p99.toFixed(2)} ms`,
       target: '≤ 1.5 ×',
       met: ratio <= 1.5,
@@ -65,16 +65,16 @@ export async function longReaderLines(): Promise<Line[]> {
 }
 
 /** Stores another price of one product at a time, each in a durable transaction of its own. */
-function write({ mirror }: TestMirror, count: number, price: number): Written {
-  const times: number[] = [];
+function write({ mirror }: TestMirror, times: number, price: number): Written {
+  const taken: number[] = [];
   const began = performance.now();
-  for (let nth = 0; nth < count; nth += 1) {
+  for (let nth = 0; nth < times; nth += 1) {
     const entry = productOf(1 + (nth % products), { from_price: 1_000 * price + Math.floor(nth / products) });
     const started = performance.now();
     putProducts(mirror, [entry]);
-    times.push(performance.now() - started);
+    taken.push(performance.now() - started);
     if (nth % checkpointEvery === 0) mirror.checkpoint('plenty');
   }
   const seconds = (performance.now() - began) / 1000;
-  return { p50: median(times), p99: quantile(times, 0.99), seconds };
+  return { p50: median(taken), p99: quantile(taken, 0.99), seconds };
 }

@@ -18,15 +18,3 @@ export function processorMs(pid: number, whose: 'own' | 'children'): number {
 export function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
-
-/** Resolves when the output has said this. */
-export function said(output: NodeJS.ReadableStream, text: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let all = '';
-  output.on('data', (chunk: Buffer) => {
-    all = (all + chunk.toString()).slice(-10_000);
-    if (all.includes(text)) resolve();
-  });
-  output.once('end', () => reject(new Error(`it ended without saying ${text}: ${all}`)));
-  return promise;
-}

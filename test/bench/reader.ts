@@ -4,8 +4,7 @@ import { around } from '../../src/storefront/places.ts';
 import { openReader, type Reader } from '../../src/storefront/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
-import { type Line, median } from './line.ts';
-import { optionsOf } from './options.ts';
+import { inDays, type Line, median, optionsOf, spread } from './measure.ts';
 
 /*
  * Each read of `catalogued/reader` beside the bare statement that it runs, on a connection of its own, in rounds of both
@@ -113,12 +112,13 @@ function linesOf(path: string): Line[] {
   using reader = openReader(path);
   const products = reader.products({ limit: 10_000 });
   const { latitude, longitude } = products.find((product) => product.latitude !== null) ?? {};
-  const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
   const near = { latitude: latitude ?? 0, longitude: longitude ?? 0, km: 5 };
-  const reads = readsOf({ from: day(0), to: day(91), date: day(5), near });
-  const ids = products.filter(({ sellable }) => sellable === 1).map(({ product_id }) => product_id);
-  const spread = Math.max(1, Math.floor(ids.length / shown));
-  const asked = ids.filter((_, index) => index % spread === 0).slice(0, shown);
+  const reads = readsOf({ from: inDays(0), to: inDays(91), date: inDays(5), near });
+  const sold = products.filter(({ sellable }) => sellable === 1);
+  const asked = spread(
+    sold.map(({ product_id }) => product_id),
+    shown,
+  );
   if (asked.length === 0)
     throw new Error(`none of the first ${products.length} products is on sale: nothing can be read`);
   return reads.map((read) => lineOf(path, read, asked));

@@ -1,6 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
@@ -10,8 +7,8 @@ import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { type Line, median } from './line.ts';
-import { optionsOf } from './options.ts';
+import { type Line, median, optionsOf } from './measure.ts';
+import { asked, type Program, startProgramHere } from './stage.ts';
 
 /*
  * What a read costs in the daemon (limiter, client, decoder, mirror, schedule: everything between a record that is due
@@ -39,15 +36,14 @@ interface Round {
 }
 
 interface Others {
-  readonly service: ChildProcess;
-  readonly bare: ChildProcess;
+  readonly service: Program;
+  readonly bare: Program;
 }
 
 export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   const { products, rounds: repeated } = optionsOf('refreshes', args, { products: 200, rounds: 7 });
-  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [String(products)]);
-  const [url] = (await once(service, 'message')) as [string];
-  const bare = fork(join(import.meta.dirname, 'programs/bare-client.ts'), [url, String(connections)]);
+  using service = await startProgramHere<string>('replayed-service.ts', products);
+  using bare = await startProgramHere('bare-client.ts', service.first, connections);
   const rounds: Readonly<Record<Kind, Round[]>> = {
     'first load': [],
     '1 % of the dates changed': [],
@@ -55,34 +51,28 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
     unchanged: [],
   };
   let stored = 0;
-  try {
-    // The first round makes the service's answers, and the compiler's code.
-    for (let round = 0; round <= repeated; round += 1) {
-      using directory = temporaryDirectory();
-      await using daemon = await startJobs(testConfig(directory.path, url), testLog('warn').log, {
-        clock: systemClock,
-      });
-      const measure = async (kind: Kind) => {
-        const found = await beside(daemon, { service, bare });
-        if (round > 0) rounds[kind].push(found);
-      };
-      await measure('first load');
-      stored = storedBytes(daemon);
-      requestDates(daemon);
-      await measure('unchanged');
-      await asked(service, 'change');
-      requestDates(daemon);
-      await measure('1 % of the dates changed');
-      await asked(service, 'touch');
-      requestDates(daemon);
-      await measure('only an instant in it changed');
-    }
-    const lines = Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
-    return [...lines, ...writtenLines(rounds), sizeLine(stored, rounds['first load'])];
-  } finally {
-    bare.disconnect();
-    service.disconnect();
+  // The first round makes the service's answers, and the compiler's code.
+  for (let round = 0; round <= repeated; round += 1) {
+    using directory = temporaryDirectory();
+    const config = testConfig(directory.path, service.first);
+    await using daemon = await startJobs(config, testLog('warn').log, { clock: systemClock });
+    const measure = async (kind: Kind) => {
+      const found = await beside(daemon, { service, bare });
+      if (round > 0) rounds[kind].push(found);
+    };
+    await measure('first load');
+    stored = storedBytes(daemon);
+    requestDates(daemon);
+    await measure('unchanged');
+    await asked(service, 'change');
+    requestDates(daemon);
+    await measure('1 % of the dates changed');
+    await asked(service, 'touch');
+    requestDates(daemon);
+    await measure('only an instant in it changed');
   }
+  const lines = Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
+  return [...lines, ...writtenLines(rounds), sizeLine(stored, rounds['first load'])];
 }
 
 function requestDates({ wiring }: DaemonJobs): void {
@@ -97,10 +87,10 @@ async function beside({ wiring }: DaemonJobs, { service, bare }: Others): Promis
   const signal = new AbortController().signal;
   const { failed } = await pass(wiring.ports, connections, { job_id: null, signal });
   const { user, system } = process.cpuUsage(before);
-  const received = (await asked(service, 'bytes')) as number;
-  const calls = (await asked(service, 'calls')) as string[];
+  const received = await asked<number>(service, 'bytes');
+  const calls = await asked<string[]>(service, 'calls');
   if (failed > 0 || calls.length === 0) throw new Error(`${failed} reads of ${calls.length} failed`);
-  const alone = (await asked(bare, calls)) as number;
+  const alone = await asked<number>(bare, calls);
   return {
     daemon: (user + system) / 1000 / calls.length,
     bare: alone / calls.length,
@@ -127,15 +117,6 @@ function storedBytes({ wiring }: DaemonJobs): number {
     .get(...tables);
   db.close();
   return bytes ?? Number.NaN;
-}
-
-async function asked(
-  child: ChildProcess,
-  question: 'calls' | 'bytes' | 'change' | 'touch' | readonly string[],
-): Promise<unknown> {
-  child.send(question);
-  const [answer] = (await once(child, 'message')) as [unknown];
-  return answer;
 }
 
 function lineOf(kind: Kind, rounds: readonly Round[]): Line {

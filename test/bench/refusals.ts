@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { createLog } from '../../src/log.ts';
 import { testReceiver } from '../inbox/test-receiver.ts';
-import { type Line, median } from './line.ts';
+import { type Line, median } from './measure.ts';
 
 /*
  * The same 404 whatever is wrong with a request, and as soon: who tries addresses learns nothing from the time it takes.

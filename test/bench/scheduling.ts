@@ -8,7 +8,7 @@ import type { Mirror } from '../../src/mirror/mirror.ts';
 import { replanRest } from '../../src/sync/records/replan.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type Line, median } from './line.ts';
+import { type Line, median } from './measure.ts';
 
 /* Choosing what is due, of few records and of two million: those of 500,000 products. */
 
@@ -49,12 +49,21 @@ function choosing(mirror: Mirror): { choose: number; reschedule: number } {
   return { choose: 1000 * median(times.choose), reschedule: 1000 * median(times.reschedule) };
 }
 
-/** The longest stall of the event loop, in milliseconds, while records are chosen and priced in slices. */
-async function longestStall({ records: schedule }: Mirror): Promise<number> {
-  const yields = () => new Promise((resolve) => setImmediate(resolve));
-  await yields();
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** The longest stall of the event loop, in milliseconds, while something is done. */
+async function longestStall(work: () => Promise<void>): Promise<number> {
+  await turn();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
+  await work();
+  await turn();
+  delay.disable();
+  return delay.max / 1e6;
+}
+
+/** Chooses and prices records in slices. */
+async function price({ records: schedule }: Mirror): Promise<void> {
   let cursor = null as Parameters<typeof schedule.adaptiveAfter>[0];
   let demand = noDemand(pricesAround(1e6));
   for (let slice = 0; slice < 1000; slice += 1) {
@@ -69,30 +78,22 @@ async function longestStall({ records: schedule }: Mirror): Promise<number> {
         floor: 9e5,
       })),
     );
-    await yields();
+    await turn();
     for (const lane of lanes) schedule.due(now, lane, 50);
-    await yields();
+    await turn();
   }
-  delay.disable();
-  return delay.max / 1e6;
 }
 
 /** For so long they are planned again: all of them would take minutes, and each turn is like the others. */
 const replanningMs = 15_000;
 
-/** The same while they are planned again by another cadence, and it is asked whether all were read. */
-async function replanningStall(mirror: Mirror): Promise<number> {
+/** Plans them again by another cadence, and asks whether all were read. */
+async function replan(mirror: Mirror): Promise<void> {
   const policy = policyOf(testConfig('/nowhere', 'http://127.0.0.1:1').config, () => true);
   mirror.transaction(() => mirror.promises.write(policy, policy.daysPerRequest));
-  await new Promise((resolve) => setImmediate(resolve));
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
   await replanRest({ mirror, policy, clock: systemClock }, AbortSignal.timeout(replanningMs));
   // Those that its products lacked are made on the way, and nobody has read them.
   if (!mirror.records.isAnyUnread()) throw new Error('no record was made');
-  await new Promise((resolve) => setImmediate(resolve));
-  delay.disable();
-  return delay.max / 1e6;
 }
 
 export async function schedulingLines(): Promise<Line[]> {
@@ -100,8 +101,8 @@ export async function schedulingLines(): Promise<Line[]> {
   using large = scheduled(2_000_000);
   const few = choosing(small.mirror);
   const many = choosing(large.mirror);
-  const stall = await longestStall(large.mirror);
-  const replanning = await replanningStall(large.mirror);
+  const stall = await longestStall(() => price(large.mirror));
+  const replanning = await longestStall(() => replan(large.mirror));
   return [
     {
       what: 'choosing the next 100 of 2,000,000 records, beside of 10,000',

@@ -1,7 +1,3 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
@@ -12,8 +8,8 @@ import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { type Line, median } from './line.ts';
-import { optionsOf } from './options.ts';
+import { count, type Line, median, optionsOf } from './measure.ts';
+import { startProgramHere } from './stage.ts';
 
 /*
  * A walk over a list in which nothing has changed, as it is made up to 96 times a day: what it writes, and what it takes of
@@ -29,33 +25,29 @@ interface Walk {
 
 export async function walkLines(args: readonly string[]): Promise<Line[]> {
   const { products } = optionsOf('walks', args, { products: 7500 });
-  const service = fork(join(import.meta.dirname, 'programs/replayed-service.ts'), [String(products)]);
-  const [url] = (await once(service, 'message')) as [string];
+  using service = await startProgramHere<string>('replayed-service.ts', products);
   using directory = temporaryDirectory();
-  await using daemon = await startJobs(testConfig(directory.path, url), testLog('warn').log, { clock: systemClock });
-  try {
-    await walked(daemon);
-    const walks: Walk[] = [];
-    for (let round = 0; round < rounds; round += 1) walks.push(await walked(daemon));
-    const [ms, bytes] = [median(walks.map((each) => each.ms)), median(walks.map((each) => each.wal_bytes))];
-    const a_product = bytes / products;
-    return [
-      {
-        what: `a walk over ${products.toLocaleString('en-US')} listed products of which none has changed: written`,
-        value: `${(bytes / 2 ** 20).toFixed(1)} MiB of WAL, ${(a_product / 1024).toFixed(1)} KiB a product`,
-        target: '≤ 4 KiB a product',
-        met: a_product <= 4 * 1024,
-      },
-      {
-        what: 'its processor time, so many of a day with 96 walks',
-        value: `${((1000 * ms) / products).toFixed(0)} µs a product; ${((100 * 96 * ms) / 86_400_000).toFixed(2)} % of a core`,
-        target: '< 2 %',
-        met: (96 * ms) / 86_400_000 < 0.02,
-      },
-    ];
-  } finally {
-    service.disconnect();
-  }
+  const config = testConfig(directory.path, service.first);
+  await using daemon = await startJobs(config, testLog('warn').log, { clock: systemClock });
+  await walked(daemon);
+  const walks: Walk[] = [];
+  for (let round = 0; round < rounds; round += 1) walks.push(await walked(daemon));
+  const [ms, bytes] = [median(walks.map((each) => each.ms)), median(walks.map((each) => each.wal_bytes))];
+  const a_product = bytes / products;
+  return [
+    {
+      what: `a walk over ${count(products)} listed products of which none has changed: written`,
+      value: `${(bytes / 2 ** 20).toFixed(1)} MiB of WAL, ${(a_product / 1024).toFixed(1)} KiB a product`,
+      target: '≤ 4 KiB a product',
+      met: a_product <= 4 * 1024,
+    },
+    {
+      what: 'its processor time, so many of a day with 96 walks',
+      value: `${((1000 * ms) / products).toFixed(0)} µs a product; ${((100 * 96 * ms) / 86_400_000).toFixed(2)} % of a core`,
+      target: '< 2 %',
+      met: (96 * ms) / 86_400_000 < 0.02,
+    },
+  ];
 }
 
 async function walked({ wiring: { ports, mirror } }: DaemonJobs): Promise<Walk> {
@@ -67,10 +59,8 @@ async function walked({ wiring: { ports, mirror } }: DaemonJobs): Promise<Walk> 
   const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
   const own = { ...ports, upstream: ports.upstream.in('weekly'), progressed: () => undefined, commit };
   const before = process.cpuUsage();
-  const began = performance.now();
   const walk = await walkProducts(own, record, new AbortController().signal);
-  if (walk.kind !== 'stored')
-    throw new Error(`the walk ended as ${JSON.stringify(walk)} after ${performance.now() - began} ms`);
+  if (walk.kind !== 'stored') throw new Error(`the walk ended as ${JSON.stringify(walk)}`);
   const { user, system } = process.cpuUsage(before);
   return { ms: (user + system) / 1000, wal_bytes: walSizeOf(mirror.path) };
 }

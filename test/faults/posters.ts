@@ -6,6 +6,8 @@ export interface Posted {
   readonly acknowledged: Set<number>;
   /** Answers in the order in which they came: 0 is none at all. */
   readonly answers: number[];
+  /** Milliseconds of each. */
+  readonly times?: number[];
 }
 
 /** Posts from several senders, one delivery after another each; resolves when each has sent its share, or the receiver is gone. */
@@ -19,7 +21,9 @@ export async function postDeliveries(
     for (let n = 0; n < each; n += 1) {
       next += 1;
       const id = next;
+      const began = performance.now();
       const status = await post(agent, port, path, id);
+      posted.times?.push(performance.now() - began);
       posted.answers.push(status);
       if (status === 200) posted.acknowledged.add(id);
       if (status === 0) return;

@@ -11,6 +11,7 @@ import { judgeMutations } from './mutations/judge.ts';
 import { powerLoss } from './power-loss.ts';
 import { readersOfCopy, readersOfHastyCopy, readersOfMirror } from './readers.ts';
 import { control, type FaultOptions, type Outcome, type Run } from './run.ts';
+import { slowDisk } from './slow-disk.ts';
 import { bootedSystemd } from './systemd.ts';
 import { upgradeRuns } from './upgrade/runs.ts';
 import { wrongClock } from './wrong-clock.ts';
@@ -100,6 +101,7 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
       }),
     ],
     D7: [{ what: 'disk full, then grown', needs: ['unshare', 'nsenter'], run: fullDisk }],
+    D8: [{ what: '500 deliveries over 50 connections, each fsync taking 200 ms', needs: ['strace'], run: slowDisk }],
     D21: [
       {
         what: 'the disk of a running daemon is full in its first fill, then grown',

@@ -24,3 +24,4 @@ process.on('message', async (paths: readonly string[]) => {
   process.send?.((user + system) / 1000);
 });
 process.on('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,8 +1,5 @@
-/** A word as it was mistyped. */
-export interface Typo {
-  readonly word: string;
-  readonly typed: string;
-}
+import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
+import type { Query } from './real-queries.ts';
 
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 
@@ -22,19 +19,21 @@ function mistyped(word: string, nth: number, from = 1): string {
   }
 }
 
-/** Words of titles that few titles have, each mistyped in every way; the same titles always give the same ones. */
-export function typosOf(titles: readonly string[]): Readonly<Record<string, readonly Typo[]>> {
-  const counts = new Map<string, number>();
-  for (const title of titles)
-    for (const word of new Set(title.toLowerCase().match(/\b[a-z]{5,}\b/g)))
-      counts.set(word, (counts.get(word) ?? 0) + 1);
-  const words = [...counts].flatMap(([word, count]) => (count <= 5 ? [word] : [])).sort();
-  const some = (least: number, make: (word: string, nth: number) => string) =>
+/** Words of titles that few titles have, each mistyped in every way, with the products that have them; the same titles always give the same ones. */
+export function typosOf(entries: readonly ProductEntry[]): Readonly<Record<string, readonly Query[]>> {
+  const titles = entries.map(({ product_id, title }) => ({ product_id, title: (title ?? '').toLowerCase() }));
+  const all = titles.flatMap(({ title }) => [...new Set(title.match(/\b[a-z]{5,}\b/g))]);
+  const counts = Map.groupBy(all, (word) => word);
+  const words = [...counts].flatMap(([word, { length }]) => (length <= 5 ? [word] : [])).sort();
+  const having = (word: string) =>
+    titles.flatMap(({ product_id, title }) => (title.includes(word) ? [product_id] : []));
+  const some = (least: number, make: (word: string, nth: number) => string): Query[] =>
     words
       .filter(({ length }) => length >= least)
       .filter((_, index, { length }) => index % Math.max(1, Math.ceil(length / 100)) === 0)
       .map((word, nth) => ({ word, typed: make(word, nth) }))
-      .filter(({ word, typed }) => typed !== word && !counts.has(typed));
+      .filter(({ word, typed }) => typed !== word && !counts.has(typed))
+      .map(({ word, typed }) => [typed, having(word)]);
   return {
     'one typo': some(5, (word, nth) => mistyped(word, nth)),
     'two typos in a long word': some(8, (word, nth) => mistyped(mistyped(word, nth), nth + 5, 4)),

@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asTheUnit } from '../fakes/as-the-unit.ts';
+import { builtCommit } from '../fakes/built-commit.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { type RunningCli, startProgram } from '../fakes/run-cli.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+/** The built sandbox, in a process of its own. */
+export interface Service extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+}
+
+/** The built program of a commit in a directory of its own. */
+export class Home implements Disposable {
+  readonly #directory = temporaryDirectory();
+  readonly #cli: string;
+  readonly cwd = this.#directory.path;
+  readonly mirror = join(this.cwd, 'mirror', 'mirror.db');
+
+  constructor(root = built()) {
+    this.#cli = join(root, 'dist/cli.js');
+  }
+
+  /** Writes a configuration over a service; `more` is laid over it. Returns its path. */
+  config(url: string, requests_per_second: number, more: Readonly<Record<string, unknown>> = {}): string {
+    const path = join(this.cwd, `${requests_per_second}.yaml`);
+    const budget = { requests_per_second, concurrency: 4 };
+    writeFileSync(path, testConfigText(this.cwd, url, { budget, ...more }));
+    return path;
+  }
+
+  /** Starts the daemon, and returns when it has said this. */
+  async run(config: string, said: string): Promise<RunningCli> {
+    const args = [...asTheUnit, this.#cli, '--config', config, 'run'];
+    const env = { ...process.env, CATALOGUED_RECEIVER_SECRET: 'bench'.repeat(8) };
+    const daemon = startProgram([process.execPath, ...args], { cwd: this.cwd, env });
+    await daemon.said(said);
+    return daemon;
+  }
+
+  /** Runs a command to its end. */
+  async command(config: string, ...args: readonly string[]): Promise<string> {
+    const ran = startProgram([process.execPath, this.#cli, '--config', config, ...args], { cwd: this.cwd });
+    const { code, stdout, stderr } = await ran.ended;
+    if (code !== 0 && args[0] !== 'status') throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  [Symbol.dispose](): void {
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+let root: string | null = null;
+
+/** What stands here, built once. */
+function built(): string {
+  root ??= builtCommit(undefined);
+  return root;
+}
+
+/** Starts the built sandbox; nothing changes in it by itself. */
+export async function startService(products: number): Promise<Service> {
+  const port = await freePort();
+  const args = ['sandbox', '--products', String(products), '--port', String(port), '--hold', '0s'];
+  const sandbox = startProgram([process.execPath, join(built(), 'dist/cli.js'), ...args]);
+  await sandbox.said('The sandbox serves');
+  return { port, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void (await sandbox.end()) };
+}
+
+/** A program of this folder in a process of its own, and what it said first. */
+export interface Program<First = unknown> extends Disposable {
+  readonly child: ChildProcess;
+  readonly first: First;
+}
+
+/** Starts a program of this folder. */
+export async function startProgramHere<First>(
+  name: string,
+  ...args: readonly (string | number)[]
+): Promise<Program<First>> {
+  const child = fork(join(import.meta.dirname, 'programs', name), args.map(String));
+  const [first] = (await once(child, 'message')) as [First];
+  return { child, first, [Symbol.dispose]: () => void child.kill() };
+}
+
+/** Asks a program of this folder. */
+export async function asked<Answer>({ child }: Program, question: string | readonly string[]): Promise<Answer> {
+  child.send(question);
+  const [answer] = (await once(child, 'message')) as [Answer];
+  return answer;
+}
+
+/** Posts deliveries over so many connections for a while: milliseconds of each, and of all. */
+export async function load(port: number, path: string, connections: number, ms: number) {
+  using program = await startProgramHere<{ times: number[]; refused: number; ms: number }>(
+    'load.ts',
+    ...[port, path, connections, ms],
+  );
+  const { first } = program;
+  if (first.refused > 0) throw new Error(`${first.refused} deliveries were not answered 200`);
+  return first;
+}
