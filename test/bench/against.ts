@@ -91,7 +91,7 @@ function lineOf(name: string, ratios: readonly number[], times: readonly number[
 }
 
 function sideOf(root: string, url: string): Side {
-  const home = new Home(root);
+  const home = new Home(join(root, 'dist/cli.js'));
   // Another commit may not know every key: as little as possible is said.
   const config = home.config(url, 100_000, { backup: { directory: join(home.cwd, 'backup') } });
   return { root, home, config, [Symbol.dispose]: () => home[Symbol.dispose]() };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asTheUnit } from '../fakes/as-the-unit.ts';
-import { builtCommit } from '../fakes/built-commit.ts';
+import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type RunningCli, startProgram } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -22,8 +22,9 @@ export class Home implements Disposable {
   readonly cwd = this.#directory.path;
   readonly mirror = join(this.cwd, 'mirror', 'mirror.db');
 
-  constructor(root = built()) {
-    this.#cli = join(root, 'dist/cli.js');
+  /** `program`: the `cli.js` of a commit, or else of the sources as they are. */
+  constructor(program = cli) {
+    this.#cli = program;
   }
 
   /** Writes a configuration over a service; `more` is laid over it. Returns its path. */
@@ -56,19 +57,11 @@ export class Home implements Disposable {
   }
 }
 
-let root: string | null = null;
-
-/** What stands here, built once. */
-function built(): string {
-  root ??= builtCommit(undefined);
-  return root;
-}
-
 /** Starts the built sandbox; nothing changes in it by itself. */
 export async function startService(products: number): Promise<Service> {
   const port = await freePort();
   const args = ['sandbox', '--products', String(products), '--port', String(port), '--hold', '0s'];
-  const sandbox = startProgram([process.execPath, join(built(), 'dist/cli.js'), ...args]);
+  const sandbox = startProgram([process.execPath, cli, ...args]);
   await sandbox.said('The sandbox serves');
   return { port, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void (await sandbox.end()) };
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { asTheUnit } from '../fakes/as-the-unit.ts';
-import { builtCommit } from '../fakes/built-commit.ts';
+import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startProgram } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -17,16 +17,15 @@ import { CannotRun, type Outcome } from './run.ts';
 const [products, mib, controlMiB] = [7500, 512, 48];
 
 export async function littleMemory(): Promise<Outcome> {
-  const cli = join(builtCommit(undefined), 'dist/cli.js');
   const port = await freePort();
   const service = ['sandbox', '--products', String(products), '--port', String(port), '--hold', '0s'];
   await using sandbox = startProgram([process.execPath, cli, ...service]);
   await sandbox.said('The sandbox serves');
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const { killed, mirrored, peak } = await filled(cli, url, mib);
+  const { killed, mirrored, peak } = await filled(url, mib);
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
-  const control = await filled(cli, url, controlMiB);
+  const control = await filled(url, controlMiB);
   return {
     passed: killed === 0 && mirrored === products && control.killed > 0,
     numbers: `${mirrored} of ${products} products filled within ${mib} MiB in ${seconds} s: ${killed} killed, resident at most ${peak.toFixed(0)} MiB; control, within ${controlMiB} MiB: ${control.killed} killed`,
@@ -34,7 +33,7 @@ export async function littleMemory(): Promise<Outcome> {
 }
 
 /** Fills a mirror within a limit. Of the memory that the daemon holds, at its largest, pages of files do not count. */
-async function filled(cli: string, url: string, within: number) {
+async function filled(url: string, within: number) {
   using limit = memoryLimit(within);
   using directory = temporaryDirectory();
   const config = join(directory.path, 'catalogued.yaml');
