@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { runMark } from './fakes/no-child-outlives.ts';
 import { SkippedReporter } from './fakes/skipped-reporter.ts';
+import { thorough } from './fakes/thorough.ts';
 import { DurationReporter, LongestFirst } from './near/longest-first.ts';
 
 /** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run faults`. */
@@ -27,13 +28,14 @@ export default defineConfig({
     pool: 'forks',
     // A worker keeps the modules it has loaded for its next file: they have no state that tests could share.
     isolate: false,
-    // Tests wait for children and the disk now and then: one worker more than cores, where the default is one less.
-    maxWorkers: availableParallelism() + 1,
+    // Tests wait for children and the disk now and then, most of all in the strict run; the default is one worker less than cores.
+    maxWorkers: availableParallelism() + (thorough ? 2 : 1),
     env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled, [runMark]: randomUUID() },
     sequence: { sequencer: LongestFirst },
     globalSetup: ['fakes/no-child-outlives.ts', 'fakes/build-once.ts', 'fakes/filled-worlds.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // The strict run gives way to what runs beside it in .ci/run.
+    testTimeout: thorough ? 120_000 : 60_000,
+    hookTimeout: thorough ? 120_000 : 60_000,
     reporters: [
       'default',
       new SkippedReporter(),

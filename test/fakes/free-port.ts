@@ -1,16 +1,22 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
-/** The kernel may offer a port again that nobody has bound yet. */
+/** Ports that Linux gives to nobody by itself: any other one may be taken by a connection before somebody listens there. */
+const [first, end] = [20_000, 32_768];
 const given = new Set<number>();
 
-/** A port that was free a moment ago, each time another one: for an address that is part of a configuration before anybody listens there. */
+/** Returns a port where nobody listens, each time another one: for an address that stands in a configuration first. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  const port = randomInt(first, end);
   if (given.has(port)) return freePort();
   given.add(port);
-  return port;
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  } catch {
+    return freePort();
+  }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { anyNumber, commandLine, someNumber, wholeNumber } from '../command-line.ts';
 import { isMissing } from '../fakes/needs.ts';
 import { startProgram } from '../fakes/run-cli.ts';
-import { judged, resultsIn, runTests } from './matrix/suite.ts';
+import { judged, resultsOf, runTests } from './matrix/suite.ts';
 import { type Row, rows, withMeasured } from './matrix/table.ts';
 import { CannotRun, type FaultOptions, type Outcome, type Run } from './run.ts';
 import { runsOf } from './runs.ts';
@@ -136,15 +136,28 @@ function suited({ tests }: Row): Outcome[] {
 }
 
 const named = chosen.flatMap(({ tests }) => tests);
+const last = new Map<Run['beside'], Promise<unknown>>();
+for (const { run, isLeft } of chosen.flatMap(shownBy)) {
+  if (run.beside === undefined || isLeft || ended.has(run)) continue;
+  const before = last.get(run.beside) ?? Promise.resolve();
+  const own = before.then(() => outcomeOf(run));
+  ended.set(run, own);
+  last.set(run.beside, own);
+}
+// Before the tests: a run of the suite may still be under way.
+const shown = new Map<Row, Outcome[]>();
+for (const row of chosen) {
+  const outcomes = await injected(row);
+  for (const script of row.commands) outcomes.push(await scripted(script));
+  shown.set(row, outcomes);
+}
 const results =
-  resultsIn(process.env.CATALOGUED_TEST_RESULTS) ??
+  (await resultsOf(process.env.CATALOGUED_TEST_RESULTS)) ??
   (named.length > 0 ? runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
-for (const { run, isLeft } of chosen.flatMap(shownBy)) if (run.beside && !isLeft) void once(run);
 const measured = new Map<string, string>();
 let [failures, left] = [0, 0];
-for (const row of chosen) {
-  const outcomes = [...suited(row), ...(await injected(row))];
-  for (const script of row.commands) outcomes.push(await scripted(script));
+for (const [row, of] of shown) {
+  const outcomes = [...suited(row), ...of];
   const passed = outcomes.every((each) => each.passed);
   const ran = outcomes.some((each) => each.ran !== false);
   if (!passed) failures += 1;

@@ -28,8 +28,8 @@ export interface Run {
   readonly needs?: readonly Need[];
   /** It takes minutes: left to `--long`, or to `--only` with the row's name. */
   readonly form?: 'long';
-  /** It mostly waits, and starts together with the first row. */
-  readonly beside?: true;
+  /** It mostly waits: it runs beside the others, one after the other with those of the same name. */
+  readonly beside?: 'daemons' | 'clock' | 'systemd';
   /** `say` prints a line of its own. */
   run(say: (line: string) => void): Promise<Outcome>;
 }

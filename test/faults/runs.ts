@@ -27,6 +27,7 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
   const filled = { products: 30, when: 'filled' } as const;
   const locked = (lasts_ms: number): Run => ({
     what: `another program writes the mirror for ${lasts_ms / 1000} s`,
+    beside: 'daemons',
     run: () => endured({ ...filled, fault: foreignLock('mirror/mirror.db'), lasts_ms }),
   });
   return {
@@ -106,11 +107,13 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
       {
         what: 'the disk of a running daemon is full in its first fill, then grown',
         needs: ['unshare', 'nsenter'],
+        beside: 'daemons',
         run: () => endured({ products: 200, megabytes: 6, when: 'filling', fault: grows(120), lasts_ms: 15_000 }),
       },
       {
         what: 'somebody fills the disk of a running daemon, then frees it',
         needs: ['unshare', 'nsenter'],
+        beside: 'daemons',
         run: () => endured({ products: 100, megabytes: 40, when: 'filled', fault: filler, lasts_ms: 15_000 }),
       },
     ],
@@ -118,18 +121,23 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
       ...[1000, 5000, ...(long ? [300_000] : [])].map(locked),
       {
         what: 'another program writes the inbox for 5 s',
+        beside: 'daemons',
         run: () => endured({ ...filled, fault: foreignLock('state/inbox.db'), lasts_ms: 5000 }),
       },
-      { what: 'another program writes the mirror at the start', run: startLocked },
-      control('waits for the lock inside a statement', [], async () => {
-        const fault = foreignLock('mirror/mirror.db');
-        const { loop_p99_ms } = await endure({ ...filled, child: 'blocking', fault, lasts_ms: 5000 });
-        return { passed: loop_p99_ms > 20, numbers: `event loop p99 ${loop_p99_ms.toFixed(0)} ms` };
-      }),
+      { what: 'another program writes the mirror at the start', beside: 'daemons', run: startLocked },
+      {
+        ...control('waits for the lock inside a statement', [], async () => {
+          const fault = foreignLock('mirror/mirror.db');
+          const { loop_p99_ms } = await endure({ ...filled, child: 'blocking', fault, lasts_ms: 5000 });
+          return { passed: loop_p99_ms > 20, numbers: `event loop p99 ${loop_p99_ms.toFixed(0)} ms` };
+        }),
+        beside: 'daemons',
+      },
     ],
     D24: [
       {
         what: 'flood: 400 kB bodies, 36 MB/s for a minute, of which 64 MiB may be stored',
+        beside: 'daemons',
         run: async () => {
           using directory = temporaryDirectory();
           const config = { retention: { deliveries_bytes: '64MiB' } };
@@ -146,18 +154,26 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
     ],
     D25: upgradeRuns(all),
     T2: [
-      { what: 'wall clock 4,100 days ahead for 15 s', needs: ['faketime'], run: () => wrongClock('set right') },
-      control('it is never set right', ['faketime'], async () => {
-        const { passed, numbers } = await wrongClock('left wrong');
-        return { passed: !passed, numbers };
-      }),
+      {
+        what: 'wall clock 4,100 days ahead for 15 s',
+        needs: ['faketime'],
+        beside: 'clock',
+        run: () => wrongClock('set right'),
+      },
+      {
+        ...control('it is never set right', ['faketime'], async () => {
+          const { passed, numbers } = await wrongClock('left wrong');
+          return { passed: !passed, numbers };
+        }),
+        beside: 'clock',
+      },
     ],
     memory: [{ what: '7,500 products filled within 512 MiB', needs: ['root'], form: 'long', run: littleMemory }],
     systemd: [
       {
         what: 'README’s installation in a booted systemd',
         needs: ['root', 'systemd-nspawn'],
-        beside: true,
+        beside: 'systemd',
         run: bootedSystemd,
       },
     ],

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import type { NamedTest } from './table.ts';
 
@@ -20,8 +21,13 @@ interface Results {
 
 const root = join(import.meta.dirname, '../../..');
 
-/** What a run of the suite left in a file; null: none did. */
-export function resultsIn(path: string | undefined): Results | null {
+/** Returns what a run of the suite left in a file; while that is empty, the run goes on. Null: there is none. */
+export async function resultsOf(path: string | undefined): Promise<Results | null> {
+  while (path !== undefined && statSync(path, { throwIfNoEntry: false })?.size === 0) await setTimeout(500);
+  return resultsIn(path);
+}
+
+function resultsIn(path: string | undefined): Results | null {
   try {
     return JSON.parse(readFileSync(path ?? '', 'utf8')) as Results;
   } catch {
