@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
+import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startCli, startProgram } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -60,7 +60,6 @@ interface Place {
 }
 
 const token = 'a-token-for-one-test';
-const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Runs a daemon with a fault under it while deliveries and checks come. */
 export async function endure({
@@ -90,9 +89,7 @@ export async function endure({
     { mode: 0o600 },
   );
   const program =
-    child === 'daemon'
-      ? [source('../../src/cli.ts'), '--config', config, 'run']
-      : [source('blocking-daemon.ts'), config];
+    child === 'daemon' ? [cli, '--config', config, 'run'] : [join(import.meta.dirname, 'blocking-daemon.ts'), config];
   const own: Tmpfs = megabytes === undefined ? { under: [], inside: () => false } : tmpfs(path, megabytes);
   await using daemon = startProgram([...own.under, process.execPath, ...program], {
     env: { PATH: process.env.PATH, CATALOGUED_ADMIN_TOKEN: token, CATALOGUED_RECEIVER_SECRET: 's'.repeat(48) },

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { cli } from '../fakes/built-program.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { flood } from './flood.ts';
 
@@ -11,7 +10,7 @@ it('a flood of valid deliveries takes the disk it may take, and an honest one am
   using directory = temporaryDirectory();
   const config = { retention: { deliveries_bytes: '2MiB' } };
   const ends = { acknowledged: 60 } as const;
-  const { honest, refused, file } = await flood({ cli, directory: directory.path, connections: 4, ends, config });
+  const { honest, refused, file } = await flood({ directory: directory.path, connections: 4, ends, config });
   expect(honest).toBe(200);
   // What waits to be applied takes no room that others need: eighty were refused where it waited for a tenth of a second.
   expect(refused).toBeLessThan(20);

@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { asTheUnit } from '../fakes/as-the-unit.ts';
+import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { type RunningCli, startProgram } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 
 /*
@@ -29,8 +29,6 @@ export interface Flood {
 }
 
 export interface FloodOptions {
-  /** Path of a `cli.js`, or of `src/cli.ts`. */
-  readonly cli: string;
   readonly directory: string;
   /** When it ends: after so long, or when so many were acknowledged. */
   readonly ends: { readonly seconds: number } | { readonly acknowledged: number };
@@ -43,7 +41,7 @@ export interface FloodOptions {
 }
 
 export async function flood(options: FloodOptions): Promise<Flood> {
-  const { cli, directory, ends, connections = 60, body_bytes = 400_000, pace = 36, config = {} } = options;
+  const { directory, ends, connections = 60, body_bytes = 400_000, pace = 36, config = {} } = options;
   await using stack = new AsyncDisposableStack();
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 5 }));
   const port = await freePort();
@@ -54,25 +52,10 @@ export async function flood(options: FloodOptions): Promise<Flood> {
   const subscriptions = [{ id: 'all', type: 'product_ids', entities: [product?.id] }];
   const more = { receiver, subscriptions, signing: { body: 'json' }, log: { level: 'warn' }, ...config };
   writeFileSync(file, testConfigText(directory, sandbox.url, more));
-  const daemon = spawn(process.execPath, [...asTheUnit, cli, '--config', file, 'run'], {
-    cwd: directory,
-    env: { PATH: process.env.PATH ?? '', HOME: directory, CATALOGUED_RECEIVER_SECRET: 'm'.repeat(43) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let said = '';
-  daemon.stderr.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const ended = once(daemon, 'close');
-  stack.defer(async () => {
-    if (daemon.exitCode === null) daemon.kill('SIGTERM');
-    await ended;
-  });
-  const callback = await called(
-    sandbox,
-    () => daemon.exitCode === null,
-    () => said,
-  );
+  const env = { PATH: process.env.PATH, HOME: directory, CATALOGUED_RECEIVER_SECRET: 'm'.repeat(43) };
+  const started = [process.execPath, ...asTheUnit, cli, '--config', file, 'run'];
+  const daemon = stack.use(startProgram(started, { cwd: directory, env }));
+  const callback = await called(sandbox, daemon);
   const path = new URL(callback).pathname;
   const notice = (padding: string) =>
     JSON.stringify({
@@ -83,18 +66,16 @@ export async function flood(options: FloodOptions): Promise<Flood> {
   const bodies = Array.from({ length: 8 }, () => notice(randomBytes(Math.ceil(body_bytes * 0.75)).toString('base64')));
   const answers = new Map<number, number>();
   let sent = 0;
-  const started = performance.now();
+  const began = performance.now();
   /** From 0 to 1. */
   const progress = () =>
-    'seconds' in ends
-      ? (performance.now() - started) / 1000 / ends.seconds
-      : (answers.get(200) ?? 0) / ends.acknowledged;
+    'seconds' in ends ? (performance.now() - began) / 1000 / ends.seconds : (answers.get(200) ?? 0) / ends.acknowledged;
   const amid = Promise.withResolvers<void>();
   const poster = async (n: number) => {
     for (let round = n; progress() < 1; round += 1) {
       if (progress() >= 0.5) amid.resolve();
-      const early = sent / pace / 1000 - (performance.now() - started);
-      if (early > 0) await systemClock.sleep(early, new AbortController().signal);
+      const early = sent / pace / 1000 - (performance.now() - began);
+      if (early > 0) await systemClock.sleep(early);
       const body = bodies[round % bodies.length] ?? '';
       const status = await post(port, path, body);
       sent += body.length;
@@ -105,8 +86,8 @@ export async function flood(options: FloodOptions): Promise<Flood> {
   await amid.promise;
   const honest = await post(port, path, notice(''), '127.0.0.2');
   await posters;
-  const elapsed = (performance.now() - started) / 1000;
-  const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
+  const elapsed = (performance.now() - began) / 1000;
+  const status = readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
   const peak = Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
   const inbox = join(directory, 'state', 'inbox.db');
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0;
@@ -117,16 +98,12 @@ export async function flood(options: FloodOptions): Promise<Flood> {
 }
 
 /** Resolves with the address that the daemon has told the service. */
-async function called(
-  sandbox: Awaited<ReturnType<typeof startSandbox>>,
-  alive: () => boolean,
-  said: () => string,
-): Promise<string> {
+async function called(sandbox: Sandbox, { child, output }: RunningCli): Promise<string> {
   for (;;) {
     const [subscription] = sandbox.subscriptions();
     if (subscription !== undefined) return String(subscription.callback_url);
-    if (!alive()) throw new Error(`the daemon ended: ${said()}`);
-    await systemClock.sleep(50, new AbortController().signal);
+    if (child.exitCode !== null) throw new Error(`the daemon ended: ${output()}`);
+    await systemClock.sleep(50);
   }
 }
 

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { endure, endured, filler, foreignLock, grows, startLocked } from './daemon-disk.ts';
 import { diskRuns } from './disk/runs.ts';
@@ -141,8 +140,7 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
         run: async () => {
           using directory = temporaryDirectory();
           const config = { retention: { deliveries_bytes: '64MiB' } };
-          const cli = join(import.meta.dirname, '../../src/cli.ts');
-          const flooded = await flood({ cli, directory: directory.path, config, ends: { seconds: 60 } });
+          const flooded = await flood({ directory: directory.path, config, ends: { seconds: 60 } });
           const { acknowledged, refused, rate, file, peak, honest } = flooded;
           return {
             // Wanted are 256 MiB; 250 to 300 were measured, and this decides whether a change lands: what piles up takes gigabytes.

@@ -115,18 +115,8 @@ export class Scratch implements Disposable {
   async #run(file: string, suite: Failed['suite']): Promise<Failed | null> {
     const output = join(this.#path, 'results.json');
     rmSync(output, { force: true });
-    const args = [
-      'run',
-      '--config',
-      'test/vitest.config.ts',
-      '--bail',
-      '1',
-      '--reporter',
-      'json',
-      '--outputFile',
-      output,
-    ];
-    const run = spawn(join(root, 'node_modules/.bin/vitest'), [...args, file], {
+    const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', '--reporter', 'json', '--outputFile'];
+    const run = spawn(join(root, 'node_modules/.bin/vitest'), [...args, output, file], {
       cwd: this.#path,
       env: { ...process.env, CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '', CATALOGUED_TEST_RESULTS: '' },
       stdio: 'ignore',

@@ -62,13 +62,8 @@ export async function followStage(
     }
   };
   const daemon = { running: null as RunningCli | null };
-  const end = async ({ running }: typeof daemon, signal: 'SIGTERM' | 'SIGKILL') => {
-    running?.child.kill(signal);
-    await running?.ended;
-  };
-  stack.defer(() => end(daemon, 'SIGTERM'));
   const follower = { running: null as RunningCli | null };
-  stack.defer(() => end(follower, 'SIGTERM'));
+  for (const each of [daemon, follower]) stack.defer(async () => void (await each.running?.end()));
   const until = async (done: () => boolean, { running }: typeof daemon) => {
     while (!done()) {
       if (running?.child.exitCode !== null)
@@ -83,7 +78,7 @@ export async function followStage(
   return {
     ...{ sandbox, mirror, copy, from },
     run: async (calls) => {
-      await end(daemon, 'SIGTERM');
+      await daemon.running?.end();
       writeFileSync(
         config,
         testConfigText(path, sandbox.url, {
@@ -99,7 +94,7 @@ export async function followStage(
       await daemon.running.said('daemon started');
       await until(isReady, daemon);
     },
-    kill: () => end(daemon, 'SIGKILL'),
+    kill: async () => void (await daemon.running?.end('SIGKILL')),
     resyncAll: async () => {
       const { code, stderr } = await runCli(['--config', config, 'resync', '--all'], { cwd: path });
       if (code !== 0) throw new Error(`no resync: ${stderr}`);
