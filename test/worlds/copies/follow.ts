@@ -4,10 +4,10 @@ import { roll } from '../../../src/sandbox/random.ts';
 import { openReader } from '../../../src/storefront/reader.ts';
 import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
-import { virtualHarness } from '../../fakes/virtual-harness.ts';
+import { type VirtualHarness, virtualHarness } from '../../fakes/virtual-harness.ts';
 import { happenings } from './happenings.ts';
 import { announced, announcedViews, columnsSeen, differences, type Importer, importer } from './importer.ts';
-import { copyScript, type Read, type Row } from './script.ts';
+import { type CopyScript, copyScript, type Read, type Row } from './script.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -62,77 +62,12 @@ export async function follow({ changes, seed, without, progress = () => undefine
   for (const product of harness.sandbox.products().slice(-2)) product.withdrawn = true;
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
 
-  const reader = stack.use(openReader(harness.wiring.mirror.path));
-  const { db, set } = openMirrorWithClock(harness.wiring.mirror.path);
-  stack.defer(() => {
-    db.close();
-  });
-  const prepared = new Map<string, ReturnType<typeof db.prepare>>();
-  const prepare = (sql: string) => prepared.getOrInsertComputed(sql, () => db.prepare(sql));
-  const fromFile = script.reading({ prepare });
-  const copy = importer(script);
-  const partial = new Map(without.map((kind) => [kind, importer(script, kind)]));
-  const columns = columnsSeen();
-  const wrong: string[] = [];
-  const lines: Record<string, number> = {};
-  let shown = new Map<string, readonly Row[]>();
-  let cursor = reader.newest();
-  let passes = 0;
-  let daily_at = harness.clock.now();
-
-  /** All importers ask the same: the file is asked once. */
-  function remembering(): Read {
-    const known = new Map<string, readonly Row[]>();
-    return (view, where) => {
-      const key = view + JSON.stringify(where);
-      const rows = known.get(key) ?? fromFile(view, where);
-      known.set(key, rows);
-      return rows;
-    };
-  }
-
-  const all = (): readonly Importer[] => [copy, ...partial.values()];
-
-  function differing(of: Importer, now: number): string[] {
-    const live = (rows: readonly Row[], view: string) =>
-      view === 'images' ? rows.filter(({ expires_at }) => Number(expires_at) > now) : rows;
-    return announcedViews.flatMap((view) => differences(view, live(of.rows(view), view), shown.get(view) ?? []));
-  }
-
-  function atEndOfPass(): void {
-    const now = harness.clock.now();
-    const found = script.passes(reader, cursor);
-    if (found.changes.length === 0) return;
-    cursor = found.cursor;
-    passes += 1;
-    set(now);
-    const read = remembering();
-    for (const { kind } of found.changes) lines[kind] = (lines[kind] ?? 0) + 1;
-    for (const each of all()) {
-      each.pass(found.changes, read);
-      each.tick('hourly', now, read);
-    }
-    const before = shown;
-    shown = new Map(announcedViews.map((view) => [view, read(view, {})]));
-    for (const view of announcedViews) columns.look(view, before.get(view) ?? [], shown.get(view) ?? []);
-    for (const line of differing(copy, now)) if (wrong.length < 20) wrong.push(`pass ${passes}: ${line}`);
-    for (const [kind, each] of partial) if (differing(each, now).length > 0) partial.delete(kind);
-    if (now < daily_at) return;
-    daily_at = instant(now + day);
-    for (const each of all()) each.tick('daily', now, read);
-  }
-
-  set(harness.clock.now());
-  for (const each of all()) each.tick('daily', harness.clock.now(), fromFile);
-  shown = new Map(announcedViews.map((view) => [view, fromFile(view, {})]));
-  // The dates beyond tomorrow, once.
-  for (const each of all()) readDates(each, fromFile);
-  let listening = harness.wiring.mirror.onChanges(atEndOfPass);
-
+  const follower = stack.use(new Follower(harness, script, without));
+  let listening = harness.wiring.mirror.onChanges(() => follower.atEndOfPass());
   const names = Object.keys(happenings);
   let step = 0;
   const chance = () => roll(seed, step++, 'copies');
-  for (let done = 0; done < changes && wrong.length === 0; ) {
+  for (let done = 0; done < changes && follower.wrong.length === 0; ) {
     const together = 4 + Math.floor(chance() * 8);
     for (let index = 0; index < together; index += 1, done += 1) {
       // Each kind once at first, then any.
@@ -145,18 +80,115 @@ export async function follow({ changes, seed, without, progress = () => undefine
     if (chance() < 0.03) {
       listening[Symbol.dispose]();
       await harness.restart();
-      listening = harness.wiring.mirror.onChanges(atEndOfPass);
+      listening = harness.wiring.mirror.onChanges(() => follower.atEndOfPass());
     }
     await harness.liveUntil(harness.clock.now() + hour + minute);
     progress(done);
   }
   listening[Symbol.dispose]();
-  return { changes, lines, passes, wrong, needless: [...partial.keys()], seen: columns.seen };
+  const { lines, passes, wrong, needless, seen } = follower;
+  return { changes, lines, passes, wrong, needless, seen };
 }
 
-function readDates(each: Importer, read: Read): void {
-  const dates = new Set(read('availability_days', {}).map(({ date }) => String(date)));
-  for (const date of dates) each.tick('hourly', Date.parse(date), read);
+/** Copies that follow the feed of a mirror: one of all of it, and one for each kind that is passed over. */
+class Follower implements Disposable {
+  readonly wrong: string[] = [];
+  readonly lines: Record<string, number> = {};
+  passes = 0;
+  readonly #harness: VirtualHarness;
+  readonly #script: CopyScript;
+  readonly #reader;
+  readonly #file;
+  readonly #fromFile: Read;
+  readonly #copy: Importer;
+  /** Copies that have not differed yet, by the kind that each passes over. */
+  readonly #partial: Map<string, Importer>;
+  readonly #columns = columnsSeen();
+  /** What the views showed at the end of the pass before. */
+  #shown: ReadonlyMap<string, readonly Row[]>;
+  #cursor;
+  #daily_at;
+
+  constructor(harness: VirtualHarness, script: CopyScript, without: readonly string[]) {
+    const { path } = harness.wiring.mirror;
+    const now = harness.clock.now();
+    this.#harness = harness;
+    this.#script = script;
+    this.#reader = openReader(path);
+    this.#cursor = this.#reader.newest();
+    this.#file = openMirrorWithClock(path);
+    const { db, set } = this.#file;
+    const prepared = new Map<string, ReturnType<typeof db.prepare>>();
+    this.#fromFile = script.reading({
+      prepare: (sql: string) => prepared.getOrInsertComputed(sql, () => db.prepare(sql)),
+    });
+    this.#copy = importer(script);
+    this.#partial = new Map(without.map((kind) => [kind, importer(script, kind)]));
+    this.#daily_at = now;
+    set(now);
+    this.#shown = new Map(announcedViews.map((view) => [view, this.#fromFile(view, {})]));
+    // Today and tomorrow, then the dates beyond, once.
+    const dates = new Set(this.#fromFile('availability_days', {}).map(({ date }) => String(date)));
+    for (const each of this.#all) {
+      each.tick('daily', now, this.#fromFile);
+      for (const date of dates) each.tick('hourly', Date.parse(date), this.#fromFile);
+    }
+  }
+
+  /** Kinds whose lines can be passed over without a difference. */
+  get needless(): string[] {
+    return [...this.#partial.keys()];
+  }
+
+  get seen(): ReadonlySet<string> {
+    return this.#columns.seen;
+  }
+
+  /** Has every copy follow, and compares each with the views. */
+  atEndOfPass(): void {
+    const now = this.#harness.clock.now();
+    const found = this.#script.passes(this.#reader, this.#cursor);
+    if (found.changes.length === 0) return;
+    this.#cursor = found.cursor;
+    this.passes += 1;
+    this.#file.set(now);
+    const read = this.#remembering();
+    for (const { kind } of found.changes) this.lines[kind] = (this.lines[kind] ?? 0) + 1;
+    for (const each of this.#all) {
+      each.pass(found.changes, read);
+      each.tick('hourly', now, read);
+    }
+    const before = this.#shown;
+    this.#shown = new Map(announcedViews.map((view) => [view, read(view, {})]));
+    for (const view of announcedViews) this.#columns.look(view, before.get(view) ?? [], this.#shown.get(view) ?? []);
+    for (const line of this.#differing(this.#copy, now))
+      if (this.wrong.length < 20) this.wrong.push(`pass ${this.passes}: ${line}`);
+    for (const [kind, each] of this.#partial) if (this.#differing(each, now).length > 0) this.#partial.delete(kind);
+    if (now < this.#daily_at) return;
+    this.#daily_at = instant(now + day);
+    for (const each of this.#all) each.tick('daily', now, read);
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.db.close();
+    this.#reader[Symbol.dispose]();
+  }
+
+  get #all(): readonly Importer[] {
+    return [this.#copy, ...this.#partial.values()];
+  }
+
+  /** All copies ask the same: the file is asked once. */
+  #remembering(): Read {
+    const known = new Map<string, readonly Row[]>();
+    return (view, where) => known.getOrInsertComputed(view + JSON.stringify(where), () => this.#fromFile(view, where));
+  }
+
+  #differing(of: Importer, now: number): string[] {
+    const live = (rows: readonly Row[], view: string) =>
+      view === 'images' ? rows.filter(({ expires_at }) => Number(expires_at) > now) : rows;
+    return announcedViews.flatMap((view) => differences(view, live(of.rows(view), view), this.#shown.get(view) ?? []));
+  }
 }
 
 interface CopiesAsked {
