@@ -119,11 +119,17 @@ subcommand(
   worlds,
   'copies',
   'Follows the change feed through many random changes, by the script of docs/copies.md. Exit 0: the copy never differs.',
-  { '': '10,000 changes', '--changes 500 --without sale_disabled': 'a control: it differs' },
+  {
+    '': '10,000 changes',
+    '--changes 500 --without sale_disabled': 'a control: a second copy that passes over this kind must differ',
+  },
 )
   .option('--changes <n>', 'how many', someNumber, 10_000)
   .option('--seed <n>', 'which', wholeNumber, 1)
-  .option('--without <kinds>', 'as if these kinds were not announced, with commas between')
+  .option(
+    '--without <kinds>',
+    'also by copies that each pass over one of these kinds, which must differ; with commas between',
+  )
   .action(async (asked) => {
     process.exitCode = await copiesWorld(asked, say);
   });

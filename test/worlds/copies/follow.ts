@@ -209,5 +209,5 @@ export async function copiesWorld({ without, ...asked }: CopiesAsked, say: (line
   const columns = announcedViews.flatMap((view) => announced(view).map((name) => `${view}.${name}`));
   const unseen = columns.filter((name) => !seen.has(name));
   say(JSON.stringify({ changes, passes, lines, columns: seen.size, unseen, wrong, needless }, null, 2));
-  return wrong.length === 0 ? 0 : 1;
+  return wrong.length + needless.length === 0 ? 0 : 1;
 }
