@@ -8,6 +8,7 @@ import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
+import { asFarAsKnown } from '../oracle/horizon.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { type DaemonOverrides, startJobs } from './daemon-jobs.ts';
 import { filledWorlds, type WorldState } from './filled-worlds.ts';
@@ -286,12 +287,6 @@ async function harnessOf(
       forge(reader);
       // A date that came into the horizon since the last read of the far dates is not known yet, and need not be for a day.
       const before = new Date(now + (now - start < 2 * hour ? 400 : 89) * day).toISOString().slice(0, 10);
-      const known = new Set(
-        reader
-          .prepare<[string], string>("SELECT product_id || ' ' || date FROM availability_days WHERE date >= ?")
-          .pluck()
-          .all(before),
-      );
       try {
         const ids = sandbox.world.visible().map(({ id }) => id);
         const { files } = life.wiring.config.images;
@@ -299,10 +294,7 @@ async function harnessOf(
         const state = async (id: number) => {
           const shown = sandbox.state(id, { ...question, horizon: 92 });
           if (shown === null) throw new Error(`no product ${id}`);
-          const days = shown.days.filter(({ date }) => date < before || known.has(`${id} ${date}`));
-          // Nor are the variants known that only such a date sells.
-          const sells = days.some(({ sold_out }) => !sold_out);
-          return { ...shown, days, availability_variants: sells ? shown.availability_variants : [] };
+          return asFarAsKnown(reader, shown, before);
         };
         return await compare(reader, ids, state, question);
       } finally {

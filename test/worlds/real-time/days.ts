@@ -58,7 +58,7 @@ export async function liveDays(
   const noticed = controls.map(({ family, what, problems }) => [
     family,
     what,
-    problems.join('; ') || 'nothing',
+    problems.join('; ').slice(0, 120) || 'nothing',
     problems.length > 0 ? 'red, as it must be' : 'NOT NOTICED',
   ]);
   say(table(['family', 'broken', 'reported', 'result'], noticed));

@@ -136,29 +136,22 @@ export async function livePlan(asked: Partial<RealTimeAsked>, say: (line: string
   for (let began = -1; began !== hour(); ) {
     began = hour();
     const { code, stdout, stderr } = await world.command(600_000, 'resync', '--all', '--wait');
-    say(`resync --all --wait: ${code}; ${(stdout + stderr).trim().split('\n').at(-1)}`);
+    say(`resync --all --wait: ${code}; ${(code === 0 ? stdout : stderr).trim()}`);
     if (plant) plantPrice(world.mirror);
     [resynced, compared] = [code, await world.compared()];
   }
-  const calm = world.used();
+  const calm = [world.used()].filter((used) => used !== null);
   const stopped = await world.stop();
   const { differences = 1, first = [], rows = {} } = compared ?? {};
   for (const each of first.slice(0, 5)) say(`  ${each}`);
 
-  const half = Math.floor(played.lives.length / 2);
-  const [before, after, still] = [
-    played.lives.slice(0, half),
-    played.lives.slice(half),
-    calm === null ? [] : [calm],
-  ].map(mean);
-  const figures = { 'first half of its lives': before, 'second half': after, 'after the calm': still };
-  const named = Object.entries(figures).map(([name, used]) => [
-    name,
-    used?.mib.toFixed(0) ?? '-',
-    used?.descriptors.toFixed(1) ?? '-',
-  ]);
-  say(table(['', 'memory MiB', 'descriptors'], named));
-  const isJudged = played.lives.length >= fewestLives && before !== undefined && after !== undefined;
+  const { lives } = played;
+  const half = Math.floor(lives.length / 2);
+  const [before, after] = [mean(lives.slice(0, half)), mean(lives.slice(half))];
+  const figures = { 'first half of its lives': before, 'second half': after, 'after the calm': mean(calm) };
+  const shown = Object.entries(figures).map(([when, used]) => [when, used.mib.toFixed(0), used.descriptors.toFixed(1)]);
+  say(table(['', 'memory MiB', 'descriptors'], shown));
+  const isJudged = lives.length >= fewestLives;
   if (!isJudged) say(`growth is not judged: fewer than ${fewestLives} whole lives`);
   const grows = isJudged && (after.descriptors > before.descriptors + 5 || after.mib > 1.25 * before.mib);
   const sum = Object.values(rows).reduce((all, each) => all + each, 0);

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
@@ -14,7 +15,7 @@ import { openMirrorForReading } from '../../../src/mirror/sql/files.ts';
 import { all, type Habits } from '../../../src/sandbox/rough/habits.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { residentMiB } from '../../bench/process.ts';
-import { freePort } from '../../fakes/free-port.ts';
+import { type Ran, startProgram } from '../../fakes/run-cli.ts';
 import { asFarAsKnown, dateAfter } from '../../oracle/horizon.ts';
 import { type Comparison, compare } from '../../oracle/oracle.ts';
 import { type Certificate, Way } from './way.ts';
@@ -25,6 +26,8 @@ const restartMs = 5000;
 /** Checks go on while the mirror is compared, and the service's clock may be ahead of ours. */
 const aheadMs = 60_000;
 const horizon = 92;
+/** Each receiver has an address of its own: while its daemon is down, the kernel may give a port to whoever connects. */
+let worlds = 0;
 
 /** Every habit, but that a list never ends: such a list is never walked to its end, and such a mirror is never filled. */
 export const rough: Habits = { ...all, list_end: 'ends' };
@@ -126,7 +129,7 @@ export class RealWorld implements AsyncDisposable {
     const sandbox = await startSandbox(options);
     const way = await Way.to(sandbox.url, tls?.certificate ?? null);
     const world = new RealWorld(sandbox, way, tls?.ca);
-    await world.#configure(`${tls === null ? 'http' : 'https'}://${host}:${way.port}`, config);
+    world.#configure(`${tls === null ? 'http' : 'https'}://${host}:${way.port}`, config);
     return world;
   }
 
@@ -141,11 +144,13 @@ export class RealWorld implements AsyncDisposable {
   /** Starts the daemon, and restarts it whenever it ends by itself. */
   run(): void {
     this.#stopping = false;
-    const [command = '', ...args] = [...this.under, process.execPath, cli, '--config', this.#config, 'run'];
-    const child = spawn(command, args, { ...this.#surroundings, stdio: ['ignore', 'pipe', 'pipe'] });
+    const { child } = startProgram(
+      [...this.under, process.execPath, cli, '--config', this.#config, 'run'],
+      this.#surroundings,
+    );
     this.#daemon = child;
-    for (const stream of [child.stdout, child.stderr])
-      createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
+    for (const input of [child.stdout as Readable, child.stderr as Readable])
+      createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
         .on('line', (line) => {
           this.lines.push(lineOf(line));
           appendFileSync(join(this.directory, 'daemon.log'), `${line}\n`);
@@ -228,16 +233,10 @@ export class RealWorld implements AsyncDisposable {
   }
 
   /** Runs a command beside the daemon; one that takes too long is killed. */
-  async command(ms: number, ...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const child = spawn(process.execPath, [cli, '--config', this.#config, ...args], {
-      ...this.#surroundings,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray());
-    const late = setTimeout(() => child.kill('SIGKILL'), ms);
-    const [code] = (await once(child, 'close')) as [number | null];
-    clearTimeout(late);
-    return { code, stdout: (await stdout)?.join('') ?? '', stderr: (await stderr)?.join('') ?? '' };
+  async command(ms: number, ...args: string[]): Promise<Ran> {
+    const command = startProgram([process.execPath, cli, '--config', this.#config, ...args], this.#surroundings);
+    const late = setTimeout(() => command.end('SIGKILL'), ms);
+    return await command.ended.finally(() => clearTimeout(late));
   }
 
   /** Compares every column of every view with what the service would answer now. */
@@ -291,13 +290,14 @@ export class RealWorld implements AsyncDisposable {
   }
 
   /** Writes the configuration of an operator: three lines, files, a receiver. */
-  async #configure(base_url: string, more: Record<string, unknown>): Promise<void> {
+  #configure(base_url: string, more: Record<string, unknown>): void {
     const [api_key_file, secret_file] = ['api-key', 'receiver-secret'].map((name) => join(this.directory, name));
     for (const file of [api_key_file, secret_file])
       writeFileSync(file ?? '', randomBytes(32).toString('hex'), { mode: 0o600 });
     mkdirSync(this.data);
     chmodSync(this.directory, 0o755);
-    const listen = `127.0.0.1:${await freePort()}`;
+    worlds += 1;
+    const listen = `127.${30 + (worlds % 200)}.${(process.pid >> 8) & 255}.${process.pid & 255}:8480`;
     const state_dir = join(this.data, 'state');
     const config = {
       service: { base_url, api_key_file, user_agent: 'catalogued in real time' },

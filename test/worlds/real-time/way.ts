@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 
 /** What stands between the daemon and the service for a while. Nothing set: every call passes. */
 export interface Fault {
@@ -19,6 +20,9 @@ export interface Certificate {
   readonly cert: Buffer;
 }
 
+/** Below those that the kernel gives to whoever connects: a port that is closed for a while is still free afterwards. */
+let next_port = 10_000 + ((process.pid * 32) % 20_000);
+
 /** The way to the service, on which a fault can be put. With a certificate it speaks TLS. */
 export class Way implements AsyncDisposable {
   readonly #service: { readonly hostname: string; readonly port: string };
@@ -28,7 +32,7 @@ export class Way implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #agent = new Agent({ keepAlive: true });
   #fault: Fault = {};
-  #port = 0;
+  readonly #port = next_port++;
 
   private constructor(service: string, certificate: Certificate | null) {
     this.#service = new URL(service);
@@ -79,8 +83,8 @@ export class Way implements AsyncDisposable {
   }
 
   async #listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
   }
 
   /** Passes a call on, and back whatever becomes of it: an answer that breaks off breaks off here too. */
