@@ -46,7 +46,6 @@ export const slow: Readonly<Record<string, Readonly<Record<typeof suite, number>
   'instances/unwritable.test.ts': { usual: 0, strict: 91 },
   'jobs.test.ts': { usual: 6, strict: 142 },
   'mirror/passed-times.test.ts': { usual: 5, strict: 15 },
-  'seeds/seeds.test.ts': { usual: 0, strict: 51 },
   'snapshot.test.ts': { usual: 6, strict: 7 },
   'storefront/door.test.ts': { usual: 5, strict: 6 },
   'storefront/search.test.ts': { usual: 5, strict: 5 },
@@ -71,6 +70,7 @@ export const slow: Readonly<Record<string, Readonly<Record<typeof suite, number>
   'sync/rough-lists.test.ts': { usual: 4, strict: 11 },
   'sync/short-lists.test.ts': { usual: 6, strict: 9 },
   'sync/wrong-clock.test.ts': { usual: 9, strict: 41 },
+  'worlds/seeds.test.ts': { usual: 0, strict: 51 },
 };
 
 /** Seconds of any other file there. */

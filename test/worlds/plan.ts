@@ -78,8 +78,8 @@ const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
 };
 
 /**
- * Draws a plan, of a week unless said otherwise. Half of all kinds of happenings do not happen at all in one seed (swarm testing): what always happens hides
- * what needs its absence.
+ * Draws a plan, of a week unless said otherwise. Half of all kinds of events are left out of
+ * each seed (swarm testing): what always happens hides what needs its absence.
  */
 export function planOf(seed: number, days = 7): Plan {
   const chance = sequence(seed);

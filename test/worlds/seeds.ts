@@ -69,7 +69,7 @@ export async function seedsWorld(asked: SeedsAsked, say: Say): Promise<number> {
   say(`\n${table(['what happened', 'times'], cells)}\n`);
   // Few seeds leave out much.
   const never = sums.seeds < 100 ? '' : `; never: ${neverSeen(sometimes).join(', ') || 'none'}`;
-  say(`${rows.length} kinds of happenings were seen${never}`);
+  say(`${rows.length} kinds of events were seen${never}`);
   const named = failed.length === 0 ? '' : `: ${failed.map(({ plan }) => plan.seed).join(', ')}`;
   say(`${number(sums.seeds)} seeds, ${number(sums.days)} virtual days with faults, ${failed.length} failed${named}`);
   if (sums.seeds === 0) return 1;

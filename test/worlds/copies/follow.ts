@@ -5,7 +5,7 @@ import { openReader } from '../../../src/storefront/reader.ts';
 import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../../fakes/virtual-harness.ts';
-import { happenings } from './happenings.ts';
+import { events } from './events.ts';
 import { announced, announcedViews, columnsSeen, differences, type Importer, importer } from './importer.ts';
 import { type CopyScript, copyScript, type Read, type Row } from './script.ts';
 
@@ -64,7 +64,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
 
   const follower = stack.use(new Follower(harness, script, without));
   let listening = harness.wiring.mirror.onChanges(() => follower.atEndOfPass());
-  const names = Object.keys(happenings);
+  const names = Object.keys(events);
   let step = 0;
   const chance = () => roll(seed, step++, 'copies');
   for (let done = 0; done < changes && follower.wrong.length === 0; ) {
@@ -75,7 +75,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
       const products = harness.sandbox.products();
       const product = products[Math.floor(chance() * products.length)];
       if (product === undefined) throw new Error('no product');
-      await happenings[name ?? '']?.(product, harness, chance);
+      await events[name ?? '']?.(product, harness, chance);
     }
     if (chance() < 0.03) {
       listening[Symbol.dispose]();

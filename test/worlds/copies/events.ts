@@ -19,13 +19,13 @@ const word = () => {
 const isoDay = (at: number) => new Date(at).toISOString().slice(0, 10);
 
 /** Everything that can happen to a product at the service, by name. */
-export type Happening = (product: Product, harness: VirtualHarness, chance: Chance) => Promise<void> | void;
+type Event = (product: Product, harness: VirtualHarness, chance: Chance) => Promise<void> | void;
 
 const edit =
   (
     field: Parameters<VirtualHarness['sandbox']['world']['edit']>[1]['field'],
     value: (chance: Chance) => unknown,
-  ): Happening =>
+  ): Event =>
   ({ id }, { sandbox }, chance) =>
     sandbox.world.edit(id, { field, value: value(chance) });
 
@@ -46,7 +46,7 @@ async function notified(harness: VirtualHarness, product: Product, words_: Recor
   await harness.drive(applyDeliveries(harness.wiring.ports, list, never));
 }
 
-export const happenings: Readonly<Record<string, Happening>> = {
+export const events: Readonly<Record<string, Event>> = {
   'dates withheld': (_, { sandbox }) => {
     const product = sandbox.products().find(({ status, withdrawn }) => status === 'available' && !withdrawn);
     const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
