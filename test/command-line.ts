@@ -21,7 +21,8 @@ export function subcommand(
   does: string,
   examples: Readonly<Record<string, string>>,
 ): Command {
-  return described(parent.command(name), `${parent.name()} ${name}`, does, examples);
+  const command = parent.command(name).allowExcessArguments(false);
+  return described(command, `${parent.name()} ${name}`, does, examples);
 }
 
 function described(
