@@ -125,7 +125,10 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
   const lines = ages.report(clock.now());
   const living = images.begin();
   await sandbox.setReachable('no');
-  for (let passed = 1; passed <= silent_days * 24; passed += 1) await harness.liveUntil(clock.now() + hour);
+  for (let passed = 1; passed <= silent_days; passed += 1) {
+    await harness.liveUntil(clock.now() + day);
+    progress(`silent day ${passed} of ${silent_days}`);
+  }
   const silent = images.begin();
   const { record } = images;
   const unlimited_ms = images.unlimited(clock.now());
