@@ -14,7 +14,7 @@ import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { temporaryDirectory } from './test-mirror.ts';
-import { virtualHarness } from './virtual-harness.ts';
+import { filledHarness, type HarnessOptions, virtualHarness } from './virtual-harness.ts';
 
 /** A filled mirror, the sandbox and all parts of a daemon on one virtual clock, with a list of jobs that nobody has run yet. */
 export interface JobWorld extends AsyncDisposable {
@@ -64,20 +64,22 @@ const fillMs = 10 * 60_000;
 export async function jobWorld({ start, at, works, mutated, between }: JobWorldOptions): Promise<JobWorld> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const host = stack.use(await startImageHost({ clock: virtualClock(start), seed: 1 }));
   const [images, snapshot] = [join(path, 'images'), join(path, 'published', 'mirror.db')];
   const backups = join(path, 'backup');
   mkdirSync(dirname(snapshot));
   const port = await freePort();
-  const config = {
+  const fetches = works.some((job) => job.startsWith('image-'));
+  const base = {
     scheduling: 'fixed',
     // So slow that a few checks are a flood.
     budget: { requests_per_second: 1, concurrency: 1, audit: works.includes('audit') ? 0.01 : 0 },
+    categories: [{ name: 'top', match: { top_sellers: 1 }, cadence: { images: '6d' } }],
+  };
+  const later = {
     maintenance: { at, zone: 'UTC' },
     backup: { directory: backups, at },
     snapshot: works.includes('snapshot') ? { every: '1h', path: snapshot } : {},
-    images: { files: works.some((job) => job.startsWith('image-')), directory: images },
-    categories: [{ name: 'top', match: { top_sellers: 1 }, cadence: { images: '6d' } }],
+    images: { files: fetches, directory: images },
     signing: { body: 'json' },
     receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
     subscriptions: works.includes('subscriptions') ? [{ id: 'all', type: 'product_ids', entities: 'mirrored' }] : [],
@@ -85,32 +87,39 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
   const machine = { offset_ms: 0 };
   const disk = { free_bytes: 9e9 };
   let isFilled = false;
+  const sandbox = { products: 5, lean: true };
+  const overrides: HarnessOptions = {
+    start: start - fillMs,
+    level: 'info',
+    secrets: { receiver_secret: createSecret(canary.master) },
+    machine: (clock) => ({ ...clock, now: () => instant(clock.now() + machine.offset_ms) }),
+    imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
+    selfTest: async () => ({ result: 'passed', message: '404' }),
+    rewired: (wiring, life) => rewired(wiring, { life, disk, unchecked: works.includes('start-check') }),
+    mutated: (jobs) => (isFilled ? (mutated?.(jobs) ?? jobs) : jobs),
+    conditions: true,
+    between: () => (isFilled ? between?.() : undefined),
+  };
+  // Images are named by the port of their host, which is another one each time: such a world is no copy.
+  const host = fetches ? stack.use(await startImageHost({ clock: virtualClock(start), seed: 1 })) : null;
+  isFilled = host === null;
   const harness = stack.use(
-    await virtualHarness({ products: 5, lean: true, image_origin: host.url }, config, {
-      start: start - fillMs,
-      level: 'info',
-      secrets: { receiver_secret: createSecret(canary.master) },
-      machine: (clock) => ({ ...clock, now: () => instant(clock.now() + machine.offset_ms) }),
-      imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
-      selfTest: async () => ({ result: 'passed', message: '404' }),
-      rewired: (wiring, life) => rewired(wiring, { life, disk, unchecked: works.includes('start-check') }),
-      mutated: (jobs) => (isFilled ? (mutated?.(jobs) ?? jobs) : jobs),
-      conditions: true,
-      between: () => (isFilled ? between?.() : undefined),
-    }),
+    host === null
+      ? await filledHarness(sandbox, base, { ...overrides, later, at: start, changed: forgetBudget })
+      : await virtualHarness({ ...sandbox, image_origin: host.url }, { ...base, ...later }, overrides),
   );
   const { clock, drive, log } = harness;
-  while (harness.wiring.mirror.filledAt() === null) await drive(harness.schedule.run('pass'));
   const until = (to: number) => drive(clock.sleep(to - clock.now()));
-  isFilled = true;
-  const meanwhile = async () => {
-    await until(start);
-    // A limiter that goes on from what was learned waits a call's time first: here nothing was learned.
-    const db = new Database(harness.wiring.mirror.path);
-    db.exec('UPDATE _budget SET state = NULL');
-    db.close();
-  };
-  await harness.restart({ meanwhile });
+  if (!isFilled) {
+    await harness.fill();
+    isFilled = true;
+    await harness.restart({
+      meanwhile: async () => {
+        await until(start);
+        forgetBudget(harness.wiring.mirror.path);
+      },
+    });
+  }
   const place = { mirror: harness.wiring.mirror.path, inbox: harness.wiring.inbox.path };
   const closing = stack.move();
   return {
@@ -145,6 +154,13 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+/** A limiter that goes on from what was learned waits a call's time first: here nothing was learned. */
+function forgetBudget(mirror: string): void {
+  const db = new Database(mirror);
+  db.exec('UPDATE _budget SET state = NULL');
+  db.close();
 }
 
 interface Rewiring {

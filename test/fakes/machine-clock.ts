@@ -22,7 +22,7 @@ export function machineClock(world: Clock): MachineClock {
     now: () => instant(world.now() + skew),
     monotonic: () => world.monotonic() + monotonic,
     boot: () => world.boot() + boot,
-    bootId: () => `boot ${boots}`,
+    bootId: () => (boots === 1 ? world.bootId() : `boot ${boots}`),
     jump: (ms) => {
       skew += ms;
     },

@@ -5,7 +5,7 @@ import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
-import { filledHarness, type HarnessOptions, type VirtualHarness, virtualHarness } from './virtual-harness.ts';
+import { filledHarness, type HarnessOptions, type VirtualHarness } from './virtual-harness.ts';
 
 /** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
 export interface NotifiedHarness extends AsyncDisposable {
@@ -28,7 +28,6 @@ export interface NotifiedHarness extends AsyncDisposable {
 const minute = 60_000;
 
 interface NotifiedOptions extends Omit<HarnessOptions, 'secrets' | 'selfTest'> {
-  /** Whether the world is a copy of one that was filled before, or is filled in this process. */
   readonly fill?: 'copied' | 'own';
 }
 
@@ -71,11 +70,8 @@ export async function notifiedHarness(
     },
   };
   const harness = stack.use(
-    fill === 'own'
-      ? await virtualHarness(sandbox, { ...read, ...later, ...config }, own)
-      : await filledHarness(sandbox, { ...read, ...config }, { ...own, later }),
+    await filledHarness(sandbox, { ...read, ...config }, { ...own, fill, later: { ...later, ...config } }),
   );
-  if (fill === 'own') await harness.fill();
 
   function receiving(): Receiving {
     const { receiving: found } = harness.parts;

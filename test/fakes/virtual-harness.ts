@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config/load.ts';
@@ -103,8 +104,14 @@ export function virtualHarness(
 }
 
 export interface FilledOptions extends HarnessOptions {
+  /** `own`: the process that lives on is the one that fills the mirror, by everything that is given here. */
+  readonly fill?: 'copied' | 'own';
   /** Configuration that is added once the world is filled: what differs from test to test, like the port of a receiver. */
   readonly later?: Record<string, unknown>;
+  /** Instant at which the daemon starts on the copy: nobody was there since the fill. Else it starts at once. */
+  readonly at?: number;
+  /** Changes the mirror before that. */
+  readonly changed?: (mirror: string) => void;
 }
 
 /**
@@ -115,26 +122,41 @@ export interface FilledOptions extends HarnessOptions {
 export async function filledHarness(
   options: Partial<SandboxOptions> = {},
   config: Record<string, unknown> = {},
-  { later = {}, ...overrides }: FilledOptions = {},
+  { fill = 'copied', later = {}, at, changed, ...overrides }: FilledOptions = {},
 ): Promise<VirtualHarness> {
+  if (fill === 'own') {
+    const harness = await harnessOf(options, { ...config, ...later }, overrides, {});
+    await harness.fill();
+    return harness;
+  }
   const { served: _, ...sandbox } = options;
   const { start = noon } = overrides;
   const key = filledWorlds.key({ sandbox, config, start, habits: process.env.CATALOGUED_HABITS });
   return harnessOf(options, { ...config, ...later }, overrides, {
-    prepare: (path) =>
-      filledWorlds.copyTo(path, key, async (directory) => {
-        let left: WorldState | null = null;
-        const closed = (state: WorldState) => {
-          left = state;
-        };
-        await (async () => {
-          await using harness = await harnessOf(sandbox, config, { start }, { directory, closed });
-          await harness.fill();
-        })();
-        if (left === null) throw new Error('the world was not closed');
-        return left;
-      }),
+    prepare: async (path) => {
+      const made = await filledWorlds.copyTo(path, key, (directory) => fillIn(directory, sandbox, config, start));
+      changed?.(join(path, 'mirror', 'mirror.db'));
+      return at === undefined ? made : { ...made, elapsed: at - start };
+    },
   });
+}
+
+/** Fills a world in a directory and closes it. */
+async function fillIn(
+  directory: string,
+  sandbox: Partial<SandboxOptions>,
+  config: Record<string, unknown>,
+  start: number,
+): Promise<WorldState> {
+  let state: WorldState | null = null;
+  const closed = (left: WorldState) => {
+    state = left;
+  };
+  await using harness = await harnessOf(sandbox, config, { start }, { directory, closed });
+  await harness.fill();
+  await harness[Symbol.asyncDispose]();
+  if (state === null) throw new Error('the world was not closed');
+  return state;
 }
 
 /** A world that a harness begins with, or leaves behind. */

@@ -4,7 +4,7 @@ import { type ChangeKind, changedFields, isNewer } from '../../src/domain/change
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
@@ -25,8 +25,11 @@ function feed({ wiring, clock }: VirtualHarness, after = 0): Row[] {
   return rows;
 }
 
-async function filled(prepare: (harness: VirtualHarness) => void = () => {}): Promise<VirtualHarness> {
-  const harness = await virtualHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
+/** `prepare`: changes the service before the fill. */
+async function filled(prepare: ((harness: VirtualHarness) => void) | null = null): Promise<VirtualHarness> {
+  const world = [{ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } }] as const;
+  if (prepare === null) return filledHarness(...world);
+  const harness = await virtualHarness(...world);
   prepare(harness);
   await harness.fill();
   return harness;

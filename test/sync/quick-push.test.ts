@@ -4,7 +4,7 @@ import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const never = new AbortController().signal;
@@ -18,7 +18,7 @@ interface Size {
 /** A mirror of a service with only the calls of the specification, filled half an hour ago. */
 async function filled({ products = 120, page_size = 10, habits = {} }: Size = {}) {
   const pages: number[] = [];
-  const harness = await virtualHarness(
+  const harness = await filledHarness(
     {
       lean: true,
       products,
@@ -28,8 +28,9 @@ async function filled({ products = 120, page_size = 10, habits = {} }: Size = {}
       },
     },
     { scheduling: 'fixed', service: { profile: { authorization: { header: null }, page_size } } },
+    // The order of a shifting list goes by how many walks there were: those of the fill count.
+    { fill: habits.list_order === 'shifting' ? 'own' : 'copied' },
   );
-  await harness.fill();
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   await live(30 * minute);
   pages.length = 0;

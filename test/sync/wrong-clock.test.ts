@@ -10,7 +10,7 @@ import { requestResync, resyncResources } from '../../src/sync/records/resync.ts
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf, thorough } from '../fakes/thorough.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -30,12 +30,14 @@ interface Course {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
+/** `fill`: whether the process that lives on is the one that has filled the mirror. */
+async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'own' = 'copied'): Promise<Course> {
   let machine: MachineClock | undefined;
-  const harness = await virtualHarness(
+  const harness = await filledHarness(
     { products: 8, ...sandbox },
     { scheduling: 'fixed' },
     {
+      fill,
       machine: (clock) => {
         machine ??= machineClock(clock);
         return machine;
@@ -43,7 +45,6 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
     },
   );
   if (machine === undefined) throw new Error('the harness has no machine');
-  await harness.fill();
   const { clock } = harness;
   const status = () => {
     const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
@@ -158,7 +159,7 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
   // Two hours back leaves nothing behind that could be seen: what was read then is read again a little earlier.
   if (jump !== -2 * hour)
     it('on a machine whose time since boot jumps with it leaves wrong instants: the checks see them (control)', async () => {
-      await using at = await course();
+      await using at = await course({}, 'own');
       await at.pass(2 * hour);
       readAll(at.harness);
       at.machine.jumpAll(jump);
