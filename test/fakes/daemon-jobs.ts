@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import type { ImageHostOverrides } from '../../src/daemon/images.ts';
 import { jobsOf } from '../../src/daemon/jobs.ts';
@@ -11,6 +12,7 @@ import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import type { Logger } from '../../src/log.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
+import { emptyMirror } from './test-mirror.ts';
 
 /** Everything of a daemon but its admin interface and the loops that tick. */
 export interface DaemonJobs extends AsyncDisposable {
@@ -72,6 +74,9 @@ export async function startJobs(
   }: DaemonOverrides,
 ): Promise<DaemonJobs> {
   await using stack = new AsyncDisposableStack();
+  const { path, inbox_path } = loaded.config.mirror;
+  // A first start, and not one beside an inbox that has lost its mirror.
+  if (!existsSync(path) && !existsSync(inbox_path)) emptyMirror.write(path);
   const given = imageHost === undefined ? {} : { imageHost };
   const wired = stack.use(await wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
   const wiring = rewired(wired, stack);

@@ -1,12 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { newId, systemEntropy } from '../../src/clock.ts';
+import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
 import type { MirrorOptions } from '../../src/mirror/claim.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import type { Database } from '../../src/sqlite/database-file.ts';
+import { type Database, openForWriting } from '../../src/sqlite/database-file.ts';
+import { prepareDirectory } from '../../src/sqlite/directory.ts';
 import { migrationsOf } from '../../src/sqlite/file-kind.ts';
 
 /** A directory that is gone when the test is over. */
@@ -14,6 +16,34 @@ export function temporaryDirectory(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'catalogued-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
+
+/**
+ * A mirror that was made and belongs to nobody yet: a daemon takes it as it takes none at all. To make the tables and
+ * the words of the search takes as long as to open the file.
+ */
+class EmptyMirror {
+  /** The file, once it was needed in this process. */
+  #bytes: Buffer | null = null;
+
+  /** Writes it to a path where nothing is. */
+  write(path: string): void {
+    this.#bytes ??= this.#make();
+    prepareDirectory(dirname(path), 0o3770);
+    writeFileSync(path, this.#bytes, { flag: 'wx' });
+    chmodSync(path, mirrorFile.mode);
+  }
+
+  #make(): Buffer {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'mirror.db');
+    const db = openForWriting(path, mirrorFile);
+    applySearchRules(db);
+    db.close();
+    return readFileSync(path);
+  }
+}
+
+export const emptyMirror = new EmptyMirror();
 
 /** A real mirror in a directory of its own, and a reader as a storefront has one. */
 export interface TestMirror extends Disposable {
@@ -51,7 +81,8 @@ function writeOlderMirror(path: string, migrations: number, rows: string): void 
 export function testMirror(older?: { readonly migrations: number; readonly rows: string }): TestMirror {
   const stack = new DisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  if (older !== undefined) writeOlderMirror(testMirrorOptions(path).path, older.migrations, older.rows);
+  if (older === undefined) emptyMirror.write(testMirrorOptions(path).path);
+  else writeOlderMirror(testMirrorOptions(path).path, older.migrations, older.rows);
   const mirror = stack.use(openMirror(testMirrorOptions(path)));
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();

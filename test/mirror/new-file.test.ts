@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import type { MirrorOptions } from '../../src/mirror/claim.ts';
+import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { migrationsOf } from '../../src/sqlite/file-kind.ts';
+import { emptyMirror, temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';
 
 /*
  * To have new.sql begin with later steps, change its user_version and run
@@ -77,4 +81,21 @@ it('a row or a column more is found (control)', () => {
   const standing = contents(made([text]));
   expect(contents(made([text, 'ALTER TABLE _product ADD COLUMN strapline TEXT']))).not.toEqual(standing);
   expect(contents(made([text, 'INSERT INTO _unpriced VALUES (1)']))).not.toEqual(standing);
+});
+
+it('an empty mirror that a test begins with is the one that is made where there is none', () => {
+  using place = temporaryDirectory();
+  const [copied, made] = ['copied', 'made'].map((name) => testMirrorOptions(join(place.path, name))) as [
+    MirrorOptions,
+    MirrorOptions,
+  ];
+  emptyMirror.write(copied.path);
+  const [one, other] = [copied, made].map((options) => {
+    using mirror = openMirror({ ...options, newFeedId: () => 'feed' });
+    const db = new Database(mirror.path, { readonly: true });
+    const content = contents(db);
+    db.close();
+    return { content, feed: mirror.feed };
+  });
+  expect(one).toEqual(other);
 });
