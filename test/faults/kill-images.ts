@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
@@ -7,6 +6,7 @@ import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';
 import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
+import { type RunningCli, startProgram } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -64,8 +64,7 @@ export async function killImages({
     const child = start(place.path, sandbox.url, mode);
     await Promise.race([met.promise, child.ended]);
     await systemClock.sleep(3 * roll(seed, kill, 'moment'));
-    child.kill();
-    await child.ended;
+    await child.end('SIGKILL');
     const found = look(path, (db) => inspectFiles(directory, db));
     partial += found.partial;
     left += found.orphans;
@@ -106,19 +105,15 @@ async function fill(place: string, service: string): Promise<string> {
   return mirror.path;
 }
 
-function start(place: string, service: string, mode: string) {
-  const program = join(import.meta.dirname, 'image-child.ts');
-  const child = spawn(process.execPath, [program, place, service, mode], { stdio: ['ignore', 'ignore', 'inherit'] });
-  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
-  return { ended, kill: () => void child.kill('SIGKILL') };
+function start(place: string, service: string, mode: string): RunningCli {
+  return startProgram([process.execPath, join(import.meta.dirname, 'image-child.ts'), place, service, mode]);
 }
 
 function look<Result>(path: string, at: (db: Database.Database) => Result): Result {
-  using db = openForTest(path);
-  return at(db);
-}
-
-function openForTest(path: string): Database.Database & Disposable {
   const db = new Database(path);
-  return Object.assign(db, { [Symbol.dispose]: () => void db.close() });
+  try {
+    return at(db);
+  } finally {
+    db.close();
+  }
 }

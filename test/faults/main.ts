@@ -153,7 +153,7 @@ for (const row of chosen) {
 }
 const results =
   (await resultsOf(process.env.CATALOGUED_TEST_RESULTS)) ??
-  (named.length > 0 ? runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
+  (named.length > 0 ? await runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
 const measured = new Map<string, string>();
 let [failures, left] = [0, 0];
 for (const [row, of] of shown) {

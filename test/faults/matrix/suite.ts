@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -35,24 +36,36 @@ function resultsIn(path: string | undefined): Results | null {
   }
 }
 
-/** Runs the named tests, in one run of vitest; `slow`: also those of the strict run, `long`: those that have a longer form in it. */
-export function runTests(
-  tests: readonly NamedTest[],
-  { slow, long }: { readonly slow: boolean; readonly long: boolean },
-): Results {
-  const pattern = [...new Set(tests.map(({ title }) => RegExp.escape(title)))].join('|');
+/** Runs tests in the tree at `cwd`, and returns how that ended (null: not in time) and what became of them (null: nothing is known). */
+export async function runVitest(
+  cwd: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  timeout?: number,
+): Promise<{ readonly code: number | null; readonly results: Results | null }> {
   using directory = temporaryDirectory();
   const output = join(directory.path, 'results.json');
-  const args = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output];
+  const options = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output];
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), [...options, ...args], {
+    cwd,
+    env: { ...process.env, CATALOGUED_TEST_RESULTS: '', ...env },
+    stdio: 'ignore',
+    timeout,
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return { code, results: resultsIn(output) };
+}
+
+/** Runs the named tests, in one run of vitest; `slow`: also those of the strict run, `long`: those that have a longer form in it. */
+export async function runTests(
+  tests: readonly NamedTest[],
+  { slow, long }: { readonly slow: boolean; readonly long: boolean },
+): Promise<Results> {
+  const pattern = [...new Set(tests.map(({ title }) => RegExp.escape(title)))].join('|');
   const files = new Set(tests.map(({ file }) => file));
-  const env = {
-    ...process.env,
-    CATALOGUED_TEST_RESULTS: '',
-    ...(slow ? { CATALOGUED_TEST_STRICT: '1' } : {}),
-    ...(long ? { CATALOGUED_LONG: '1' } : {}),
-  };
-  spawnSync(join(root, 'node_modules/.bin/vitest'), [...args, '-t', pattern, ...files], { cwd: root, env });
-  return resultsIn(output) ?? { testResults: [] };
+  const env = { ...(slow ? { CATALOGUED_TEST_STRICT: '1' } : {}), ...(long ? { CATALOGUED_LONG: '1' } : {}) };
+  const { results } = await runVitest(root, ['-t', pattern, ...files], env);
+  return results ?? { testResults: [] };
 }
 
 /** What became of each of these tests, in their order; one that no result is about has failed. */

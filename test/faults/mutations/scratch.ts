@@ -1,19 +1,13 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runVitest } from '../matrix/suite.ts';
 import type { Mutation } from './mutation.ts';
 
 export type Fate =
   | { readonly kind: 'caught'; readonly by: string }
   | { readonly kind: 'survived'; readonly tests: readonly string[] };
-
-interface Results {
-  readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
-}
 
 interface Failed {
   readonly file: string;
@@ -113,22 +107,13 @@ export class Scratch implements Disposable {
 
   /** The first test of the file that fails, or null. What hangs or cannot even be loaded has failed too. */
   async #run(file: string, suite: Failed['suite']): Promise<Failed | null> {
-    const output = join(this.#path, 'results.json');
-    rmSync(output, { force: true });
-    const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', '--reporter', 'json', '--outputFile'];
-    const run = spawn(join(root, 'node_modules/.bin/vitest'), [...args, output, file], {
-      cwd: this.#path,
-      env: { ...process.env, CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '', CATALOGUED_TEST_RESULTS: '' },
-      stdio: 'ignore',
-      timeout: 240_000,
-    });
-    await once(run, 'exit');
-    if (run.exitCode === 0) return null;
-    if (run.exitCode === null) return { suite, file, title: 'no end in 240 s' };
-    if (!existsSync(output)) return { suite, file, title: `ended with ${run.exitCode}` };
-    const { testResults } = JSON.parse(readFileSync(output, 'utf8')) as Results;
-    const results = testResults.flatMap(({ assertionResults }) => assertionResults);
-    const first = results.find(({ status }) => status === 'failed');
+    const env = { CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '' };
+    const { code, results } = await runVitest(this.#path, ['--bail', '1', file], env, 240_000);
+    if (code === 0) return null;
+    if (code === null) return { suite, file, title: 'no end in 240 s' };
+    if (results === null) return { suite, file, title: `ended with ${code}` };
+    const all = results.testResults.flatMap(({ assertionResults }) => assertionResults);
+    const first = all.find(({ status }) => status === 'failed');
     return { suite, file, title: first?.fullName ?? 'it cannot be loaded' };
   }
 }
