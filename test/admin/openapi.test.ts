@@ -8,6 +8,7 @@ import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { fastClock } from '../fakes/fast-clock.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -26,10 +27,14 @@ afterAll(() => stack.disposeAsync());
 
 beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'the-key' }));
+  // A probe asks three times a second.
+  const clock = fastClock(20);
+  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 12, key: 'the-key' }));
   const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
-  const daemon = stack.use(await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log));
+  const daemon = stack.use(
+    await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log, { clock }),
+  );
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   product_id = sandbox.world.visible()[0]?.id ?? 0;
   socket = join(path, 'state', 'admin.sock');

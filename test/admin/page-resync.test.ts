@@ -3,6 +3,7 @@ import { formTokens, formValidMs } from '../../src/admin/page/form-token.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { canary } from '../fakes/canary.ts';
+import { fastClock } from '../fakes/fast-clock.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -15,7 +16,8 @@ beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
   const admin = { listen: '127.0.0.1:0' };
   const config = testConfig(path, 'http://127.0.0.1:9', { admin }, { admin_token: createSecret(canary.admin) });
-  daemon = stack.use(await startDaemon(config, testLog('silent').log));
+  // A price waits three seconds for a service that is away.
+  daemon = stack.use(await startDaemon(config, testLog('silent').log, { clock: fastClock(20) }));
   url = `${new URL(daemon.admin[0] ?? '').origin}/resync`;
 });
 afterAll(() => stack.disposeAsync());

@@ -22,7 +22,8 @@ function get(socketPath: string, path: string): Promise<{ status: number; body: 
   return promise;
 }
 
-describe('a running daemon', () => {
+// They mostly wait: for a service, for a daemon that ends.
+describe.concurrent('a running daemon', () => {
   it('fills, answers, does what it is asked, and ends with 0', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'the-key' });

@@ -40,23 +40,18 @@ it('a dry run before the first start makes no files, and prices what the run cos
 });
 
 it('--wait waits for a lock of another program, alone and through the daemon, and prints one JSON document', async () => {
-  using directory = temporaryDirectory();
-  const { path: cwd } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, sandbox.url));
-  const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd });
-  expect((await start('resync', '--all', '--wait').ended).code).toBe(0);
-  const locked = () => {
-    const db = new Database(join(cwd, 'mirror', 'mirror.db'));
-    db.exec('BEGIN IMMEDIATE');
-    return db;
-  };
-
-  for (const by of ['itself', 'the daemon']) {
+  const waits = async (by: 'itself' | 'the daemon') => {
+    using directory = temporaryDirectory();
+    const { path: cwd } = directory;
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+    const config = join(cwd, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(cwd, sandbox.url));
+    const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd });
+    expect((await runHere(['--config', config, 'resync', '--all', '--wait'])).code).toBe(0);
     const daemon = by === 'itself' ? null : start('run');
     await daemon?.said('daemon started');
-    const lock = locked();
+    const lock = new Database(join(cwd, 'mirror', 'mirror.db'));
+    lock.exec('BEGIN IMMEDIATE');
     const resync = start('resync', '--all', '--wait', '--json');
     await resync.said('waiting for it');
     lock.close();
@@ -67,7 +62,8 @@ it('--wait waits for a lock of another program, alone and through the daemon, an
       daemon.child.kill('SIGTERM');
       await daemon.ended;
     }
-  }
+  };
+  await Promise.all([waits('itself'), waits('the daemon')]);
 });
 
 it('--wait ends with 69 beside a daemon whose key the service refuses', async () => {
