@@ -42,7 +42,9 @@ const reasons = [...Map.groupBy(choice.run, (each) => each.changed)].map(([file,
 const left = choice.left.map(({ test }) => `${short(test)} (${Math.ceil(seconds(test))} s)`);
 const runs = reasons.length === 0 ? `no test is near to what ${since}` : `runs ${reasons.join(', ')}`;
 const leaves = left.length === 0 ? 'leaves out none that is near' : `leaves out ${left.join(', ')}`;
-process.stdout.write(`${changed.length} files ${since}: ${runs}: about ${Math.ceil(choice.seconds)} s; ${leaves}\n`);
+process.stdout.write(
+  `${changed.length} ${changed.length === 1 ? 'file' : 'files'} ${since}: ${runs}: about ${Math.ceil(choice.seconds)} s; ${leaves}\n`,
+);
 
 if (choice.run.length > 0) {
   const own = choice.run.filter((each) => each.test === each.changed).map(({ test }) => test.replace(/^test\//, ''));
