@@ -87,6 +87,8 @@ export function columnsSeen() {
     product_places: ['product_id'],
     product_search: ['product_id', 'language'],
     search_entries: ['product_id', 'language'],
+    // Its rows only come and go: that is how their columns change.
+    withdrawn_products: announced('withdrawn_products'),
   };
   return {
     seen,
