@@ -6,8 +6,7 @@ import { copiesWorld } from './copies/follow.ts';
 import { monthWorld } from './month-report.ts';
 import type { Plan } from './plan.ts';
 import { plants } from './plants/table.ts';
-import { liveDays } from './real-time/days.ts';
-import { livePlan, type RealTimeAsked } from './real-time/plan-lived.ts';
+import type { RealTimeAsked } from './real-time/plan-lived.ts';
 import { readPlan, type SeedsAsked, seedsWorld } from './seeds.ts';
 
 /*
@@ -90,7 +89,9 @@ const worlds = commandLine(
     const [unknown] = worlds.args;
     if (unknown !== undefined) worlds.error(`error: unknown command '${unknown}'`);
     if (realTime && asked.seed?.includes('..')) worlds.error('error: real time has one seed');
-    process.exitCode = realTime ? await livePlan(asked, say) : await seedsWorld(asked, say);
+    // What is imported for real time has the program built.
+    const live = realTime ? (await import('./real-time/plan-lived.ts')).livePlan : seedsWorld;
+    process.exitCode = await live(asked, say);
   });
 
 const month = subcommand(
@@ -161,6 +162,7 @@ subcommand(
   .option('--short', 'a day of each family, with short faults')
   .option('--only <word>', 'only the days whose family or name contains it')
   .action(async (asked) => {
+    const { liveDays } = await import('./real-time/days.ts');
     process.exitCode = await liveDays(asked, say);
   });
 

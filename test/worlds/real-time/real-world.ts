@@ -15,12 +15,12 @@ import { openMirrorForReading } from '../../../src/mirror/sql/files.ts';
 import { all, type Habits } from '../../../src/sandbox/rough/habits.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { residentMiB } from '../../bench/process.ts';
+import { cli } from '../../fakes/built-program.ts';
 import { type Ran, startProgram } from '../../fakes/run-cli.ts';
 import { asFarAsKnown, dateAfter } from '../../oracle/horizon.ts';
 import { type Comparison, compare } from '../../oracle/oracle.ts';
 import { type Certificate, Way } from './way.ts';
 
-const cli = join(import.meta.dirname, '../../../dist/cli.js');
 /** As in the unit that `catalogued service install` writes. */
 const restartMs = 5000;
 /** Checks go on while the mirror is compared, and the service's clock may be ahead of ours. */
