@@ -71,3 +71,9 @@ it('a mirror of a service with negative prices and addresses of other schemes re
   expect({ differences, first }).toEqual({ differences: 0, first: [] });
   expect(alarms.toSorted()).toEqual(['images-refused', 'prices-refused']);
 });
+
+it('a date of which every price is less than nothing is sold out, and the oracle knows', async () => {
+  const { differences, first, shown } = await lived({ hostile_values: 1 });
+  expect({ differences, first }).toEqual({ differences: 0, first: [] });
+  expect(shown.sold_out).toBeGreaterThan((await lived({})).shown.sold_out ?? 0);
+});
