@@ -1,6 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -299,6 +309,18 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
       expect(await main(['doctor', ...args], io), args.join(' ')).toBe(64);
       expect(io.err()).toMatch(/^Error: .*\nTry: .*\n$/);
     }
+  });
+
+  it('reads as a user who cannot enter the directory of the program', needs('root'), () => {
+    using harness = stopped();
+    using closed = temporaryDirectory();
+    const program = join(dirname(cli), '..');
+    for (const part of ['dist', 'schema', 'package.json'])
+      cpSync(join(program, part), join(closed.path, part), { recursive: true, dereference: true });
+    expect(statSync(closed.path).mode & 0o777).toBe(0o700);
+    const args = [join(closed.path, 'dist/cli.js'), 'doctor', '--reader', '--path', harness.path, '--user', 'nobody'];
+    const printed = execFileSync(process.execPath, args, { encoding: 'utf8' });
+    expect(printed).toMatch(/^✓ {2}reading +0 rows in products, /m);
   });
 
   it('is nobody else where it is not root (77)', needs('unshare'), async () => {

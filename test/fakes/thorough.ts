@@ -1,6 +1,6 @@
 /**
  * Whether everything is tried that takes long: set by `.ci/run`. Else a few of each kind stand for the rest, so that
- * `npm test` ends within four minutes.
+ * `npm test` ends within three minutes.
  */
 export const thorough = process.env.CATALOGUED_TEST_STRICT === '1';
 
