@@ -129,7 +129,8 @@ export async function filledHarness(
     await harness.fill();
     return harness;
   }
-  const { served: _, ...sandbox } = options;
+  // Who watches the sandbox does not change what it answers.
+  const { served: _, counts: __, ...sandbox } = options;
   const { start = noon } = overrides;
   const key = filledWorlds.key({ sandbox, config, start, habits: process.env.CATALOGUED_HABITS });
   return harnessOf(options, { ...config, ...later }, overrides, {
