@@ -249,7 +249,7 @@ it('a call at an address whose grace is over does not end the daemon while the d
   const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.harness.clock.now()))}`;
   await test.harness.drive(test.work.rotate(null, never));
   await test.live(8 * day, hour);
-  const full = vi.spyOn(mirror, 'transaction').mockImplementation(() => {
+  const full = vi.spyOn(mirror.alarms, 'set').mockImplementation(() => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   });
   const thrown: unknown[] = [];
@@ -261,6 +261,7 @@ it('a call at an address whose grace is over does not end the daemon while the d
   await setImmediate();
   process.removeAllListeners('uncaughtException');
   for (const each of listeners) process.on('uncaughtException', each);
+  expect(full).toHaveBeenCalled();
   full.mockRestore();
   expect(thrown).toEqual([]);
 });
