@@ -42,6 +42,8 @@ export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
   readonly between?: () => void;
   /** Whether conditions are looked at: each look counts every record, 43,200 times a virtual month. */
   readonly conditions?: boolean;
+  /** The daemon makes the tables of a new mirror itself, instead of finding a copy of an empty one. */
+  readonly makesTables?: boolean;
 }
 
 /** An image host of a test is asked as fast as it goes, or time has to pass by itself. */
@@ -70,13 +72,14 @@ export async function startJobs(
     mutated = (jobs) => jobs,
     between,
     conditions = false,
+    makesTables = false,
     ...overrides
   }: DaemonOverrides,
 ): Promise<DaemonJobs> {
   await using stack = new AsyncDisposableStack();
   const { path, inbox_path } = loaded.config.mirror;
   // A first start, and not one beside an inbox that has lost its mirror.
-  if (!existsSync(path) && !existsSync(inbox_path)) emptyMirror.write(path);
+  if (!makesTables && !existsSync(path) && !existsSync(inbox_path)) emptyMirror.write(path);
   const given = imageHost === undefined ? {} : { imageHost };
   const wired = stack.use(await wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
   const wiring = rewired(wired, stack);

@@ -154,7 +154,9 @@ function publish(directory: string): void {
 const fill: Scenario = {
   prepare: () => undefined,
   round: async (_, calm) => {
-    await using harness = await startedAgain(() => virtualHarness({ products: 2, lean: true }));
+    await using harness = await startedAgain(() =>
+      virtualHarness({ products: 2, lean: true }, {}, { makesTables: true }),
+    );
     const filled = () => harness.wiring.mirror.filledAt() !== null;
     for (let lives = 0; lives < 20 && !filled(); lives += 1)
       await harness.runUntil(filled).catch(() => startedAgain(() => harness.restart()));
