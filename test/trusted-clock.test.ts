@@ -113,8 +113,8 @@ describe('the trusted clock', () => {
   });
 
   it('goes by what an earlier process of the same boot believed, and of another boot does not', () => {
-    const anchor: Anchor = { boot_id: 'boot 1', booted_at: noon, confirmed: 1, doubted_at: null };
     const world = virtualClock(noon + day);
+    const anchor: Anchor = { boot_id: world.bootId(), booted_at: noon, confirmed: 1, doubted_at: null };
     expect(trustedClock(machineClock(world), anchor, noon).now()).toBe(noon);
     expect(trustedClock(machineClock(world), { ...anchor, boot_id: 'boot 2' }, noon).now()).toBe(noon + day);
     expect(trustedClock(machineClock(world), { ...anchor, boot_id: null }, noon).now()).toBe(noon + day);
