@@ -1,6 +1,5 @@
 import { type CallLog, callLog } from './call-log.ts';
 import { openDoor } from './door.ts';
-import { type FaultRule, type FaultScript, faultScript } from './faults.ts';
 import type { Owned } from './own-endpoints.ts';
 import type { SendOutcome } from './push/delivery.ts';
 import { readPublicKey } from './push/jwt.ts';
@@ -17,6 +16,7 @@ import { roll, sequence } from './random.ts';
 import { readBody } from './read-body.ts';
 import { error, type RouteOptions, route } from './reads/routes.ts';
 import { type ProductState, productState, type StateQuestion } from './reads/state.ts';
+import type { FaultRule, FaultScript } from './rough/faults.ts';
 import type { Habits } from './rough/habits.ts';
 import { isOffered } from './rough/reads.ts';
 import { type Scene, type SceneOptions, sceneOf } from './scene.ts';
@@ -36,8 +36,6 @@ export interface SandboxOptions extends SceneOptions, LifeOptions, EndpointOptio
   /** How likely the order of the list shifts before a page beyond the first. */
   readonly drift?: number;
   readonly faults?: readonly FaultRule[];
-  /** The share of answers that are hit by some fault. */
-  readonly fault_share?: number;
   readonly detail?: boolean;
   readonly gone?: 404 | 410;
   readonly disabled?: 'flag' | 'refuse';
@@ -63,10 +61,9 @@ export interface Sandbox extends AsyncDisposable {
   sleeping(): number;
   setThrottle(options: ThrottleOptions | null): void;
   setDrift(share: number): void;
-  /** Takes on these habits; the others stay as they are. */
+  /** Takes on these habits; the others stay as they are. Its faults begin anew, those of `faults.add` are left alone. */
   setHabits(habits: Partial<Habits>): void;
   habits(): Habits;
-  setFaultShare(share: number): void;
   /** Closes the door, so that connections are refused, or opens it again on the same port. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
   /** Returns what it knows of each subscription. */
@@ -96,7 +93,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const notifications = notifier({ clock, chance: sequence(seed + 1), subscriptions }, options);
   const chance = sequence(seed);
   const calls = callLog(options.counts ?? 'every request');
-  const faults = faultScript(() => settings.fault_share, chance);
+  const { faults } = rough;
   for (const rule of options.faults ?? []) faults.add(rule);
   const drift = (position: number) => {
     if (position > 0 && settings.drift > 0 && chance() < settings.drift) world.drift(position, chance());
@@ -134,9 +131,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     },
     setHabits: rough.set,
     habits: rough.habits,
-    setFaultShare: (to) => {
-      settings.fault_share = to;
-    },
     setReachable: door.setReachable,
     subscriptions: own.subscriptions,
     setSending: own.setSending,
@@ -153,9 +147,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /** Returns what somebody may change while it runs. */
-function settingsOf({ clock, fault_share = 0, drift = 0, throttle: wanted }: SandboxOptions) {
+function settingsOf({ clock, drift = 0, throttle: wanted }: SandboxOptions) {
   const limit: Throttle | null = wanted ? throttle(wanted, clock) : null;
-  return { fault_share, drift, limit };
+  return { drift, limit };
 }
 
 type Moving = Pick<Parts, 'scene' | 'subscriptions' | 'notifications'>;

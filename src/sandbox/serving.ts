@@ -2,11 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '../clock.ts';
 import type { CallLog } from './call-log.ts';
-import { type FaultScript, spoil, takesEffect } from './faults.ts';
 import { type Owned, ownAnswer } from './own-endpoints.ts';
 import { type Decision, isSubscriptionPath } from './push/subscription-endpoints.ts';
 import { readBody } from './read-body.ts';
-import { error } from './reads/routes.ts';
+import { errorOf, type FaultScript, spoil, takesEffect } from './rough/faults.ts';
 import type { Roughness } from './rough/roughness.ts';
 import type { Throttle } from './throttle.ts';
 
@@ -75,7 +74,7 @@ export function createServing(options: ServingOptions): Serving {
     const path = method === 'GET' ? url.pathname : `${method} ${url.pathname}`;
     const note = (status: number) => calls.note({ path, query: url.search, status });
     const visit = { request, response, url, method, note };
-    if (isTurnedAway(options, visit)) return;
+    if (isThrottled(options, visit)) return;
     const { slow_ms } = rough.habits();
     if (slow_ms > 0) await waits(clock.sleep(slow_ms, whenGone(response)));
     if (isStranger(options, visit)) return;
@@ -102,19 +101,13 @@ async function answerOwn(owned: Owned, request: IncomingMessage, response: Serve
   response.end(text);
 }
 
-/** Throttled, or met by a stray failure. */
-function isTurnedAway({ limit, rough }: ServingOptions, { response, note }: Visit): boolean {
+/** Refused, because too many calls come. */
+function isThrottled({ limit, rough }: ServingOptions, { response, note }: Visit): boolean {
   const refused = limit()?.admit() ?? rough.limit()?.admit() ?? null;
-  if (refused !== null) {
-    note(refused.status);
-    refuse(response, refused);
-    return true;
-  }
-  const stray = rough.stray();
-  if (stray === null) return false;
-  note(stray === 'reset' ? 0 : stray);
-  if (stray === 'reset') response.socket?.resetAndDestroy();
-  else refuse(response, { status: stray, headers: {} });
+  if (refused === null) return false;
+  note(refused.status);
+  response.writeHead(refused.status, { 'content-type': 'application/json', ...refused.headers });
+  response.end(errorOf(refused.status));
   return true;
 }
 
@@ -123,9 +116,7 @@ function isStranger({ key }: ServingOptions, { request, response, note }: Visit)
   if (key === null || request.headers.authorization === `Token ${key}`) return false;
   note(401);
   response.writeHead(401, { 'content-type': 'application/json' });
-  response.end(
-    '{"success":false,"api_version":{"major":2,"minor":7},"error":"unauthorized","message":"Key not accepted."}',
-  );
+  response.end(errorOf(401));
   return true;
 }
 
@@ -135,18 +126,20 @@ async function answer(
   waits: (wait: Promise<void>) => Promise<void>,
 ): Promise<void> {
   const { answer: decided, take } = await decide(request, method, url);
-  const fault = decided.status < 300 ? faults.next(method, `${url.pathname}${url.search}`) : null;
+  const address = `${url.pathname}${url.search}`;
+  const body = decided.status < 300 ? faults.lied(method, address, decided.body) : decided.body;
+  const fault = decided.status < 300 ? faults.next(method, address) : null;
   if (fault === null || takesEffect(fault)) take?.();
   if (fault !== null) {
     note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
-    await spoil(response, fault, decided, { clock, gone: whenGone(response), waits });
+    await spoil(response, fault, { ...decided, body }, { clock, gone: whenGone(response), waits });
     return;
   }
   note(decided.status);
-  if (decided.status === 200 && !isSubscriptionPath(url.pathname))
+  if (decided.status === 200 && body === decided.body && !isSubscriptionPath(url.pathname))
     served?.({ at: clock.now(), path: url.pathname, query: url.searchParams, body: decided.body });
   const zip = encoding === 'gzip' && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-  respond(response, decided.status, decided.body, zip ? 'gzip' : 'plain');
+  respond(response, decided.status, body, zip ? 'gzip' : 'plain');
 }
 
 /** A signal that is aborted when the client goes. */
@@ -154,16 +147,6 @@ function whenGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.on('close', () => gone.abort(new Error('the client has gone')));
   return gone.signal;
-}
-
-function refuse(
-  response: ServerResponse,
-  { status, headers }: { status: number; headers: Record<string, string> },
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers });
-  const [code, message] =
-    status === 503 ? ['service_unavailable', 'Please try again.'] : ['rate_limit_exceeded', 'Too many requests.'];
-  response.end(error(status, code, message).body);
 }
 
 function respond(response: ServerResponse, status: number, text: string, encoding: 'gzip' | 'plain'): void {

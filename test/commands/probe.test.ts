@@ -42,9 +42,15 @@ const table: [habits: Partial<Habits>, lines: Line[]][] = [
   [{ date_order: 'shuffled' }, [['order of dates', 'otherwise', /in no order/]]],
   [{ date_order: 'repeated' }, [['order of dates', 'otherwise', /\d+ of them twice/]]],
   [{ date_cap: 'silent' }, [['days in one answer', 'otherwise', /^dates end after 7 days, and capped_at says/]]],
-  [{ stray_503: 0.2 }, [['faults', 'otherwise', /^\d+ of \d+ calls: 503$/]]],
-  [{ stray_429: 0.15 }, [['limit', 'otherwise', /429 without Retry-After/]]],
-  [{ stray_reset: 0.2 }, [['faults', 'otherwise', /reset/]]],
+  [
+    { faults: [{ kind: 'status', status: 503, of: 'answers', share: 0.2 }] },
+    [['faults', 'otherwise', /^\d+ of \d+ calls: 503$/]],
+  ],
+  [
+    { faults: [{ kind: 'status', status: 429, of: 'answers', share: 0.15 }] },
+    [['limit', 'otherwise', /429 without Retry-After/]],
+  ],
+  [{ faults: [{ kind: 'reset', of: 'answers', share: 0.2 }] }, [['faults', 'otherwise', /reset/]]],
   [{ limit: 1 }, [['limit', 'otherwise', /throttled at 1.5 a second, Retry-After 2/]]],
   [
     { endpoints: 'specification' },

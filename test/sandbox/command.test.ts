@@ -66,7 +66,8 @@ it.each([
 
 it.each([
   ['moody: true', 'there is no habit moody; there are cached_ms, dates,'],
-  ['stray_503: 2', 'stray_503 is 2; expected a share from 0 to 1'],
+  ['images_null: 2', 'images_null is 2; expected a share from 0 to 1'],
+  ['faults: [{ kind: no-dates, share: 2 }]', 'a fault: share is 2; expected a share from 0 to 1'],
   ['{"dates": "sometimes"}', 'dates is "sometimes"; expected honoured or ignored or shifted or weeks'],
   ['- 1', 'expected names and values'],
   ['a: [', 'line 1: not readable as YAML'],

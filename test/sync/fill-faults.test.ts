@@ -4,9 +4,9 @@ import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** How long a fill takes, in virtual milliseconds, and how many differences it leaves. */
-async function fill(fault_share: number): Promise<{ ms: number; differences: number }> {
+async function fill(share: number): Promise<{ ms: number; differences: number }> {
   await using harness = await virtualHarness(
-    { products: thorough ? 300 : 200, fault_share, throttle: { per_second: 60 } },
+    { products: thorough ? 300 : 200, faults: [{ kind: 'any', of: 'answers', share }], throttle: { per_second: 60 } },
     { budget: { requests_per_second: 55, concurrency: 8 } },
   );
   const began = harness.clock.now();

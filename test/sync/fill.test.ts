@@ -17,7 +17,7 @@ it(
   needs('time'),
   async () => {
     await using harness = await virtualHarness(
-      { products, throttle: { per_second: 15 }, drift: 0.5, fault_share: 0.05 },
+      { products, throttle: { per_second: 15 }, drift: 0.5, faults: [{ kind: 'any', of: 'answers', share: 0.05 }] },
       { budget: { requests_per_second: 30, concurrency: 4 } },
     );
     await harness.fill();

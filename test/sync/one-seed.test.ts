@@ -48,7 +48,7 @@ async function live({ seed, days, port }: World, overrides: Pick<HarnessOptions,
         products: 8,
         image_origin: `http://127.0.0.1:${port}`,
         changes: { median_hours: 24, sigma: 1.5 },
-        fault_share: 0.1,
+        faults: [{ kind: 'any', of: 'answers', share: 0.1 }],
       },
       { scheduling: 'adaptive', images: { files: true, directory } },
       {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
-import type { FaultRule } from '../../src/sandbox/faults.ts';
+import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { withConditions } from '../../src/status/verdict.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';

@@ -132,7 +132,7 @@ class Driver implements Disposable {
     this.#endings = [];
     world.killAt(0);
     sandbox.faults.clear();
-    sandbox.setHabits({ ...world.habits, stray_503: 0, stray_429: 0, stray_reset: 0 });
+    sandbox.setHabits({ ...world.habits, faults: [] });
     this.#changeInSilence();
     this.#note();
     // Two cadences, or until what has often failed is asked again: once a day.

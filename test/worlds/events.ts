@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { isMissing } from '../../src/domain/sale/absence.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
+import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
@@ -120,6 +121,17 @@ const habit =
     scene.until(spread(600, scene.chance()) * minute, () => setHabits({ [name]: habits[name] }));
   };
 
+/** Has a share of all answers go wrong, for so many minutes at most. */
+const failing =
+  (fault: FaultRule, minutes: number, ...shares: readonly number[]): Event<ServiceScene> =>
+  ({ sandbox, chance }) =>
+    sandbox.faults.add({
+      ...fault,
+      of: 'answers',
+      share: pick(shares, chance()),
+      until_ms: spread(minutes, chance()) * minute,
+    });
+
 /** What a service's people do. */
 const catalogue = {
   title: edit('title', (scene) => `Tower ${word(scene)}`),
@@ -179,10 +191,7 @@ const catalogue = {
 
 /** What a service does that nobody means. */
 const service = {
-  'answers fail': ({ sandbox, chance, until }) => {
-    sandbox.setFaultShare(pick([0.05, 0.2, 0.6], chance()));
-    until(spread(1440, chance()) * minute, () => sandbox.setFaultShare(0));
-  },
+  'answers fail': failing({ kind: 'any' }, 1440, 0.05, 0.2, 0.6),
   away: async ({ sandbox, chance, until }) => {
     await sandbox.setReachable('no');
     until(spread(1440, chance()) * minute, () => sandbox.setReachable('yes'));
@@ -236,9 +245,9 @@ const service = {
       scene.until(hour, () => sandbox.setHabits({ cached_ms: habits.cached_ms }));
     });
   },
-  'stray 503': habit('stray_503', 0.01, 0.1),
-  'stray 429': habit('stray_429', 0.01, 0.1),
-  'stray resets': habit('stray_reset', 0.01, 0.1),
+  'stray 503': failing({ kind: 'status', status: 503 }, 600, 0.01, 0.1),
+  'stray 429': failing({ kind: 'status', status: 429 }, 600, 0.01, 0.1),
+  'stray resets': failing({ kind: 'reset' }, 600, 0.01, 0.1),
   'slow answers': habit('slow_ms', 200, 2000),
   'the list never ends': habit('list_end', 'never'),
   'the list drifts': ({ sandbox, chance, until }) => {

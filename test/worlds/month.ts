@@ -91,7 +91,7 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
         counts: 'none',
         changes: { median_hours: 48, sigma: 1.5, until: noon + (days - calm_days) * day },
         served: answered,
-        ...(isBad ? { fault_share: 0.2, throttle: { per_second: 5 } } : {}),
+        ...(isBad ? { faults: [{ kind: 'any', of: 'answers', share: 0.2 }], throttle: { per_second: 5 } } : {}),
       },
       { budget: { ...pace, share: 0.25 }, ...options.config },
       { moved: (from, to) => images?.look(from, to) },
@@ -109,7 +109,7 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
   let predicted = 0;
   for (let passed = 1; passed <= days * 24; passed += 1) {
     if (isBad) {
-      if (passed > calm_from) sandbox.setFaultShare(0);
+      if (passed > calm_from) sandbox.faults.clear();
       else change(sandbox.products(), passed);
       await sandbox.setReachable(outages.isAway(passed) ? 'no' : 'yes');
     }

@@ -63,8 +63,11 @@ export const plain: Setting = {
 const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
   cached_ms: [6_000],
   date_order: ['shuffled', 'repeated'],
-  stray_503: [0.01, 0.03],
-  stray_reset: [0.01],
+  faults: [
+    [{ kind: 'status', status: 503, of: 'answers', share: 0.01 }],
+    [{ kind: 'status', status: 503, of: 'answers', share: 0.03 }],
+    [{ kind: 'reset', of: 'answers', share: 0.01 }],
+  ],
   limit: [30],
   endpoints: ['specification'],
   unrated: ['zero'],

@@ -26,7 +26,7 @@ export function readHabits(given: string): Partial<Habits> {
 function refused(message: string, cause?: unknown): CataloguedError {
   return new CataloguedError('sandbox-habits', message, {
     exitCode: exitCodes.configuration,
-    hint: 'pass all, or a file like: { cached_ms: 6000, dates: weeks, stray_503: 0.01 }',
+    hint: 'pass all, or a file like: { cached_ms: 6000, dates: weeks, faults: [{ kind: no-dates, share: 0.5 }] }',
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -6,6 +6,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import { startImageHost } from '../../sandbox/images/image-host.ts';
 import { readRecording } from '../../sandbox/reads/recording-file.ts';
+import { spoiltKinds } from '../../sandbox/rough/faults.ts';
 import { habitValues } from '../../sandbox/rough/habits.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { readCatalogue } from '../../sandbox/world/catalogue-file.ts';
@@ -40,13 +41,14 @@ Examples:
   catalogued sandbox --products 500
   catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day
   catalogued sandbox --habits all                                 # with every habit seen in the wild
-  catalogued sandbox --habits rough.yaml                          # dates: weeks, cached_ms: 6000, stray_503: 0.01 …
+  catalogued sandbox --habits rough.yaml                          # dates: weeks, cached_ms: 6000, limit: 30 …
   catalogued sandbox --recorded ./recorded                        # the answers that a probe saved
   catalogued sandbox --hold 10s --signing-key partner.pub.pem     # early notifications, signed subscriptions
 
 Endpoints of the sandbox itself, which the service does not have:
   GET  /sandbox/state?product_id=…         what the service shows now, to compare with
-  GET  /sandbox/calls, /sandbox/products, /sandbox/subscriptions
+  GET  /sandbox/calls, /sandbox/products, /sandbox/subscriptions, /sandbox/habits
+  POST /sandbox/habits                     {"limit": 30, "faults": []}: from now on
   POST /sandbox/products/ID/disable        {"reason": "out_of_season", "expected_reopening": "within_month", "alternative": ID}
   POST /sandbox/products/ID/enable
   POST /sandbox/products/ID/edit           {"field": "description", "value": "…"}
@@ -54,6 +56,24 @@ Endpoints of the sandbox itself, which the service does not have:
 
 Habits (shares are from 0 to 1; a habit is off unless named; all turns every one on):
 ${habitsHelp}
+
+Faults are answers that go wrong or lie. Each has a kind, and may have a share
+(of: records, the same ones while it lasts, or answers), a path (a regular
+expression over path and query), and a time since it was set (from_ms, until_ms;
+flap_ms: on and off for so long). In a file, or in POST /sandbox/habits:
+faults:
+  - { kind: no-dates, share: 0.5, until_ms: 3600000 }
+  - { kind: off-sale }                                # list, product and dates
+  - { kind: off-sale, path: '^/v2/products[?]' }              # the list alone
+  - { kind: prices, factor: 0.01 }
+  - { kind: currency, currency: USD }
+  - { kind: no-texts }
+  - { kind: no-variants, flap_ms: 60000 }
+  - { kind: status, status: 401, path: /703295/checkout }     # one record
+  - { kind: status, status: 403, path: '^/v2/experiences' }   # one path
+  - { kind: status, status: 429, headers: { retry-after: '60' } }
+  - { kind: status, status: 503, of: answers, share: 0.01 }
+Other kinds: ${spoiltKinds.join(', ')}.
 
 What can be edited: ${editableFields.join(', ')}.
 Subscriptions: PUT and GET /v2/product-change-notification/ID, POST …/ID/reactivate. Deliveries that are not answered
@@ -110,7 +130,7 @@ async function serve(io: Io, given: Options): Promise<void> {
     clock: systemClock,
     key: key ?? null,
     throttle: throttle === undefined ? null : { per_second: throttle },
-    fault_share: faults,
+    faults: faults === 0 ? [] : [{ kind: 'any', of: 'answers', share: faults }],
     habits: habits === undefined ? {} : readHabits(habits),
     live: live ?? false,
     ...(hold === undefined ? {} : { hold_ms: hold }),

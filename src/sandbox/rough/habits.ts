@@ -1,3 +1,6 @@
+import { type FaultRule, refuseFaults } from './faults.ts';
+import { isBetween, milliseconds, oneOf, refuseSettings, share, type Values } from './values.ts';
+
 /**
  * How rough the service is. Every habit was met in the world or is left open by the specification; each is off in
  * `kind`, so that a test turns on what it asks about. In a file (`sandbox --habits FILE`) the names are these, in YAML
@@ -15,10 +18,8 @@ export interface Habits {
   readonly date_order: 'ascending' | 'shuffled' | 'repeated';
   /** Whether `capped_at` names the end of a long answer, or the dates after the seventh are missing and nothing says so. */
   readonly date_cap: 'named' | 'silent';
-  /** The share of calls answered 503 or 429 for no reason, without Retry-After, or cut by a reset. */
-  readonly stray_503: number;
-  readonly stray_429: number;
-  readonly stray_reset: number;
+  /** Answers that go wrong or lie: each fault with its share of the records or answers, and its time. */
+  readonly faults: readonly FaultRule[];
   /** Calls a second that are let through; the rest are throttled. Null: as many as come. */
   readonly limit: number | null;
   /** `specification`: only the calls that the specification lists exist, the rest answers 404. */
@@ -51,9 +52,7 @@ export const kind: Habits = {
   dates: 'honoured',
   date_order: 'ascending',
   date_cap: 'named',
-  stray_503: 0,
-  stray_429: 0,
-  stray_reset: 0,
+  faults: [],
   limit: null,
   endpoints: 'all',
   unrated: 'null',
@@ -75,9 +74,12 @@ export const all: Habits = {
   date_order: 'shuffled',
   // Of whole weeks that are cut without a word, nobody could tell what they are about.
   date_cap: 'named',
-  stray_503: 0.01,
-  stray_429: 0.005,
-  stray_reset: 0.005,
+  // For no reason, and without Retry-After.
+  faults: [
+    { kind: 'status', status: 503, of: 'answers', share: 0.01 },
+    { kind: 'status', status: 429, of: 'answers', share: 0.005 },
+    { kind: 'reset', of: 'answers', share: 0.005 },
+  ],
   limit: 30,
   endpoints: 'specification',
   unrated: 'zero',
@@ -92,25 +94,13 @@ export const all: Habits = {
   list_end: 'never',
 };
 
-const share = { says: 'a share from 0 to 1', fits: (value: unknown) => isBetween(value, 0, 1) };
-const milliseconds = {
-  says: 'milliseconds from 0 to 3600000',
-  fits: (value: unknown) => isBetween(value, 0, 3_600_000),
-};
-const oneOf = (...of: readonly string[]) => ({
-  says: of.join(' or '),
-  fits: (value: unknown) => of.includes(value as string),
-});
-
 /** What each habit may be. */
-const values: Record<keyof Habits, { readonly says: string; fits(value: unknown): boolean }> = {
+const values: Readonly<Record<keyof Habits, Values>> = {
   cached_ms: milliseconds,
   dates: oneOf('honoured', 'ignored', 'shifted', 'weeks'),
   date_order: oneOf('ascending', 'shuffled', 'repeated'),
   date_cap: oneOf('named', 'silent'),
-  stray_503: share,
-  stray_429: share,
-  stray_reset: share,
+  faults: { says: 'a list of faults', fits: Array.isArray },
   limit: {
     says: 'whole calls a second, or null',
     fits: (value) => value === null || (Number.isInteger(value) && isBetween(value, 1, 100_000)),
@@ -138,15 +128,5 @@ export const habitValues: readonly (readonly [name: string, says: string])[] = O
 
 /** Returns why something from outside is no set of habits; null: it is one, and every name that is missing is kind. */
 export function refuseHabits(given: unknown): string | null {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return 'expected names and values';
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(values, name)) return `there is no habit ${name}; there are ${Object.keys(values).join(', ')}`;
-    const { says, fits } = values[name as keyof Habits];
-    if (!fits(value)) return `${name} is ${JSON.stringify(value)}; expected ${says}`;
-  }
-  return null;
-}
-
-function isBetween(value: unknown, least: number, most: number): boolean {
-  return typeof value === 'number' && value >= least && value <= most;
+  return refuseSettings(values, 'habit', given) ?? refuseFaults((given as Partial<Habits>).faults ?? []);
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
-import { sequence } from '../random.ts';
 import { type Throttle, throttle } from '../throttle.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { createPast, type Past } from '../world/past.ts';
+import { FaultScript } from './faults.ts';
 import { type Habits, kind } from './habits.ts';
 import { type AnswerShape, type HostileValues, hostileValuesOf, longestTitle, roughProduct } from './product.ts';
 
@@ -21,8 +21,8 @@ export interface Roughness {
   /** Returns a product as a read shows it now: as it was before its last change, and distorted. */
   shown(product: SandboxProduct, read: AnswerShape, cache: 'product' | 'dates' | 'none'): SandboxProduct;
   hostile(product: SandboxProduct): HostileValues | null;
-  /** Returns what happens to a call for no reason; null: nothing. */
-  stray(): 503 | 429 | 'reset' | null;
+  /** What goes wrong with answers: the faults among the habits, and those that a test adds. */
+  readonly faults: FaultScript;
   limit(): Throttle | null;
   /** Returns an answer of the list as it is kept for its address, or makes and keeps one. */
   page<Answer>(address: string, make: () => Answer): Answer;
@@ -37,7 +37,8 @@ export function roughness(
   let limit = limitOf(habits);
   let reads = 0;
   let walks = 0;
-  const chance = sequence(seed + 2);
+  const faults = new FaultScript(clock, seed);
+  faults.set(habits.faults);
   const past = createPast(clock, () => habits.cached_ms);
   const pages = new Map<string, { readonly at: number; readonly answer: unknown }>();
 
@@ -54,6 +55,7 @@ export function roughness(
       habits = { ...habits, ...more };
       longest = longestTitle(products, seed, habits);
       if (habits.limit !== before.limit) limit = limitOf(habits);
+      if (more.faults !== undefined) faults.set(more.faults);
       pages.clear();
     },
     reads: () => reads,
@@ -69,14 +71,7 @@ export function roughness(
       return counters === 'none' ? shown : { ...shown, views_today: reads };
     },
     hostile: (product) => hostileValuesOf(product, seed, habits),
-    stray: () => {
-      const { stray_503, stray_429, stray_reset } = habits;
-      if (stray_503 + stray_429 + stray_reset === 0) return null;
-      const drawn = chance();
-      if (drawn < stray_503) return 503;
-      if (drawn < stray_503 + stray_429) return 429;
-      return drawn < stray_503 + stray_429 + stray_reset ? 'reset' : null;
-    },
+    faults,
     limit: () => limit,
     page: (address, make) => {
       if (habits.cached_ms === 0) return make();

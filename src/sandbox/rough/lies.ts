@@ -1,0 +1,80 @@
+type Members = Readonly<Record<string, unknown>>;
+
+/** Details of a lie. */
+export interface LieTerms {
+  /** For `prices`: every amount is multiplied by this. */
+  readonly factor?: number;
+  /** For `currency`: the currency that every amount is said to be in. */
+  readonly currency?: string;
+}
+
+/**
+ * Lies: answers that are whole, well-formed and wrong. Each distorts one record: a row of a list, the product of its own
+ * read, or the answer about its dates, variants or checkout information. What a lie is not about stays as it was.
+ */
+const lies = {
+  'no-dates': (record) => ('dates' in record ? { ...record, sales_enabled: true, ...noDates } : record),
+  'off-sale': (record) => ({
+    ...record,
+    ...('sale_status' in record && closed),
+    ...('sales_enabled' in record && { sales_enabled: false }),
+    ...('dates' in record && noDates),
+  }),
+  prices: (record, { factor = 1 }) =>
+    changed(record, (name, value) =>
+      typeof value === 'number' && amount.test(name) ? Math.round(value * factor * 100) / 100 : value,
+    ),
+  currency: (record, { currency }) => changed(record, (name, value) => (name === 'currency' ? currency : value)),
+  'no-texts': (record) =>
+    changed(record, (name, value) => (typeof value === 'string' && texts.has(name) ? null : value)),
+  'no-variants': (record) => ('variants' in record && !('dates' in record) ? { ...record, variants: [] } : record),
+} as const satisfies Readonly<Record<string, (record: Members, terms: LieTerms) => Members>>;
+
+export type LieKind = keyof typeof lies;
+export const lieKinds = Object.keys(lies) as LieKind[];
+
+const noDates = { dates: [], variants: [] };
+const closed = {
+  sale_status: 'unavailable',
+  sale_status_reason: 'temporary_closure',
+  sale_status_expected_reopen: null,
+};
+const amount = /(^|_)price(_|$)|_(in|ex)cl_vat$/;
+/** A title is not among them: a row without one is refused by itself. */
+const texts = new Set([
+  'tagline',
+  'summary',
+  'description',
+  'whats_included',
+  'whats_excluded',
+  'must_know',
+  'good_to_know',
+  'usage',
+]);
+
+/**
+ * Returns an answer with a lie about every record that is hit. `isHit` is asked with the id of a row, and with null for the
+ * record that the whole answer is about.
+ */
+export function lied(
+  body: string,
+  { kind, ...terms }: LieTerms & { readonly kind: LieKind },
+  isHit: (id: number | null) => boolean,
+): string {
+  const answer = JSON.parse(body) as Members;
+  const lie = (record: Members, id: number | null) => (isHit(id) ? lies[kind](record, terms) : record);
+  for (const list of ['products', 'experiences']) {
+    const rows = answer[list];
+    if (!Array.isArray(rows)) continue;
+    return JSON.stringify({ ...answer, [list]: (rows as Members[]).map((row) => lie(row, Number(row.id))) });
+  }
+  const single = ['product', 'experience'].find((name) => name in answer);
+  return JSON.stringify(
+    single === undefined ? lie(answer, null) : { ...answer, [single]: lie(answer[single] as Members, null) },
+  );
+}
+
+/** Returns a copy in which `change` has been asked about every member, wherever it stands. */
+function changed(record: Members, change: (name: string, value: unknown) => unknown): Members {
+  return JSON.parse(JSON.stringify(record), change) as Members;
+}
