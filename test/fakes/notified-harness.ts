@@ -5,7 +5,7 @@ import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
-import { filledHarness, type HarnessOptions, type VirtualHarness } from './virtual-harness.ts';
+import { type FilledOptions, filledHarness, type VirtualHarness } from './virtual-harness.ts';
 
 /** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
 export interface NotifiedHarness extends AsyncDisposable {
@@ -27,9 +27,7 @@ export interface NotifiedHarness extends AsyncDisposable {
 
 const minute = 60_000;
 
-interface NotifiedOptions extends Omit<HarnessOptions, 'secrets' | 'selfTest'> {
-  readonly fill?: 'copied' | 'own';
-}
+type NotifiedOptions = Omit<FilledOptions, 'secrets' | 'selfTest' | 'later'>;
 
 export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
@@ -52,7 +50,7 @@ export async function notifiedHarness(
     receiver: { listen: `127.0.0.1:${port}`, public_url },
     subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
   };
-  const own: HarnessOptions = {
+  const own: FilledOptions = {
     secrets: {
       get receiver_secret() {
         return secret;

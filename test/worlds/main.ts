@@ -3,6 +3,8 @@ import { InvalidArgumentError, Option } from 'commander';
 import { anyNumber, commandLine, someNumber, subcommand, wholeNumber } from '../command-line.ts';
 import { conditionsWorld } from './conditions.ts';
 import { copiesWorld } from './copies/follow.ts';
+import { daemons } from './lies/live.ts';
+import { liesWorld } from './lies/report.ts';
 import { monthWorld } from './month-report.ts';
 import type { Plan } from './plan.ts';
 import { plants } from './plants/table.ts';
@@ -53,6 +55,7 @@ const worlds = commandLine(
     '--seed 7 --real-time --minutes 30': 'the built daemon in real time, killed every 30 seconds',
     'month --faults': 'a month of 2,000 products with outages and errors',
     copies: 'a copy follows 10,000 random changes',
+    lies: 'lies of a service and true masses, and both kinds of error',
     'conditions disk-full': 'after how many seconds a planted failure is seen',
     'days --short': 'ordinary bad days of the built daemon in real time',
   },
@@ -133,6 +136,18 @@ subcommand(
   )
   .action(async (asked) => {
     process.exitCode = await copiesWorld(asked, say);
+  });
+
+subcommand(
+  worlds,
+  'lies',
+  'Lies of a service and what really happens there, unlabelled, before the real jobs on a virtual clock. Exit 0: no lie is shown beyond its limit, no truth comes late, and both controls fail.',
+  { '': 'every case, with both controls', "--only 'no dates' --daemon rule": 'some cases, without the controls' },
+)
+  .option('--only <words>', 'only cases with these words in their names')
+  .addOption(new Option('--daemon <which>', 'with the rule, or one of the controls').choices(daemons))
+  .action(async (asked) => {
+    process.exitCode = await liesWorld(asked, say);
   });
 
 subcommand(
