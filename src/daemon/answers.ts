@@ -61,7 +61,7 @@ export function answersOf(
   parts: Parts,
   { loaded, schedule, reload, publishing }: AnswerParts,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, key, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
+  const { wiring, log, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
   const { mirror, inbox, files, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
@@ -87,7 +87,6 @@ export function answersOf(
   };
   const resync = async (wanted: ResyncRequest) => {
     await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
-    key.tryNow();
     const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
     await told();
     log.info({ job_id, records, resumed }, 'resync requested');

@@ -4,8 +4,7 @@ import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import type { Logger } from '../log.ts';
 import { createUpstream, type Upstream, undecodable } from '../upstream/client.ts';
-import { counted } from '../upstream/counted.ts';
-import { createHttp } from '../upstream/http.ts';
+import { createHttp, type Http } from '../upstream/http.ts';
 import { type CallLeadership, createLimiter, type Limiter } from '../upstream/limiter.ts';
 import { type Failed, failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
@@ -18,7 +17,7 @@ import type { OpenFiles } from './open-files.ts';
 /** The client of the service: everything that calls it, through one limiter and one pool of connections. */
 export interface ServiceConnection {
   readonly limiter: Limiter;
-  readonly http: ReturnType<typeof counted>;
+  readonly http: Http;
   readonly upstream: Upstream;
   /** Sends any GET and returns it undecoded, for the probe. */
   readonly raw: RawReads;
@@ -54,17 +53,15 @@ export function connectService(
     clock.heard(date);
     ownClock.heard(date === null ? null : date - clock.now());
   };
-  const http = counted(
-    stack.use(
-      createHttp({
-        ...connectionOf(config),
-        key: secrets.api_key,
-        clock,
-        heard,
-        late: limiter.late,
-        maySend: leadership?.trusted,
-      }),
-    ),
+  const http = stack.use(
+    createHttp({
+      ...connectionOf(config),
+      key: secrets.api_key,
+      clock,
+      heard,
+      late: limiter.late,
+      maySend: leadership?.trusted,
+    }),
   );
   const quote = (text: string) => exampleOf(text, secrets.api_key);
   const upstream = createUpstream({

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, pass } from '../sync/engine.ts';
-import { askNotOffered } from '../sync/records/offers.ts';
 import { surveyDueAt } from '../sync/records/pricing.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
 import type { Guard } from './guard.ts';
@@ -34,7 +33,7 @@ export function jobsOf(parts: Parts): Job[] {
     return sharing?.leadership.trusted() === false ? 'the database does not say that this instance leads' : null;
   };
   const refused = () => {
-    const message = parts.key.refused();
+    const message = parts.wiring.ports.refusals.keyRefused();
     return message === null ? null : `the service refuses the key: ${message}`;
   };
   const blocked = (name: string) => (name === 'pass' ? () => lost() ?? refused() : lost);
@@ -77,7 +76,7 @@ function listOf(parts: Parts): Job[] {
       every: minute,
       asks_service: true,
       ...looks,
-      run: (signal) => whenTimeKnown(() => askNotOffered(ports, signal)),
+      run: (signal) => whenTimeKnown(() => ports.refusals.askMissing(signal)),
     },
     {
       name: 'categories',
@@ -92,11 +91,20 @@ function listOf(parts: Parts): Job[] {
       name: 'pass',
       every: second,
       asks_service: true,
-      // Ignores the pause after a refused key, which would be a second schedule.
+      // Also while the key is refused: what is due stays due.
       workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
       run: (signal) => passOnce(parts, signal),
     },
-    { name: 'doubts', every: 5 * second, asks_service: true, ...looks, run: (signal) => doubts.ask(signal) },
+    {
+      name: 'doubts',
+      every: 5 * second,
+      asks_service: true,
+      ...looks,
+      run: async (signal) => {
+        await ports.refusals.tryKey(signal);
+        await doubts.ask(signal);
+      },
+    },
     {
       name: 'outage',
       every: 5 * second,
@@ -168,7 +176,7 @@ function copyJob({ copy }: Copying): Job {
 
 /** Before the pass: it measures what is shown until then. */
 function auditJob(parts: Parts): Job {
-  const { wiring, guard, key } = parts;
+  const { wiring, guard } = parts;
   return {
     name: 'audit',
     every: second,
@@ -176,7 +184,7 @@ function auditJob(parts: Parts): Job {
     workAt: () => parts.audits.nextAt(),
     run: (signal) =>
       guard.whenTimeKnown(async () => {
-        if (key.mayTry(wiring.ports.clock.now())) await parts.audits.run(signal);
+        if (wiring.ports.refusals.keyRefused() === null) await parts.audits.run(signal);
       }),
   };
 }
@@ -210,17 +218,14 @@ export function subscriptionsJob({
   };
 }
 
-/** Reads what is due, unless the key was refused a short while ago, and ends the pass in the change feed. */
-async function passOnce({ wiring, guard, key, log }: Parts, signal: AbortSignal): Promise<void> {
+/** Reads what is due, unless the key is refused, and ends the pass in the change feed. */
+async function passOnce({ wiring, guard, log }: Parts, signal: AbortSignal): Promise<void> {
   const { files, ports, workers, mirror, storage } = wiring;
   files.look();
   if (signal.aborted) return;
   await guard.whenTimeKnown(async () => {
-    if (!key.mayTry(ports.clock.now())) return completePass(ports);
+    if (ports.refusals.keyRefused() !== null) return completePass(ports);
     const result = await pass(ports, workers, { job_id: null, signal, mayBulk: () => !storage.isLow });
-    const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
-    if (result.key_refused !== null)
-      log.error({ message: result.key_refused, next_try_in_ms }, 'the service refuses the key');
     if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
     mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
   });

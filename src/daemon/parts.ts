@@ -9,7 +9,6 @@ import { DoubtedService } from './conditions/doubts.ts';
 import { ConditionWatch } from './conditions/watch.ts';
 import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
-import { type KeyPause, keyPause } from './key-pause.ts';
 import type { Receiving } from './receiving.ts';
 import { type FruitlessSearches, fruitlessSearches } from './search/fruitless.ts';
 import type { Wiring } from './wiring.ts';
@@ -20,7 +19,6 @@ export interface Parts {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly guard: Guard;
-  readonly key: KeyPause;
   readonly doubts: DoubtedService;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
@@ -51,7 +49,6 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     log,
     signal,
     guard: guardFiles(wiring, signal),
-    key: keyPause(wiring.answers),
     doubts: new DoubtedService(wiring),
     snapshots: keepSnapshots(ports, config.snapshot),
     backups: keepBackups({ ...ports, inbox: wiring.inbox }, config.backup),

@@ -38,7 +38,7 @@ export function statusSource(
   parts: Omit<Parts, 'status'>,
   { jobs, mirrorStatus, publishing = null }: StatusOptions,
 ): Parts['status'] {
-  const { wiring, key, snapshots, backups, receiving, conditions } = parts;
+  const { wiring, snapshots, backups, receiving, conditions } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
@@ -63,7 +63,7 @@ export function statusSource(
       ],
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
-      daemon: liveStatus(limiter, key.refused()),
+      daemon: liveStatus(limiter, ports.refusals.keyRefused()),
       inbox: inboxStatus(),
       jobs: jobs(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),

@@ -10,11 +10,12 @@ import type { FileWatchOptions } from '../files/watch.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import { Refusals } from '../sync/evidence/reach.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
 import { dateWitness } from '../sync/reads/date-witness.ts';
-import type { PathVerdict, Ports } from '../sync/records/context.ts';
+import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
-import { sharedAnswer, turns } from '../sync/records/shared-answer.ts';
+import { turns } from '../sync/records/turns.ts';
 import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
@@ -60,8 +61,6 @@ export interface Wiring
   readonly config: Config;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
-  /** Returns how many calls the service has answered since the start. */
-  answers(): number;
   /** Watches for a wrong clock of the machine, and acts on it. */
   readonly watch: ClockWatch;
   /** Returns the paths that the service is known not to have. */
@@ -127,11 +126,10 @@ function wired(
 ): Wiring {
   const { config } = loaded;
   const { mirror, inbox, files, storage, clock, gone_since } = opened;
-  const { limiter, upstream, http, raw, probe, serviceClock } = service;
+  const { limiter, upstream, raw, probe, serviceClock } = service;
   const policy = policyOf(config, mirror.offers.offers);
   const retries = retryBudget();
-  const productPath = sharedAnswer<PathVerdict>();
-  const ports = {
+  const judged = {
     upstream,
     mirror,
     clock,
@@ -140,12 +138,12 @@ function wired(
     log,
     policy,
     retries,
-    productPath,
     pageTurns: turns(),
     answerLengths: answerLengths(),
     ignoresDates: dateWitness(),
     budget: limiter.learned,
   };
+  const ports = { ...judged, refusals: new Refusals(judged, probe) };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
   // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
   watch.observe();
@@ -167,7 +165,6 @@ function wired(
     probe,
     watch,
     raw,
-    answers: http.answers,
     notOffered: () => mirror.offers.missing().map(({ path }) => path),
     serviceClock,
     workers: config.budget.concurrency,

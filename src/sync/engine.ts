@@ -32,8 +32,6 @@ export interface PassResult {
   readonly stored: number;
   readonly changed: number;
   readonly failed: number;
-  /** The service's message if it refused the key, which ended the pass. */
-  readonly key_refused: string | null;
 }
 
 /** How many records are picked from the mirror at a time: only the mirror knows what is due. */
@@ -93,7 +91,6 @@ export async function pass(
   let pumping = false;
   let checkpointed = 0;
   let told_at = clock.monotonic();
-  let key_refused: string | null = null;
   let failure: { readonly error: unknown } | null = null;
 
   function take(source: Source): RecordFacts | null {
@@ -210,10 +207,8 @@ export async function pass(
     if (!given.policy.extent.resources.has(record.resource)) return;
     try {
       const result = await refreshes[record.resource](own, record, ended);
-      if (result.kind === 'key-refused') {
-        key_refused = result.message;
-        stop.abort(new Error('the service refuses the key'));
-      } else if (result.kind !== 'postponed') {
+      if (result.kind === 'key-refused') stop.abort(new Error('the service refuses the key'));
+      else if (result.kind !== 'postponed') {
         counts[result.kind] += 1;
         if (result.kind === 'stored' && result.changed) counts.changed += 1;
         report(own, record, result);
@@ -242,7 +237,7 @@ export async function pass(
       if (filled) mirror.markFilled(clock.now());
     });
   completePass(given);
-  return { ...counts, key_refused };
+  return counts;
 }
 
 /** Occupies a worker of a source; returns what frees it, once. */
@@ -275,8 +270,8 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
 }
 
 /**
- * Tells whether the mirror is filled: the list was walked and is not incomplete, and every record was read once or is in
- * quarantine. A further language, currency or the experiences hold it up no longer than any other record that fails.
+ * Tells whether the mirror is filled: the list was walked and is not incomplete, and every record was read once, is refused
+ * or is in quarantine. A further language, currency or the experiences hold it up no longer than any other record that fails.
  */
 function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;

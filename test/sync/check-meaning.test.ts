@@ -122,7 +122,8 @@ describe('a check of a product that the service does not have', () => {
     const { harness } = test;
     const before = test.bookable();
     expect(before).toBeGreaterThan(10);
-    harness.sandbox.faults.add({ kind: 'status', status: 404, path });
+    // Of three products it would be about the path.
+    harness.sandbox.faults.add({ kind: 'status', status: 404, path: path.replace('\\d+', `${test.product.id}`) });
     expect(await test.check()).toMatchObject({
       verdict: 'gone',
       reasons: ['not-found'],

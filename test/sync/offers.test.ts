@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { type OptionalPath, witnessesAmong } from '../../src/domain/schedule/offer.ts';
-import { askNotOffered } from '../../src/sync/records/offers.ts';
+import type { OptionalPath } from '../../src/domain/schedule/offer.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
-const hour = 3_600_000;
+const minute = 60_000;
+const hour = 60 * minute;
 const day = 24 * hour;
 const week = 7 * day;
 const never = new AbortController().signal;
@@ -30,8 +30,10 @@ function sql({ wiring }: VirtualHarness, text: string, values: Record<string, un
   writer.close();
 }
 
+/** Fills the mirror, and lives on until a list that was refused has been asked a second time. */
 async function filled(harness: VirtualHarness): Promise<void> {
   await harness.fill();
+  await harness.liveUntil(harness.clock.now() + 2 * minute);
 }
 
 describe('a service with exactly the calls of the specification', () => {
@@ -59,10 +61,10 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['experiences', 'product']);
     harness.sandbox.faults.clear();
     const before = asked(harness);
-    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
     expect(asked(harness)).toEqual(before);
     await harness.drive(harness.clock.sleep(week));
-    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
     expect(missing(harness)).toEqual([]);
     await harness.liveUntil(harness.clock.now() + hour);
     const [id = 0] = harness.wiring.mirror.products.ids();
@@ -75,9 +77,9 @@ describe('a service with exactly the calls of the specification', () => {
     await using harness = await virtualHarness({ ...lean, faults: [noExperiences] });
     await filled(harness);
     await harness.drive(harness.clock.sleep(week));
-    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
     const before = asked(harness);
-    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
     expect(asked(harness)).toEqual(before);
     expect(missing(harness)).toEqual(['experiences']);
   });
@@ -159,17 +161,6 @@ it('what the specification lists fails as ever: a service without checkout infor
   await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
   expect(harness.wiring.mirror.jobs.find(job.job_id)?.failed).toBe(8);
-});
-
-it('witnesses are ten at most, spread over the list, and none twice', () => {
-  const ids = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-  expect(witnessesAmong([])).toEqual([]);
-  expect(witnessesAmong([7])).toEqual([7]);
-  for (const count of [2, 5, 9, 10, 11, 12, 40, 7500]) {
-    const chosen = witnessesAmong(ids(count));
-    expect(new Set(chosen).size).toBe(Math.min(10, count));
-    expect([chosen[0], chosen.at(-1)]).toEqual([1, count]);
-  }
 });
 
 it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {

@@ -97,7 +97,7 @@ async function untilDone(
     const result = await storage.keepTrying(() => pass(ports, workers, { job_id, signal }), signal);
     signal.throwIfAborted();
     if (result === null) continue;
-    const refusal = keyRefused(result);
+    const refusal = keyRefused({ key_refused: ports.refusals.keyRefused() });
     if (refusal !== null) throw refusal;
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;

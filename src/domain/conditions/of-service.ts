@@ -20,7 +20,8 @@ export const ofService = {
   'key-refused': {
     about: 'Key',
     severity: 'error',
-    means: 'the service refuses the key: nothing is read. It is tried again, at least every hour',
+    means:
+      'the service refuses the key: a record was refused, and so were two others, one of them at another path. Nothing is read; one small call a minute shows whether the key is accepted again',
     todo: 'Compare `service.api_key_file` (or `CATALOGUED_API_KEY`) with the key the service gave you; ask the service whether it was revoked',
     found: ({ daemon }) =>
       daemon === null || daemon.key_refused === null

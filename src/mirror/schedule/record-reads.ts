@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { refusedCode } from '../../domain/evidence/reach.ts';
 import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
 import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
@@ -35,7 +36,7 @@ export interface RecordReads {
    */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
-  /** Tells whether a record was never fetched, and is not in quarantine; or a product list cannot be used. */
+  /** Tells whether a record was never fetched that is neither refused nor in quarantine; or a product list cannot be used. */
   isAnyUnread(): boolean;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
   beyond(now: Instant): RecordKey[];
@@ -281,6 +282,9 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
       .select('product_id')
       .where('fetched_at', 'is', null)
       .where('failures', '<', quarantineAfter)
+      .where(({ eb, or, fn }) =>
+        or([eb(fn.coalesce('failure', eb.val('')), 'not like', `${refusedCode}%`), eb('resource', '=', 'products')]),
+      )
       .limit(1),
   );
   // A list whose answers cannot be used is not excused: without it nobody knows what there is.

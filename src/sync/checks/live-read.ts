@@ -2,16 +2,14 @@ import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import { contradictedLook } from '../../domain/sale/off-sale.ts';
-import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import type { Reading } from '../../upstream/client.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import { storeProductDetail } from '../reads/product.ts';
 import { noteAnswer } from '../records/absence.ts';
-import type { Commit, SyncPorts } from '../records/context.ts';
+import type { Commit, RefusedRead, SyncPorts } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
-import { judgeProductPath } from '../records/offers.ts';
 import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
 import type { PendingCall } from './pending-calls.ts';
 
@@ -53,7 +51,7 @@ export async function readLive(
     );
     if (read.kind === 'stored') return { ...read, kind: 'answered' };
     logNoAnswer(ports, key, read);
-    if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read.status, stop.signal);
+    if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read, stop.signal);
     call.sent_at = null;
     // A failed read is tried again while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
@@ -78,12 +76,15 @@ function logNoAnswer({ log }: SyncPorts, key: RecordKey, read: Exclude<Availabil
 async function judgeRefusal(
   { ports, commit, settle }: Pick<LiveReading, 'ports' | 'commit' | 'settle'>,
   key: RecordKey,
-  status: number,
+  refusal: RefusedRead,
   signal: AbortSignal,
 ): Promise<LiveResult> {
   const { mirror } = ports;
   const { product_id } = key;
-  if (!isMissing(status)) return unanswered(status === 401 ? 'key-refused' : 'service-refused');
+  const { status } = refusal;
+  // The shopper does not wait for what it says about others.
+  ports.refusals.note(key, refusal, signal);
+  if (!isMissing(status)) return unanswered(reasonOf(refusal));
   const certain = isGoneBy(status, mirror.removals.one(product_id));
   const itself = certain ? 'unasked' : await askForItself(ports, product_id, signal);
   const isGone = certain || itself === 'missing';
@@ -124,8 +125,8 @@ async function askForItself(
   const reading = await upstream.product({ ...question, currency: currencies[0] });
   if (reading.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading };
   if (reading.kind !== 'refused' || !isMissing(reading.status)) return 'unknown';
-  const path = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
-  return path === 'offered' ? 'missing' : 'unknown';
+  const { to } = await ports.refusals.judge(record, reading, signal);
+  return to === 'record' ? 'missing' : 'unknown';
 }
 
 /** The product's own read has it. */

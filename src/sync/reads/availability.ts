@@ -64,7 +64,7 @@ export async function refreshAvailability(
   if (record.due_reason === 'likely-changed' && mayWait(ports, record)) return { kind: 'postponed' };
   const read = await readAvailability(ports, record, { signal, commit: ports.commit });
   if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(ports, record);
-  if (read.kind !== 'stored') return settleFailure(ports, record, read);
+  if (read.kind !== 'stored') return settleFailure(ports, record, read, signal);
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
     return { kind: 'failed', code: 'sale-contradicted', message };

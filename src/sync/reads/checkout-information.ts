@@ -16,7 +16,7 @@ export async function refreshCheckoutInformation(
   const { upstream, mirror, clock, policy, commit } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
-  if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
+  if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
   const { sent_at, hash } = reading;
   return commit(
     () => {

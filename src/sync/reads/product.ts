@@ -2,18 +2,17 @@ import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
 import { cachedMs, lookPastCaches, reopeningLook } from '../../domain/schedule/cadence.ts';
-import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
+import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages } from '../images/vanished.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
-import { judgeProductPath, noteAnswered } from '../records/offers.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
@@ -24,18 +23,12 @@ export async function refreshProductDetail(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
+  const { upstream, policy } = ports;
   const { product_id } = record;
   const { language, currency } = detailEdition(record.edition, policy.extent);
   const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
-  if (reading.kind !== 'read') {
-    const verdict = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
-    if (verdict === 'offered') return settleFailure(ports, record, reading);
-    // Not this record's failure: it is gone with its path, or that is not known yet.
-    if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
-    return { kind: 'postponed' };
-  }
+  if (reading.kind !== 'read') return settleFailure(ports, record, reading, signal);
   return ports.commit(() => storeProductDetail(ports, record, reading), 'now');
 }
 
@@ -49,7 +42,7 @@ export function storeProductDetail(
   const { product_id } = record;
   const { language, currency } = detailEdition(record.edition, policy.extent);
   const { sent_at, hash, value } = reading;
-  noteAnswered(ports, 'product', sent_at);
+  pathAnswered(ports, 'product', sent_at);
   noteRefused(ports, refusedOf([value]), clock.now());
   const known = mirror.products.find(product_id);
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
@@ -80,11 +73,6 @@ export function storeProductDetail(
     cadence,
     sooner: primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null,
   });
-}
-
-/** Returns when to repeat a refused read of which it is unknown whether it concerns the product. */
-function askLater({ due_reason }: RecordFacts, now: Instant): Due {
-  return { at: instant(now + 30_000), reason: due_reason };
 }
 
 /**

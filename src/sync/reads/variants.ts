@@ -9,7 +9,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   const { upstream, mirror, clock, policy, commit } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
-  if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
+  if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
   const { sent_at, hash } = reading;
   const known = mirror.products.find(product_id);
   const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);

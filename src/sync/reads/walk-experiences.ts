@@ -1,11 +1,10 @@
 import { instant } from '../../clock.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
 import { walksUntilDropped } from '../../domain/sale/absence.ts';
-import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition } from '../../domain/schedule/record-kinds.ts';
+import { pathAnswered } from '../evidence/reach.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { noteNotOffered } from '../records/offers.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { walk } from './walk.ts';
 
@@ -17,13 +16,9 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
   return walk(ports, record, {
     cadence,
     read: (page) => upstream.experiencePage(page, language, currency, signal),
-    refused: (reading) => {
-      if (!refusesPath(reading)) return 'failed';
-      noteNotOffered(ports, 'experiences');
-      return 'gone';
-    },
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
+      pathAnswered(ports, 'experiences', sent_at);
       const read = {
         currency,
         sent_at,
@@ -45,5 +40,6 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
           'many experiences are missing from the list: keeping them until three lists agree',
         );
     },
+    signal,
   });
 }

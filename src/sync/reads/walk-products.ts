@@ -54,6 +54,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
         mirror.records.createWalk(kind);
       mirror.jobs.adopt([0]);
     },
+    signal,
   });
 }
 
@@ -140,7 +141,7 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
       if (isAnswered(ports, record)) return { kind: 'postponed' };
       const reading = await list.read(number);
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
-      if (reading.kind !== 'read') return settleFailure(ports, mirror.records.find(record) ?? record, reading);
+      if (reading.kind !== 'read') return settleFailure(ports, mirror.records.find(record) ?? record, reading, signal);
       const { value: page, sent_at } = reading;
       if (page.short || page.entries.length === 0) end = number;
       const changed = mirror.transaction(() => {

@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { afterPage } from '../../domain/catalogue/list-page.ts';
+import { refuses } from '../../domain/evidence/reach.ts';
 import {
   afterShortWalk,
   isSameShortage,
@@ -14,8 +15,9 @@ import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
+import { failedStatus } from '../../upstream/outcome.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
+import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
 /** One list: how its pages are read and stored. `store` and `finished` run inside the transaction of their page. */
 export interface List<Entry> {
@@ -23,8 +25,6 @@ export interface List<Entry> {
   /** Returns when it is walked again before its cadence; null: it is not. */
   sooner?(started_at: Instant): Due | null;
   read(page: number): Promise<Reading<Page<Entry>>>;
-  /** Called when the first page was not answered; returns `gone` if there is no such list, which is no failure. */
-  refused?(reading: NoAnswer): 'gone' | 'failed';
   id(entry: Entry): number;
   /** `walk`: when this attempt of it began, and which page this is. */
   store(page: Page<Entry>, sent_at: Instant, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
@@ -33,6 +33,7 @@ export interface List<Entry> {
    * ids are unknown.
    */
   finished(end: { complete: boolean; started_at: Instant; rows: number; unusable: number }): void;
+  readonly signal: AbortSignal;
 }
 
 /** How often a list is walked at most: paging drifts, and a walk that repeats rows has missed others. */
@@ -61,11 +62,13 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   for (;;) {
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
-    // Failures before the pages stored meanwhile are forgotten.
-    if (reading.kind !== 'read' && state.next_page === 1 && list.refused?.(reading) === 'gone')
-      return { kind: 'postponed' };
-    if (reading.kind !== 'read')
-      return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, reading);
+    if (reading.kind !== 'read') {
+      // Where a later page is missing, the path is there.
+      const isLater = state.next_page > 1 && reading.kind === 'refused' && refuses('path', reading);
+      const outcome = isLater ? failedStatus(reading.status) : reading;
+      // Failures before the pages stored meanwhile are forgotten.
+      return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, outcome, list.signal);
+    }
     const { value: page, sent_at } = reading;
     const unusable_example = page.rejected[0] ?? null;
     if (unusable_example !== null)

@@ -4,13 +4,15 @@ import type { ExtraLimits } from '../../domain/budget/extra-calls.ts';
 import type { RetryBudget } from '../../domain/budget/retry-budget.ts';
 import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
+import type { AskedRecord, Reach } from '../../domain/evidence/reach.ts';
 import type { RemovalLimits } from '../../domain/sale/absence.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
-import type { SharedAnswer, TakeTurns } from './shared-answer.ts';
+import type { Outcome } from '../../upstream/outcome.ts';
+import type { TakeTurns } from './turns.ts';
 
 /** The policy for products of one category: what is read of them, and how often. */
 export interface ProductPolicy {
@@ -65,17 +67,26 @@ export interface Ports {
   readonly ignoresDates: IgnoresDates;
   /** What has been learned of the service's limit. */
   readonly budget: () => Budget;
-  /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
-  readonly productPath: SharedAnswer<PathVerdict>;
+  readonly refusals: RefusalJudge;
   /** Has those who need the same page of a list take turns, so that one read answers for all. */
   readonly pageTurns: TakeTurns;
 }
 
-/**
- * Whether the path of single products exists, so that a 404 or 405 is about the product; `unknown`: the service showed
- * neither.
- */
-export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
+export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;
+
+/** Every answer that refuses a record passes here (evidence/reach.ts). */
+export interface RefusalJudge {
+  /** Returns how far a refusal reaches. Asks others first where it may concern more than its record. */
+  judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach>;
+  /** Does the same for a caller that does not wait. */
+  note(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): void;
+  /** Returns the service's message if it refuses the key, else null. */
+  keyRefused(): string | null;
+  /** Makes one small call a minute while the key is refused. */
+  tryKey(signal: AbortSignal): Promise<void>;
+  /** Asks seldom whether a missing path exists by now. Run every minute. */
+  askMissing(signal: AbortSignal): Promise<void>;
+}
 
 /** Finds out whether the service ignores the dates it is asked for, as far as any product shows it; one for all products. */
 export type IgnoresDates = (

@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
+import { refusedCode, refuses } from '../../domain/evidence/reach.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
@@ -20,7 +21,7 @@ export type Refreshed =
   /** Back-pressure or no connection: not the record's failure, it stays due. Or not worth a call any more: planned again. */
   | { readonly kind: 'postponed' }
   /** The service refuses the key, so every other read would fail too. */
-  | { readonly kind: 'key-refused'; readonly message: string };
+  | { readonly kind: 'key-refused' };
 
 /**
  * A read without a usable answer: its outcome, or an answer for other dates, or one that ends before the first
@@ -140,19 +141,31 @@ export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFa
   mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
 }
 
+/** A record that is refused, where nobody can tell yet how far that reaches, is asked again after so long. */
+const unknownReachMs = 60_000;
+
 /** Called when a read had no usable answer: decides whose failure it is, and when to retry. The old copy stays. */
-export function settleFailure(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries'>,
+export async function settleFailure(
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries' | 'refusals'>,
   record: RecordFacts,
   reading: NoAnswer,
-): Refreshed {
+  signal: AbortSignal,
+): Promise<Refreshed> {
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
-  if (reading.kind === 'refused' && reading.status === 401) return { kind: 'key-refused', message: reading.message };
-  const { code, message } = reading;
+  const to = reading.kind === 'refused' ? (await ports.refusals.judge(record, reading, signal)).to : 'record';
+  if (to === 'key') return { kind: 'key-refused' };
+  // The record is gone with its path.
+  if (to === 'path') return { kind: 'postponed' };
+  const { message } = reading;
+  const isRefused = reading.kind === 'refused';
+  // The first fill does not wait for what is refused so.
+  const isExcused = isRefused && (to === 'unknown' || refuses('key', reading));
+  const code = isExcused ? `${refusedCode}${reading.status}` : reading.code;
   // A service that answers for other dates will do so again: a waiting resync does not wait for that.
-  const final = reading.kind === 'refused' || code === 'other-dates';
-  const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
-  if (!gone || record.product_id === 0) recordFailure(ports, record, { code, message, final });
+  const final = isRefused || code === 'other-dates';
+  const gone = isRefused && (reading.status === 404 || reading.status === 410);
+  if (to === 'unknown') recordFailure(ports, record, { code, message, final: false, again_ms: unknownReachMs });
+  else if (!gone || record.product_id === 0) recordFailure(ports, record, { code, message, final });
   else
     ports.mirror.transaction(() => {
       const { job_id, product_id } = record;
@@ -171,18 +184,18 @@ export function settleFailure(
 export function recordFailure(
   { mirror, clock, chance, retries }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
   record: RecordFacts,
-  { code, message, final }: { code: string; message: string; final: boolean },
+  { code, message, final, again_ms }: { code: string; message: string; final: boolean; again_ms?: number },
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
   // A refusal is the service's answer: asked again at once, it would say the same.
-  const wanted = !final && (record.fetched_at === null || record.job_id !== null);
+  const wanted = !final && again_ms === undefined && (record.fetched_at === null || record.job_id !== null);
   const soon = wanted && (failures >= quarantineAfter || retries.take() === 'soon');
   const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
     // What a notification requested is still requested: it stays in its lane and share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
-    const due = { at: instant(again(failures, chance(), now)), reason };
+    const due = { at: instant(again_ms === undefined ? again(failures, chance(), now) : now + again_ms), reason };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter)) mirror.jobs.giveUp(record, record.job_id);
   });

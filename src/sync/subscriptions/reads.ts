@@ -1,5 +1,6 @@
 import { instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
+import { refuses } from '../../domain/evidence/reach.ts';
 import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { standingOf } from '../../domain/push/callback-epoch.ts';
 import {
@@ -8,10 +9,10 @@ import {
   isWorking,
   type WantedSubscription,
 } from '../../domain/push/subscription.ts';
-import { judgeSubscriptionRead, mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
+import { mayAskAgain } from '../../domain/schedule/offer.ts';
 import type { SubscriptionFacts } from '../../mirror/push/learning.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/subscriptions.ts';
-import { noteAnswered, noteNotOffered } from '../records/offers.ts';
+import { pathAnswered, subscriptionRefused } from '../evidence/reach.ts';
 import { ownerOf } from './callback.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
 import { pauseMs, type Unread } from './failure.ts';
@@ -28,13 +29,11 @@ export async function readSubscription(
   const { mirror, clock, service } = ports;
   if (!isRead(ports)) return notRead;
   const outcome = await service.find(wanted.subscription_id, signal);
-  const meant = refusesPath(outcome) ? judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405) : null;
-  if (meant === 'not-offered') noteNotOffered(ports, 'subscription');
+  const meant = meantBy(ports, wanted, outcome);
   if (meant === 'not-offered' || meant === 'too-early') return notRead;
   if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
   mirror.transaction(() => {
-    if (outcome.kind === 'read') noteAnswered(ports, 'subscription', outcome.sent_at);
-    else if (meant === 'doubted') mirror.offers.refused('subscription', clock.now());
+    if (outcome.kind === 'read') pathAnswered(ports, 'subscription', outcome.sent_at);
     const at = clock.now();
     const before = mirror.subscriptions.find(wanted.subscription_id)?.checked_at ?? at;
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
@@ -64,14 +63,11 @@ function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
   return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
 }
 
-function judgeRefusal(
-  { mirror, clock }: SubscriptionPorts,
-  { subscription_id }: WantedSubscription,
-  status: 404 | 405,
-): ReturnType<typeof judgeSubscriptionRead> {
-  if (!mirror.offers.isOffered('subscription')) return 'not-offered';
-  const put_at = mirror.subscriptions.find(subscription_id)?.put_at ?? null;
-  return judgeSubscriptionRead(status, mirror.offers.find('subscription'), { put_at, now: clock.now() });
+/** Returns what a refused read shows; null: it was not refused. */
+function meantBy(ports: SubscriptionPorts, { subscription_id }: WantedSubscription, outcome: SubscriptionOutcome) {
+  if (!refuses('path', outcome)) return null;
+  const put_at = ports.mirror.subscriptions.find(subscription_id)?.put_at ?? null;
+  return subscriptionRefused(ports, outcome.kind === 'missing' ? 404 : 405, put_at);
 }
 
 function noteUnread(
@@ -107,10 +103,8 @@ export async function lookAtSubscription(
   const held = row === null ? null : heldOf(ports, row);
   if (!isRead(ports)) return { held };
   const outcome = await ports.service.find(subscription_id, signal);
-  if (refusesPath(outcome)) {
-    const meant = judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405);
-    if (meant === 'not-offered' || meant === 'too-early') return { held };
-  }
+  const meant = meantBy(ports, wanted, outcome);
+  if (meant === 'not-offered' || meant === 'too-early') return { held };
   if (outcome.kind === 'missing') return { held: null };
   if (outcome.kind !== 'read') return { unread: outcome };
   const facts = factsOf(ports, subscription_id, outcome.value, null);

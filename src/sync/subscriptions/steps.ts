@@ -1,9 +1,10 @@
+import { refuses } from '../../domain/evidence/reach.ts';
 import { newestOf } from '../../domain/push/callback-epoch.ts';
 import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
 import { afterSelfTest, subscriptionStep } from '../../domain/push/subscription-step.ts';
-import { mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
+import { mayAskAgain } from '../../domain/schedule/offer.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
-import { noteAnswered, noteNotOffered } from '../records/offers.ts';
+import { pathAnswered, pathMissing } from '../evidence/reach.ts';
 import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './attempts.ts';
 import { callbackUrl } from './callback.ts';
 import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './declared.ts';
@@ -140,14 +141,14 @@ export async function reactivateSubscription(
   const kept = before !== null && heldOf(ports, before)?.address === 'current';
   const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
   const outcome = await service.reactivate(subscription_id, callback_url, signal);
-  if (refusesPath(outcome)) {
+  if (refuses('path', outcome)) {
     // A subscription known to exist is not what is missing; the path is.
-    if (outcome.kind === 'refused' || isThere(before)) noteNotOffered(ports, 'reactivate');
+    if (outcome.kind === 'refused' || isThere(before)) pathMissing(ports, 'reactivate');
     return putSubscription(ports, wanted, 'repair', signal);
   }
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
-    noteAnswered(ports, 'reactivate', outcome.sent_at);
+    pathAnswered(ports, 'reactivate', outcome.sent_at);
     mirror.subscriptions.learn(subscription_id, {
       status: outcome.value.status ?? 'accepted',
       type: outcome.value.type,

@@ -125,6 +125,7 @@ async function untrueDates(
   const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
   const own = { ...ports, upstream: upstream.in('audit'), progressed: () => undefined, commit };
   const read = await readAvailability(own, record, { signal, commit });
+  if (read.kind === 'refused') ports.refusals.note(record, read, signal);
   if (read.kind === 'refused') return isGoneBy(read.status, mirror.removals.one(record.product_id)) ? 'all' : null;
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
   // Its own read still says on sale, or it would not have been shown: a closure that nobody has told of looks like that.

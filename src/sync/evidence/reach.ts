@@ -1,0 +1,246 @@
+import type { Instant } from '../../clock.ts';
+import {
+  type AskedRecord,
+  type Beyond,
+  isThere,
+  judgeSubscriptionRead,
+  othersOfKey,
+  othersOfPath,
+  type Reach,
+  reachOfKey,
+  reachOfPath,
+  refuses,
+  type Shown,
+  shownBy,
+} from '../../domain/evidence/reach.ts';
+import {
+  keyOf,
+  mayAskAgain,
+  nameOf,
+  type OptionalPath,
+  optionalPathOf,
+  resourceAt,
+} from '../../domain/schedule/offer.ts';
+import { isList, resourceNames } from '../../domain/schedule/resources.ts';
+import { venueToday } from '../../domain/time/venue.ts';
+import type { Outcome } from '../../upstream/outcome.ts';
+import { askMissing } from '../records/absence.ts';
+import type { Policy, Ports, RefusalJudge, RefusedRead } from '../records/context.ts';
+import { askDecidingReads } from '../records/deciding-reads.ts';
+import { prepareRecords } from '../records/prepare.ts';
+
+type ReachPorts = Omit<Ports, 'refusals'>;
+type PathPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
+type Answering = Pick<Ports, 'mirror'> & { readonly policy?: Policy };
+
+/** While the key is refused, one cheap call is made so often. */
+const keyEveryMs = 60_000;
+/** That a path answers is stored so often. */
+const noteEveryMs = 10_000;
+
+/** Requests a list of one row. */
+type Probe = (signal: AbortSignal) => Promise<Outcome>;
+
+/**
+ * Every answer passes here that refuses a record, and nothing else decides that the key is refused or that a path is
+ * missing. A kill loses what is known of the key, which the next refusal shows again; what is known of paths is stored.
+ */
+export class Refusals implements RefusalJudge {
+  readonly #ports: ReachPorts;
+  readonly #probe: Probe;
+  /** The refusal that showed that the key is refused, and when it was tried last; null: the key is accepted. */
+  #key: { readonly message: string; readonly record: AskedRecord; readonly tried_at: number } | null = null;
+  /** What is being asked, about the key or a path: records that are refused meanwhile share the result. */
+  readonly #asking = new Map<Beyond | OptionalPath, Promise<Reach>>();
+
+  constructor(ports: ReachPorts, probe: Probe) {
+    this.#ports = ports;
+    this.#probe = probe;
+  }
+
+  keyRefused(): string | null {
+    return this.#key?.message ?? null;
+  }
+
+  /** Makes one small call a minute while the key is refused: for the list or for the refused record, as each may fail alone. */
+  async tryKey(signal: AbortSignal): Promise<void> {
+    const { clock, chance } = this.#ports;
+    if (this.#key === null || clock.monotonic() - this.#key.tried_at < keyEveryMs) return;
+    this.#key = { ...this.#key, tried_at: clock.monotonic() };
+    const asked = chance() < 0.5 ? this.#probe(signal) : this.#ask(this.#key.record, signal);
+    if (shownBy('key', await asked) === 'accepted') this.#key = null;
+  }
+
+  judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach> {
+    if (refuses('key', refusal)) return this.#shared('key', signal, () => this.#askAboutKey(record, refusal, signal));
+    const path = optionalPathOf(record.resource);
+    if (path === null || !refuses('path', refusal)) return Promise.resolve({ to: 'record', because: 'specified' });
+    return this.#shared(path, signal, () => this.#askAboutPath(path, record, signal));
+  }
+
+  note(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): void {
+    this.judge(record, refusal, signal).catch(() => undefined);
+  }
+
+  /**
+   * Asks once a week whether a missing path exists, or every six hours if it has answered before. If it answers, it is
+   * read again from then on. Run every minute.
+   */
+  async askMissing(signal: AbortSignal): Promise<void> {
+    const { mirror, clock, log } = this.#ports;
+    for (const { path, ...facts } of mirror.offers.missing()) {
+      const resource = resourceAt(path);
+      // Subscriptions are asked for where they are needed (subscriptions/reads.ts).
+      if (resource === null || !mayAskAgain(facts, clock.now())) continue;
+      const list = { resource, product_id: 0 };
+      const asked = isList(resource) ? [list] : othersOfPath(list, this.#listed());
+      const shown = await this.#askUntil('path', asked, signal);
+      if (shown.at(-1) === 'accepted') {
+        mirror.transaction(() => mirror.offers.answered(path, clock.now()));
+        prepareRecords(this.#ports);
+        log.info({ path }, `the service offers ${nameOf[path]} again`);
+      } else if (shown.every((each) => each === 'refused')) {
+        mirror.transaction(() => mirror.offers.notOffered(path, clock.now()));
+      }
+    }
+  }
+
+  /** Lets those who are refused at the same time share one result. Where the one who asks has gone, the next one asks. */
+  async #shared(about: Beyond | OptionalPath, signal: AbortSignal, ask: () => Promise<Reach>): Promise<Reach> {
+    for (let other = this.#asking.get(about); other !== undefined; other = this.#asking.get(about))
+      try {
+        return await other;
+      } catch {
+        signal.throwIfAborted();
+      }
+    const own = ask().finally(() => this.#asking.delete(about));
+    this.#asking.set(about, own);
+    return own;
+  }
+
+  async #askAboutKey(record: AskedRecord, { message }: RefusedRead, signal: AbortSignal): Promise<Reach> {
+    if (this.#key !== null) return { to: 'key', because: 'known' };
+    const { clock, policy, log } = this.#ports;
+    const { resources } = policy.extent;
+    const known = { products: this.#listed(), resources: resourceNames.filter((each) => resources.has(each)) };
+    const reach = reachOfKey(await this.#askUntil('key', othersOfKey(record, known), signal));
+    if (reach.to === 'key') {
+      this.#key = { message, record, tried_at: clock.monotonic() };
+      log.error({ message, because: reach.because }, 'the service refuses the key');
+    }
+    return reach;
+  }
+
+  async #askAboutPath(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
+    const { mirror, clock } = this.#ports;
+    if (!mirror.offers.isOffered(path)) return { to: 'path', because: 'known' };
+    if (isThere(mirror.offers.find(path), clock.now())) return { to: 'record', because: 'another-accepted' };
+    const others = await this.#askUntil('path', othersOfPath(record, this.#listed()), signal);
+    const now = clock.now();
+    const reach = reachOfPath(others, record, mirror.offers.find(path), now);
+    mirror.transaction(() => {
+      if (others.includes('accepted')) pathAnswered(this.#ports, path, now);
+      if (reach.because !== 'refused-once') return;
+      mirror.offers.refused(path, now);
+      // Nobody knows whether it can be kept.
+      mirror.promises.drop(record.resource);
+    });
+    if (reach.to === 'path') pathMissing(this.#ports, path, isList(record.resource) ? undefined : leaveToList);
+    return reach;
+  }
+
+  /** Asks one record after the other, until one accepts. */
+  async #askUntil(about: Beyond, records: readonly AskedRecord[], signal: AbortSignal): Promise<Shown[]> {
+    const shown: Shown[] = [];
+    for (const record of records) {
+      shown.push(shownBy(about, await this.#ask(record, signal)));
+      if (shown.at(-1) === 'accepted') break;
+    }
+    return shown;
+  }
+
+  async #ask({ resource, product_id }: AskedRecord, signal: AbortSignal) {
+    const { upstream, policy, clock } = this.#ports;
+    const { languages, currencies } = policy.extent;
+    const reads = upstream.in('notification');
+    const question = { product_id, language: languages[0], currency: currencies[0], known_hash: null, signal };
+    switch (resource) {
+      case 'products':
+        return this.#probe(signal);
+      case 'experiences':
+        return reads.experiencePage(1, languages[0], currencies[0], signal);
+      case 'product_detail':
+        return reads.product(question);
+      case 'checkout_information':
+        return reads.checkoutInformation(question);
+      case 'variants':
+        return reads.variants(question);
+      case 'availability': {
+        const today = venueToday(null, clock.now()).latest;
+        return reads.availability({ ...question, from: today, to: today });
+      }
+    }
+  }
+
+  /** Returns the products of the last complete list. */
+  #listed(): number[] {
+    const { mirror } = this.#ports;
+    const absent = new Set(mirror.removals.absent().map(({ product_id }) => product_id));
+    return mirror.products.ids().filter((id) => !absent.has(id));
+  }
+}
+
+/** Notes that a path has answered: where that is known, only now and then. */
+export function pathAnswered({ mirror, policy }: Answering, path: OptionalPath, at: Instant): void {
+  const { answered_at, refused_at } = mirror.offers.find(path);
+  const isKnown = answered_at !== null && Math.abs(at - answered_at) <= noteEveryMs && refused_at === null;
+  if (!isKnown) mirror.offers.answered(path, at);
+  // What was promised before the path was refused.
+  if (refused_at !== null && policy !== undefined) mirror.promises.write(policy, policy.daysPerRequest);
+}
+
+/** Notes that a path is missing, and drops its records. Logged once. */
+export function pathMissing<Own extends PathPorts>(
+  ports: Own,
+  path: OptionalPath,
+  then: (ports: Own) => void = () => {},
+): void {
+  const { mirror, clock, log } = ports;
+  const isNew = mirror.transaction(() => {
+    if (!mirror.offers.notOffered(path, clock.now())) return false;
+    const resource = resourceAt(path);
+    if (resource === null) return true;
+    mirror.records.dropResource(resource);
+    mirror.promises.drop(resource);
+    then(ports);
+    mirror.jobs.finish(clock.now());
+    return true;
+  });
+  if (isNew) log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again by itself`);
+}
+
+/** Judges a 404 or 405 to the read of a subscription that was put at an instant, and notes what it shows. */
+export function subscriptionRefused(
+  ports: PathPorts,
+  status: 404 | 405,
+  put_at: number | null,
+): ReturnType<typeof judgeSubscriptionRead> {
+  const { mirror, clock } = ports;
+  const { offers } = mirror;
+  const now = clock.now();
+  const meant = offers.isOffered('subscription')
+    ? judgeSubscriptionRead(status, offers.find('subscription'), { put_at, now })
+    : 'not-offered';
+  if (meant === 'not-offered') pathMissing(ports, 'subscription');
+  if (meant === 'doubted') mirror.transaction(() => offers.refused('subscription', now));
+  return meant;
+}
+
+/** Lets the list decide about sale status, closures and absence from now on. */
+function leaveToList(ports: ReachPorts): void {
+  const { mirror } = ports;
+  mirror.removals.forgetGone();
+  askMissing(ports);
+  const undecided = mirror.closures.undecided();
+  if (undecided.length > 0) askDecidingReads(ports, undecided, 'closure-unconfirmed');
+}

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type AskedRecord,
+  isThere,
+  othersOfKey,
+  othersOfPath,
+  reachOfKey,
+  reachOfPath,
+  type Shown,
+  shownBy,
+} from '../../src/domain/evidence/reach.ts';
+import { resourceNames } from '../../src/domain/schedule/resources.ts';
+
+const now = 1_000_000_000;
+const minute = 60_000;
+const of = (resource: AskedRecord['resource'], product_id: number): AskedRecord => ({ resource, product_id });
+const list = of('products', 0);
+const whole = { resources: resourceNames, products: [1, 2, 3] };
+
+describe('an answer to another record', () => {
+  it.each([
+    ['key', { kind: 'refused', status: 401 }, 'refused'],
+    ['key', { kind: 'refused', status: 403 }, 'refused'],
+    ['key', { kind: 'refused', status: 404 }, 'accepted'],
+    ['key', { kind: 'answer' }, 'accepted'],
+    ['key', { kind: 'read' }, 'accepted'],
+    ['key', { kind: 'failed', status: 500 }, 'accepted'],
+    ['key', { kind: 'failed' }, 'nothing'],
+    ['key', { kind: 'throttled', status: 403 }, 'nothing'],
+    ['key', { kind: 'unreachable' }, 'nothing'],
+    ['path', { kind: 'refused', status: 404 }, 'refused'],
+    ['path', { kind: 'refused', status: 405 }, 'refused'],
+    ['path', { kind: 'missing', status: 404 }, 'refused'],
+    ['path', { kind: 'read' }, 'accepted'],
+    ['path', { kind: 'refused', status: 401 }, 'nothing'],
+    ['path', { kind: 'refused', status: 410 }, 'nothing'],
+    ['path', { kind: 'failed', status: 500 }, 'nothing'],
+    ['path', { kind: 'throttled', status: 429 }, 'nothing'],
+  ] as const)('about the %s, %o shows: %s', (about, said, shows) => {
+    expect(shownBy(about, said)).toBe(shows);
+  });
+});
+
+describe('after a refusal that may be about the key', () => {
+  it.each([
+    ['the list and another product are asked', of('variants', 2), whole, [list, of('variants', 3)]],
+    [
+      'of one product the list and another path',
+      of('variants', 1),
+      { ...whole, products: [1] },
+      [list, of('availability', 1)],
+    ],
+    ['of the list two products on two paths', list, whole, [of('availability', 3), of('checkout_information', 2)]],
+    [
+      'of the list with one product two paths',
+      list,
+      { ...whole, products: [7] },
+      [of('availability', 7), of('checkout_information', 7)],
+    ],
+    ['of the experiences the list and a product', of('experiences', 0), whole, [list, of('availability', 3)]],
+    ['of the experiences of an empty mirror the list', of('experiences', 0), { ...whole, products: [] }, [list]],
+    ['of the list of an empty mirror nobody', list, { ...whole, products: [] }, []],
+  ] as const)('%s', (_, refused, known, others) => {
+    expect(othersOfKey(refused, known)).toEqual(others);
+  });
+
+  it('two others are asked wherever two are known: never the refused one, and one at least on another path', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...resourceNames),
+        fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 8 }),
+        fc.nat(),
+        (resource, products, pick) => {
+          const isOfProduct = resource !== 'products' && resource !== 'experiences';
+          const refused = of(resource, isOfProduct ? (products[pick % products.length] ?? 0) : 0);
+          const others = othersOfKey(refused, { resources: resourceNames, products });
+          expect(new Set(others.map((each) => `${each.resource} ${each.product_id}`)).size).toBe(2);
+          expect(others).not.toContainEqual(refused);
+          expect(others[0]?.resource).not.toBe(resource);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    [['accepted'], 'record', 'another-accepted'],
+    [['refused', 'accepted'], 'record', 'another-accepted'],
+    [['nothing', 'accepted'], 'record', 'another-accepted'],
+    [['refused', 'nothing'], 'record', 'nobody-answered'],
+    [['refused', 'refused'], 'key', 'all-refused'],
+    [['refused'], 'key', 'all-refused'],
+    [[], 'key', 'account'],
+  ] as const)('where the others show %o, it reaches the %s: %s', (others, to, because) => {
+    expect(reachOfKey(others)).toEqual({ to, because });
+  });
+});
+
+describe('after a refusal that may be about the path', () => {
+  it.each([
+    [[1, 2, 3, 4], 2, [4, 1]],
+    [[1, 2, 3, 4], 4, [3, 1]],
+    [[1, 2], 1, [2]],
+    [[1], 1, []],
+    [[], 1, []],
+  ])('of the products %o and the refused one %i, %o are asked', (products, product_id, ids) => {
+    expect(othersOfPath(of('product_detail', product_id), products)).toEqual(ids.map((id) => of('product_detail', id)));
+  });
+
+  it('nobody else has the path of a list', () => {
+    expect(othersOfPath(of('experiences', 0), [1, 2, 3])).toEqual([]);
+  });
+
+  it('a path that has answered within a minute is there, and nobody is asked', () => {
+    const at = [now, now - minute + 1, now - minute, now + 1, null];
+    expect(at.map((answered_at) => isThere({ answered_at }, now))).toEqual([true, true, false, false, false]);
+  });
+
+  const never = { answered_at: null, refused_at: null };
+  const before = { answered_at: now - 2 * minute, refused_at: null };
+  it.each<
+    [
+      readonly Shown[],
+      AskedRecord['resource'],
+      typeof never | { answered_at: number | null; refused_at: number | null },
+      string,
+      string,
+    ]
+  >([
+    [['refused', 'refused'], 'product_detail', never, 'path', 'three-refused'],
+    [['refused', 'refused'], 'product_detail', before, 'path', 'three-refused'],
+    [['refused', 'accepted'], 'product_detail', never, 'record', 'another-accepted'],
+    [['refused', 'nothing'], 'product_detail', never, 'unknown', 'nobody-answered'],
+    [['refused'], 'product_detail', never, 'unknown', 'refused-once'],
+    [['refused'], 'product_detail', { ...never, refused_at: now - minute }, 'path', 'refused-again'],
+    [['refused'], 'product_detail', { ...never, refused_at: now - minute + 1 }, 'unknown', 'refused-once'],
+    [['refused'], 'product_detail', { ...never, refused_at: now + minute }, 'unknown', 'refused-once'],
+    [['refused'], 'product_detail', { ...before, refused_at: now - minute }, 'record', 'products-gone'],
+    [[], 'product_detail', never, 'unknown', 'refused-once'],
+    [[], 'product_detail', before, 'record', 'products-gone'],
+    [[], 'experiences', never, 'unknown', 'refused-once'],
+    [[], 'experiences', before, 'unknown', 'refused-once'],
+    [[], 'experiences', { ...before, refused_at: now - minute }, 'path', 'refused-again'],
+  ])('where the others show %o of %s, with %o, it reaches the %s: %s', (others, resource, facts, to, because) => {
+    expect(reachOfPath(others, { resource }, facts, now)).toEqual({ to, because });
+  });
+});
