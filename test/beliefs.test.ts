@@ -10,6 +10,7 @@ import { createLog } from '../src/log.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { readStatus } from '../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../src/sandbox/sandbox.ts';
+import { requestResync } from '../src/sync/records/resync.ts';
 import type { ProbeReport } from '../src/sync/reports/probe.ts';
 import { section } from './documents.ts';
 import { capturedIo } from './fakes/captured-io.ts';
@@ -24,6 +25,7 @@ import { testConfig } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 import { thorough } from './fakes/thorough.ts';
+import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*
  * Who wrote the assumption? For every default of `service.profile`, and for what reliability.md marks as assumed: the
@@ -429,6 +431,26 @@ const beliefs: readonly Belief[] = [
       /403.*not for this key → ask the service for access/,
       { paths: { variants: null } },
     ),
+  },
+  {
+    belief: 'retry_after',
+    otherwise: 'a pause is always meant for all calls, and each call prolongs it',
+    seen: 'condition `service-pause` with one call in 2 to 15 minutes; `account` obeys it to its end',
+    shows: async () => {
+      for (const [retry_after, calls] of [
+        ['find-out', 5],
+        ['account', 1],
+      ] as const) {
+        const more = { budget: { requests_per_second: 10, concurrency: 1 }, service: { profile: { retry_after } } };
+        await using harness = await filledHarness({ products: 12 }, {}, { conditions: true, later: more });
+        const { clock, sandbox, wiring, parts } = harness;
+        sandbox.setThrottle({ per_second: 0, retry_after: 'absurd' });
+        requestResync(wiring.ports, { resources: ['variants'], product_ids: [], from: null, to: null });
+        await harness.liveUntil(clock.now() + 20 * minute, 5000);
+        expect(sandbox.calls.counts().by_status['429']).toBe(calls);
+        expect((await parts.status(0)).conditions.map(({ code }) => code)).toContain('service-pause');
+      }
+    },
   },
   {
     belief: 'timeouts.connect',

@@ -120,6 +120,12 @@ const profile = section({
   burst_statuses: statuses([403]).describe(
     'Statuses that mean throttling when several come together, and a failure of the record when single.',
   ),
+  retry_after: z
+    .enum(['find-out', 'account'], { error: 'expected find-out or account' })
+    .default('find-out')
+    .describe(
+      'Reach of a long Retry-After of a 429. After a minute another product tries whether it is meant for all (find-out); account, if it always is.',
+    ),
   timeouts: section({
     connect: answerWithin('5s'),
     headers: answerWithin('15s'),

@@ -101,6 +101,7 @@ function learningLimiter(
       chance,
       leadership,
       burst_statuses: service.profile.burst_statuses,
+      retry_after: service.profile.retry_after,
       learned: mirror.budget.learned(),
       throttled: (learned) => storage.soon('budget', () => save(learned)),
     }),
@@ -139,7 +140,7 @@ function proberOf(
         const came = await http.get(paths.products, query, { ...limits, signal: turn });
         return came.kind === 'answer' ? (noList(came.text, quote) ?? came) : came;
       };
-      return await limiter.run(ask, patience.signal, 'notification', paths.products);
+      return await limiter.run(ask, patience.signal, 'notification', paths.products, paths.products);
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
       return failed('deadline', 'no answer in time, or it asked for a longer pause');

@@ -102,8 +102,9 @@ async function answerOwn(owned: Owned, request: IncomingMessage, response: Serve
 }
 
 /** Refused, because too many calls come. */
-function isThrottled({ limit, rough }: ServingOptions, { response, note }: Visit): boolean {
-  const refused = limit()?.admit() ?? rough.limit()?.admit() ?? null;
+function isThrottled({ limit, rough }: ServingOptions, { response, url, note }: Visit): boolean {
+  const about = /^\/v2\/products\/\d+/.exec(url.pathname)?.[0] ?? url.pathname;
+  const refused = limit()?.admit(about) ?? rough.limit()?.admit(about) ?? null;
   if (refused === null) return false;
   note(refused.status);
   response.writeHead(refused.status, { 'content-type': 'application/json', ...refused.headers });

@@ -9,7 +9,7 @@ import { printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import type { Limiter } from '../upstream/limiter.ts';
+import type { AskedPause, Limiter } from '../upstream/limiter.ts';
 import type { Away } from '../upstream/outcome-history.ts';
 
 /** The status that only a running daemon knows: its relation to the service. */
@@ -21,9 +21,11 @@ export interface LiveStatus {
   readonly throttled: number;
   /** Calls since the start, by lane. */
   readonly lanes: Readonly<Record<string, number>>;
-  /** No call is sent before `not_before`; the service itself asked to wait until `told_until`. */
+  /** No call is sent before `not_before`; the service itself asked for this pause, until `told_until`. */
   readonly not_before: number | null;
   readonly told_until: number | null;
+  /** The whole pause that the service asked for. It may be longer, as long as it may be meant for one product. */
+  readonly asked: AskedPause | null;
   /** Since when it has been away: unreachable, silent, or without a usable answer. */
   readonly unreachable_since: number | null;
   readonly away: Away | null;
@@ -115,8 +117,19 @@ export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): Ca
 }
 
 export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
-  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, told_until, unreachable_since, away } =
-    limiter.state();
+  const {
+    lanes,
+    calls,
+    in_flight,
+    rate,
+    ceiling,
+    throttled_count,
+    not_before,
+    told_until,
+    asked,
+    unreachable_since,
+    away,
+  } = limiter.state();
   return {
     calls,
     calls_in_flight: in_flight,
@@ -126,6 +139,7 @@ export function liveStatus(limiter: Limiter, key_refused: string | null): LiveSt
     lanes: Object.fromEntries(Object.entries(lanes).map(([lane, { calls: started }]) => [lane, started])),
     not_before: not_before === 0 ? null : not_before,
     told_until: told_until === 0 ? null : told_until,
+    asked,
     unreachable_since,
     away,
     key_refused,

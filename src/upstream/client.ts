@@ -125,7 +125,6 @@ export function createUpstream({
   });
   const [orderName = '', orderValue = ''] = profile.list_order?.split('=') ?? [];
   const inOrder = orderName === '' || orderName in select ? {} : { [orderName]: orderValue };
-  const of = (path: string | null, product_id: number) => path?.replaceAll('{product_id}', String(product_id)) ?? null;
 
   const readsIn = (entry: LaneEntry): ServiceReads => ({
     productPage: (page, language, currency, signal, ordered) =>
@@ -148,21 +147,19 @@ export function createUpstream({
     product: ({ product_id, language, currency, known_hash, signal }) =>
       read(
         entry,
-        of(paths.product, product_id),
+        paths.product,
         inBoth(language, currency),
         (text) => decodeProductDetail(parseExact(text), product_id, currency, mayPublish),
         { product_id, known_hash, signal },
       ),
     checkoutInformation: ({ product_id, language, known_hash, signal }) =>
-      read(
-        entry,
-        of(paths.checkout_information, product_id),
-        inText(language),
-        (text) => decodeCheckoutInformation(parseExact(text)),
-        { product_id, known_hash, signal },
-      ),
+      read(entry, paths.checkout_information, inText(language), (text) => decodeCheckoutInformation(parseExact(text)), {
+        product_id,
+        known_hash,
+        signal,
+      }),
     variants: ({ product_id, language, known_hash, signal }) =>
-      read(entry, of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
+      read(entry, paths.variants, inText(language), (text) => decodeVariants(parseExact(text)), {
         product_id,
         known_hash,
         signal,
@@ -171,7 +168,7 @@ export function createUpstream({
       const question: AvailabilityQuestion = { from, to, currency, commission };
       const reading = await read(
         entry,
-        of(paths.availability, product_id),
+        paths.availability,
         { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
         (text) => decodeAvailability(parseFast(text), question),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
@@ -223,9 +220,10 @@ function reader({
       : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
     const prefix = `${decoderGeneration}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
+    const address = product_id === null ? path : path.replaceAll('{product_id}', String(product_id));
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
       sent?.();
-      const outcome = await http.get(path, query, { ...limits, signal: turn, known_hash: known });
+      const outcome = await http.get(address, query, { ...limits, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;
       received.all += bytes;
@@ -237,7 +235,7 @@ function reader({
         return undecodable(error, outcome.text, quote);
       }
     };
-    return limiter.run(ask, signal, entry, product_id ?? path);
+    return limiter.run(ask, signal, entry, product_id ?? path, path);
   };
 }
 

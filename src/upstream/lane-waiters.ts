@@ -1,13 +1,25 @@
 import type { afterAnswer } from '../domain/budget/outcomes.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
+import type { Subject } from './outcome-history.ts';
 
 /** Whether a call had to wait for its turn. */
 export type CallDemand = Parameters<typeof afterAnswer>[1];
 
+/** What a call is about. */
+export interface CallSubject {
+  /** A product, by its id, or a list or anything else, by its path; null: nothing that could be throttled by itself. */
+  readonly subject: Subject;
+  /** That of the service profile, without a product's id. */
+  readonly path: string | null;
+}
+
 /** One call that waits for its turn. */
 export interface Turn {
-  /** Resolves when it may start. Rejects with the reason of its signal, and where all are sent away. */
-  readonly demand: Promise<CallDemand>;
+  /**
+   * Resolves when it may start; `dismissed`: it must not, because what it is about rests. Rejects with the reason of its
+   * signal, and where all are sent away.
+   */
+  readonly demand: Promise<CallDemand | 'dismissed'>;
   /** Called where it could not start at once: from then on it had to wait, and its signal ends that. */
   waits(): void;
 }
@@ -15,26 +27,47 @@ export interface Turn {
 /** Calls that wait for their turn, first come first served within an entry of a lane. */
 export interface LaneWaiters {
   /** `left`: called when its signal has ended its waiting. */
-  add(entry: LaneEntry, signal: AbortSignal, left: () => void): Turn;
+  add(entry: LaneEntry, signal: AbortSignal, about: CallSubject, left: () => void): Turn;
   waiting(entry: LaneEntry): number;
   allWaiting(): number;
   /** Starts the first of an entry. */
   start(entry: LaneEntry): void;
+  /** Starts the first call, of the most urgent lane, that may; returns where it waited, or null where there is none. */
+  startFirst(may: (about: CallSubject) => boolean): LaneEntry | null;
+  /** Dismisses all calls about a subject. */
+  dismiss(subject: Subject): void;
   rejectAll(reason: unknown): void;
 }
 
 interface Waiter {
-  start(): void;
+  readonly about: CallSubject;
+  start(as?: 'dismissed'): void;
   reject(reason: unknown): void;
 }
 
 export function laneWaiters(): LaneWaiters {
   const waiters = Object.fromEntries(laneEntries.map((entry) => [entry, []])) as unknown as Record<LaneEntry, Waiter[]>;
   return {
-    add: (entry, signal, left) => addTo(waiters[entry], signal, left),
+    add: (entry, signal, about, left) => addTo(waiters[entry], signal, about, left),
     waiting: (entry) => waiters[entry].length,
     allWaiting: () => laneEntries.reduce((sum, entry) => sum + waiters[entry].length, 0),
     start: (entry) => waiters[entry].shift()?.start(),
+    startFirst: (may) => {
+      for (const entry of laneEntries) {
+        const index = waiters[entry].findIndex(({ about }) => may(about));
+        if (index === -1) continue;
+        for (const waiter of waiters[entry].splice(index, 1)) waiter.start();
+        return entry;
+      }
+      return null;
+    },
+    dismiss: (subject) => {
+      for (const entry of laneEntries) {
+        const own = waiters[entry].filter(({ about }) => about.subject === subject);
+        for (const waiter of own) waiters[entry].splice(waiters[entry].indexOf(waiter), 1);
+        for (const waiter of own) waiter.start('dismissed');
+      }
+    },
     rejectAll: (reason) => {
       for (const entry of laneEntries) for (const waiter of waiters[entry].splice(0)) waiter.reject(reason);
     },
@@ -42,8 +75,8 @@ export function laneWaiters(): LaneWaiters {
 }
 
 /** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
-function addTo(others: Waiter[], signal: AbortSignal, left: () => void): Turn {
-  const { promise, resolve, reject } = Promise.withResolvers<CallDemand>();
+function addTo(others: Waiter[], signal: AbortSignal, about: CallSubject, left: () => void): Turn {
+  const { promise, resolve, reject } = Promise.withResolvers<CallDemand | 'dismissed'>();
   let stays = true;
   let demand: CallDemand = 'none';
   const abort = () => {
@@ -56,9 +89,10 @@ function addTo(others: Waiter[], signal: AbortSignal, left: () => void): Turn {
     signal.removeEventListener('abort', abort);
   };
   const waiter: Waiter = {
-    start: () => {
+    about,
+    start: (as) => {
       leave();
-      resolve(demand);
+      resolve(as ?? demand);
     },
     reject: (reason) => {
       leave();

@@ -1,11 +1,22 @@
-import type { Chance, Clock } from '../clock.ts';
+import { type Chance, type Clock, instant } from '../clock.ts';
 import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/budget/budget.ts';
-import { afterAnswer, afterMiss, afterThrottle } from '../domain/budget/outcomes.ts';
+import { afterAnswer, afterMiss, afterThrottle, afterThrottleAlone, isCrowd } from '../domain/budget/outcomes.ts';
+import {
+  afterAnsweredTry,
+  afterOwnThrottle,
+  afterRest,
+  afterThrottledTry,
+  doubted,
+  doubtOf,
+  restOf,
+  tryBegins,
+  wasTry,
+} from '../domain/budget/rests.ts';
 import { firstCallInMs } from '../domain/leadership/lease.ts';
 import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
-import type { CallDemand } from './lane-waiters.ts';
-import type { WithoutAnswer } from './outcome.ts';
+import type { CallDemand, CallSubject } from './lane-waiters.ts';
+import type { Throttled, WithoutAnswer } from './outcome.ts';
 import { type Away, OutcomeHistory, type Subject } from './outcome-history.ts';
 import { createTurns } from './turns.ts';
 
@@ -13,12 +24,14 @@ export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
   /** What an earlier process had learned; null: nothing. */
   readonly learned: Budget | null;
-  /** Called with the learned budget when the rate was cut or the service asked for a pause, to persist it. */
+  /** Called with the learned budget when the rate was cut, a pause began or ended, or something backs off, to persist it. */
   readonly throttled: (learned: Budget) => void;
   readonly clock: Clock;
   readonly chance: Chance;
   /** Statuses that mean throttling when they come in bursts, and a record's own failure when single (service-facts.md §9). */
   readonly burst_statuses: readonly number[];
+  /** Whether every pause binds everybody to its end (service profile); left out: others find out. */
+  readonly retry_after?: 'account' | 'find-out';
   /** Absent: this process is the only one that calls. */
   readonly leadership?: CallLeadership | undefined;
 }
@@ -31,12 +44,20 @@ export interface CallLeadership {
 export interface Pause {
   /** No call starts before this instant; 0 where there is no pause. */
   readonly not_before: number;
-  /** The service itself asked for a pause until then; 0 where it did not: any other pause is our own. */
+  /** The service itself asked for this pause, until then; 0 where it did not: any other pause is our own. */
   readonly told_until: number;
+  /** The whole pause that the service asked for; null: none. */
+  readonly asked: AskedPause | null;
   /** Since when the service has been away: not to be connected to, silent, or without any usable answer; null: it is there. */
   readonly unreachable_since: number | null;
   /** Why it is away, by the last call; null: it is not. */
   readonly away: Away | null;
+}
+
+export interface AskedPause {
+  readonly until: number;
+  /** When one call may find out whether it binds everybody; null: it does. */
+  readonly next_try_at: number | null;
 }
 
 /** An answer, decoded or not. */
@@ -63,13 +84,15 @@ export interface Limiter extends Disposable {
   /**
    * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
    * outcome, of which it matters what it is about: of several subjects that fail in a row none is at fault. Rejects with
-   * the reason of an aborted signal, and with what `call` rejects with.
+   * the reason of an aborted signal, and with what `call` rejects with. Does not call while what it is about rests.
+   * `path`: that of the service profile, without a product's id.
    */
   run<Got extends Answered>(
     call: (signal: AbortSignal) => Promise<Got | WithoutAnswer>,
     signal: AbortSignal,
     entry: LaneEntry,
     about?: Subject,
+    path?: string | null,
   ): Promise<Got | WithoutAnswer>;
   /** A call was sent so many milliseconds after its turn: another one waits for so long, or for a whole turn at most. */
   late(ms: number): void;
@@ -79,6 +102,11 @@ export interface Limiter extends Disposable {
   isInDoubt(): boolean;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
+}
+
+/** A call under way. */
+interface Call extends CallSubject {
+  readonly sent_at: number;
 }
 
 export function createLimiter(options: LimiterOptions): Limiter {
@@ -97,47 +125,100 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   const steady = () => started.at + clock.monotonic() - started.monotonic;
   const mayCall = () => leadership?.trusted() ?? true;
-  const turns = createTurns({ clock, concurrency, lanes: configured.lanes, budget: () => budget, steady, mayCall });
+  const tries = () => {
+    if (doubtOf(budget, steady()) === null) return;
+    budget = tryBegins(budget, steady());
+    options.throttled(learned());
+  };
+  const turns = createTurns({
+    clock,
+    concurrency,
+    lanes: configured.lanes,
+    budget: () => budget,
+    steady,
+    mayCall,
+    tries,
+  });
   // An earlier process, or an earlier configuration of this one, may have made a call just now.
   if (options.learned !== null) turns.notBefore(1000 / budget.rate);
   if (leadership !== undefined) turns.notBefore(firstCallInMs);
   const learned = () => shifted(budget, clock.now() - steady());
   const pause = () => ({ ...pauseOf(budget, steady(), clock.now()), away });
+  const isAccount = options.retry_after === 'account';
+  // Configured meanwhile: what an earlier process doubted is obeyed.
+  if (isAccount && budget.doubt !== null) budget = { ...budget, not_before: budget.told_until, doubt: null };
 
-  function throttled(until: number | null, now: number, sent_at: number): void {
+  function throttled({ status, until: wall }: Throttled, { subject, path, sent_at }: Call, now: number): void {
     throttled_count += 1;
     const before = budget;
-    budget = afterThrottle(budget, until === null ? null : now + until - clock.now(), chance(), now, sent_at);
+    const until = wall === null ? null : now + wall - clock.now();
+    // Maintenance is the account's.
+    const own = subject !== null && status < 500 ? subject : null;
+    const calls = isCrowd(budget) ? 'many' : 'few';
+    if (own !== null) budget = afterOwnThrottle(budget, own, { until, throttled: calls }, chance(), now, sent_at);
+    const meant = own !== null && !isAccount ? path : null;
+    const isAlone = restOf(budget, own, now)?.alone === 1 && (until === null || !isAccount);
+    if (wasTry(before, now, sent_at)) budget = afterThrottledTry(budget, until, meant, now);
+    else if (isAlone) budget = afterThrottleAlone(budget, now, sent_at);
+    else {
+      const after = afterThrottle(budget, until, chance(), now, sent_at);
+      budget = doubted(budget, after, until === null ? null : meant, now);
+    }
+    if (own !== null) turns.dismiss(own);
     // What was missed during the pause is not made up for at its end.
     turns.notBefore(pauseLeft(budget, now) + ((burst(budget, concurrency) - 1) * 1000) / budget.rate);
-    if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
+    const rests = restOf(budget, own, now)?.times ?? 0;
+    if (until !== null || rests > 1 || budget.cut_at !== before.cut_at) options.throttled(learned());
+  }
+
+  function answered(demand: CallDemand, { subject, sent_at }: Call, now: number): void {
+    const isTry = wasTry(budget, now, sent_at);
+    if (isTry) budget = afterAnsweredTry(budget, now);
+    budget = afterAnswer(afterRest(budget, subject, sent_at), demand, now, sent_at);
+    if (!isTry) return;
+    turns.pauseEnded();
+    options.throttled(learned());
   }
 
   function learn<Got extends Answered>(
     came: Got | WithoutAnswer,
     about: Subject,
     demand: CallDemand,
-    sent_at: number,
+    call: Call,
   ): Got | WithoutAnswer {
     const now = steady();
     const { teaches, outcome } = history.judge(came, about, now);
     if (teaches === 'nothing') return outcome;
     away = teaches === 'there' ? null : teaches;
     if (away !== null) budget = afterMiss(budget, chance(), now);
-    else if (outcome.kind === 'throttled') throttled(outcome.until, now, sent_at);
-    else budget = afterAnswer(budget, demand, now, sent_at);
-    return outcome;
+    // A burst of refusals is nobody's own throttle.
+    else if (outcome.kind === 'throttled')
+      throttled(outcome, came.kind === 'throttled' ? call : { ...call, subject: null }, now);
+    // A try that failed shows nothing: the next one comes in its time.
+    else if (outcome.kind !== 'failed' || !wasTry(budget, now, call.sent_at)) answered(demand, call, now);
+    return outcome.kind === 'throttled' ? { ...outcome, ...resting(call.subject) } : outcome;
+  }
+
+  /** Returns until when a subject rests, by the wall clock; nothing where it does not. */
+  function resting(subject: Subject): Pick<Throttled, 'rests'> {
+    const rest = restOf(budget, subject, steady());
+    if (rest === null) return {};
+    const until = instant(Math.ceil(rest.until + clock.now() - steady()));
+    return { rests: { until, alone: rest.alone === 1 } };
   }
 
   return {
-    run: async (call, signal, entry, about = null) => {
+    run: async (call, signal, entry, about = null, path = null) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
-      const demand = await turns.take(entry, signal);
+      const subject = about ?? path;
+      const rests = restOf(budget, subject, steady()) !== null;
+      const demand = rests ? 'dismissed' : await turns.take(entry, signal, { subject, path });
+      if (demand === 'dismissed') return { kind: 'throttled', status: 429, until: null, ...resting(subject) };
       calls += 1;
       const sent_at = steady();
       try {
-        return learn(await call(signal), about, demand, sent_at);
+        return learn(await call(signal), about, demand, { subject, path, sent_at });
       } finally {
         turns.ended();
       }
@@ -155,7 +236,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       lanes: turns.byLane(),
     }),
     pause,
-    isInDoubt: () => history.isInDoubt(),
+    isInDoubt: () => history.isInDoubt() || doubtOf(budget, steady()) !== null,
     learned,
     [Symbol.dispose]: () => {
       closed ??= new Error('the limiter is closed');
@@ -172,22 +253,34 @@ function pauseOf(budget: Budget, now: number, wall: number): Omit<Pause, 'away'>
   const toWall = wall - now;
   const left = pauseLeft(budget, now);
   const { unreachable_since, told_until } = budget;
-  const told = Math.min(left, Math.max(0, told_until - now));
+  const asked = Math.max(0, told_until - now);
+  const told = Math.min(left, asked);
   return {
     not_before: left === 0 ? 0 : Math.round(now + left + toWall),
     told_until: told === 0 ? 0 : Math.round(now + told + toWall),
+    asked:
+      asked === 0
+        ? null
+        : {
+            until: Math.round(told_until + toWall),
+            next_try_at: doubtOf(budget, now) === null ? null : Math.round(now + left + toWall),
+          },
     unreachable_since: unreachable_since === null ? null : Math.round(unreachable_since + toWall),
   };
 }
 
 /** Returns the same budget on a clock that shows `ms` more, its instants in whole milliseconds. */
 function shifted(budget: Budget, ms: number): Budget {
-  const { not_before, told_until, pressed_at, cut_at, heard_at, unreachable_since } = budget;
+  const { not_before, told_until, doubt, resting, pressed_at, cut_at, heard_at, answered_at, unreachable_since } =
+    budget;
   const moved = (instant: number) => (instant === 0 ? 0 : Math.round(instant + ms));
   return {
     ...budget,
     not_before: moved(not_before),
     told_until: moved(told_until),
+    doubt: doubt === null ? null : { ...doubt, tried_at: moved(doubt.tried_at) },
+    resting: resting.map((each) => ({ ...each, since: moved(each.since), until: moved(each.until) })),
+    answered_at: moved(answered_at),
     pressed_at: moved(pressed_at),
     cut_at: moved(cut_at),
     heard_at: Math.round(heard_at + ms),

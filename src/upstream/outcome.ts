@@ -32,8 +32,16 @@ export type Outcome =
       readonly bytes: number;
       readonly sent_at: Instant;
     }
-  /** Back-pressure: nobody calls before `until` (null: the service did not say), and no record has failed. */
-  | { readonly kind: 'throttled'; readonly status: number; readonly until: Instant | null }
+  /**
+   * Back-pressure: nobody calls before `until` (null: the service did not say), and no record has failed, unless what was
+   * asked for is throttled `alone`. It is not asked for before it has rested.
+   */
+  | {
+      readonly kind: 'throttled';
+      readonly status: number;
+      readonly until: Instant | null;
+      readonly rests?: { readonly until: Instant; readonly alone: boolean };
+    }
   /** No connection: nothing was asked of the service. */
   | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
   /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */
@@ -52,6 +60,8 @@ export type Outcome =
 
 /** What a call can end in that brought no answer. */
 export type WithoutAnswer = Exclude<Outcome, { kind: 'answer' }>;
+
+export type Throttled = Extract<Outcome, { kind: 'throttled' }>;
 
 export type Failed = Extract<Outcome, { kind: 'failed' }>;
 

@@ -81,7 +81,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
           ...limits,
           signal: turn,
         });
-      return limiter.run(call, signal, 'notification');
+      return limiter.run(call, signal, 'notification', null, path);
     };
     const known = service_clock.offset() ?? 0;
     const used = Math.abs(known) > offsetUsedMs ? known : 0;
@@ -109,7 +109,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     find: async (subscription_id, signal) => {
       const path = pathOf(paths.subscription, subscription_id);
       const call = (turn: AbortSignal) => http.get(path, {}, { ...limits, signal: turn });
-      const outcome = await limiter.run(call, signal, 'notification');
+      const outcome = await limiter.run(call, signal, 'notification', null, path);
       if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410))
         return { kind: 'missing', status: outcome.status };
       const found = read(outcome, { callback_url: null, signing });

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { type Budget, pauseLeft } from '../domain/budget/budget.ts';
+import { doubtOf, mayTry } from '../domain/budget/rests.ts';
 import { dueAfter, triggeredDueAfter, triggeredTurnIn, turnIn } from '../domain/schedule/call-spacing.ts';
 import {
   afterTurn,
@@ -11,7 +12,8 @@ import {
   noCredit,
   withFloors,
 } from '../domain/schedule/lanes.ts';
-import { type CallDemand, laneWaiters } from './lane-waiters.ts';
+import { type CallDemand, type CallSubject, laneWaiters } from './lane-waiters.ts';
+import type { Subject } from './outcome-history.ts';
 
 export interface TurnsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
@@ -24,6 +26,8 @@ export interface TurnsOptions {
   readonly steady: () => number;
   /** Whether this process is the one that may call, asked right before each call. */
   readonly mayCall: () => boolean;
+  /** Called when a call begins that tries whether everybody has to wait: a pause follows at once. */
+  readonly tries: () => void;
 }
 
 /** How long until a process that may not call asks whether it may again. */
@@ -31,9 +35,15 @@ const askAgainMs = 100;
 
 /** Whose turn it is: by the lanes' order and shares, at the rate of the budget, and never during a pause. */
 export interface Turns {
-  /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
-  take(entry: LaneEntry, signal: AbortSignal): Promise<CallDemand>;
+  /**
+   * Waits for a turn, which lasts until `ended`; `dismissed`: there is none. Rejects with the reason of an aborted signal.
+   */
+  take(entry: LaneEntry, signal: AbortSignal, about: CallSubject): Promise<CallDemand | 'dismissed'>;
   ended(): void;
+  /** A pause has ended before its time: who waits for its end may start with the end of the call under way. */
+  pauseEnded(): void;
+  /** Dismisses calls about a subject. */
+  dismiss(subject: Subject): void;
   /** A call of whom it was the turn is sent only now, so many milliseconds later: with others, perhaps, whose turn it was meanwhile. */
   late(ms: number): void;
   /** No turn begins earlier than in so many milliseconds. */
@@ -45,7 +55,8 @@ export interface Turns {
   close(reason: Error): void;
 }
 
-export function createTurns({ clock, concurrency, lanes: shared, budget, steady, mayCall }: TurnsOptions): Turns {
+export function createTurns(options: TurnsOptions): Turns {
+  const { clock, concurrency, lanes: shared, budget, steady, mayCall } = options;
   const shares = withFloors(shared);
   const waiters = laneWaiters();
   const waking = timers(clock, startAll);
@@ -87,23 +98,41 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady,
       const held = mayCall() ? 0 : askAgainMs;
       const wait = Math.max(turnIn(budget(), concurrency, due, now), pauseLeft(budget(), steady()), held);
       if (wait > 0) waking.set('turn', wait);
-      else start(found.lane, now);
+      else if (doubtOf(budget(), steady()) === null) start(found.lane, now);
+      else if (!startTry(now)) return;
     }
   }
 
   function start(lane: Lane, now: number): void {
     const entry = waiters.waiting(lane) > 0 ? lane : 'triggered';
+    began(entry, lane, now);
+    waiters.start(entry);
+  }
+
+  /** Starts the one call that tries whether everybody has to wait. Where none may, others look again after a while. */
+  function startTry(now: number): boolean {
+    const doubt = doubtOf(budget(), steady());
+    const entry = waiters.startFirst(({ path }) => doubt !== null && mayTry(budget(), doubt, path, steady()));
+    if (entry === null) {
+      waking.set('try', askAgainMs);
+      return false;
+    }
+    began(entry, entry === 'triggered' ? 'notification' : entry, now);
+    options.tries();
+    return true;
+  }
+
+  function began(entry: LaneEntry, lane: Lane, now: number): void {
     due = dueAfter(budget(), due, now);
     if (entry === 'triggered') triggeredDue = triggeredDueAfter(budget(), triggeredDue, now);
     in_flight += 1;
     credit = afterTurn(credit, shares, lane, budget().rate);
     started[lane] += 1;
-    waiters.start(entry);
   }
 
   return {
-    take: (entry, signal) => {
-      const turn = waiters.add(entry, signal, () => {
+    take: (entry, signal, about) => {
+      const turn = waiters.add(entry, signal, about, () => {
         if (waiters.allWaiting() === 0) waking.stop();
       });
       startAll();
@@ -113,6 +142,11 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady,
     ended: () => {
       in_flight -= 1;
       startAll();
+    },
+    pauseEnded: waking.stop,
+    dismiss: (subject) => {
+      waiters.dismiss(subject);
+      if (waiters.allWaiting() === 0) waking.stop();
     },
     late: (ms) => {
       due += Math.min(ms, 1000 / budget().rate);
@@ -143,7 +177,7 @@ function byLane<Value>(of: (lane: Lane) => Value): Record<Lane, Value> {
   return Object.fromEntries(lanes.map((lane) => [lane, of(lane)])) as Record<Lane, Value>;
 }
 
-type TimerName = 'turn' | 'triggered';
+type TimerName = 'turn' | 'triggered' | 'try';
 
 /** At most one timer of each name; what is set already stays. */
 function timers(clock: Pick<Clock, 'sleep'>, wake: () => void) {

@@ -13,7 +13,7 @@ const stale: ConditionFacts = {
   freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, kept: 0 as const })),
 };
 const refused = { how: 'unreachable', says: 'the connection was refused' } as const;
-const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, calls: 0 });
+const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, asked: null, calls: 0 });
 
 function check(facts: ConditionFacts, expected: readonly ConditionCode[], memory = noMemory): void {
   expect(conditionsOf(facts, now, memory).map(({ code }) => code)).toEqual(expected);

@@ -39,7 +39,7 @@ export const healthy: ConditionFacts = {
   snapshot: null,
   backup: { late: 0, failure: null, made_at: now, directory: '/b' },
   database: null,
-  daemon: { unreachable_since: null, away: null, key_refused: null, calls: 0 },
+  daemon: { unreachable_since: null, away: null, key_refused: null, asked: null, calls: 0 },
   inbox: emptyInbox,
   watched: null,
   tried: null,

@@ -159,6 +159,26 @@ describe('the service it simulates', () => {
     expect(await status()).toBe(200);
   });
 
+  it('takes for polite, in a pause of an hour, one call in two minutes after the first one, about something else', async () => {
+    const clock = virtualClock(1_700_000_000_000);
+    await using sandbox = await start({ clock, throttle: { per_second: 1, retry_after: 'absurd' } });
+    const [one, two] = sandbox.products().map(({ id }) => `${sandbox.url}/v2/products/${id}`);
+    const impolite = async (address: string | undefined, ms: number) => {
+      await clock.advance(ms);
+      const before = sandbox.violations();
+      await ask(`${address}`);
+      return sandbox.violations() - before;
+    };
+    await ask(`${one}`);
+    expect(await impolite(one, 0)).toBe(0);
+    expect(await impolite(two, 59_000)).toBe(1);
+    // It was asked to wait itself by then.
+    expect(await impolite(two, 2 * 60_000)).toBe(1);
+    expect(await impolite(`${sandbox.url}/v2/products`, 2 * 60_000)).toBe(0);
+    expect(await impolite(`${sandbox.url}/v2/experiences`, 60_000)).toBe(1);
+    expect(await impolite(one, 10 * 60_000)).toBe(1);
+  });
+
   it('prints amounts of currencies with no decimals and with three', async () => {
     await using sandbox = await start();
     const product = sandbox.products().find(({ status }) => status === 'available');

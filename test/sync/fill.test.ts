@@ -13,7 +13,7 @@ import { type ComparedPlace, comparedPlaces } from '../oracle/places.ts';
 const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? 120);
 
 it(
-  'a fill on a bad day ends with the service and the mirror equal, and no call while told to wait',
+  'a fill on a bad day ends with the service and the mirror equal, and no call to what told us to wait',
   needs('time'),
   async () => {
     await using harness = await virtualHarness(

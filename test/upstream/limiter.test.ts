@@ -12,6 +12,8 @@ const refusedConnection: Outcome = { kind: 'unreachable', code: 'connection-refu
 const reset: Outcome = { kind: 'failed', code: 'reset', message: 'no' };
 const throttled: Outcome = { kind: 'throttled', status: 429, until: null };
 const never = new AbortController().signal;
+const second = 1000;
+const minute = 60 * second;
 
 /** A limiter on a clock that stands still, without jitter; a limit of 20 calls a second starts at ten, one at a time. */
 function setUp(budget: Partial<LimiterOptions['budget']> = {}, more: Partial<LimiterOptions> = {}) {
@@ -56,10 +58,15 @@ function calls({ clock, limiter }: SetUp) {
 }
 
 /** Runs a call that ends at once, however long its turn takes. */
-async function once({ clock, limiter }: SetUp, outcome: Outcome, about?: number | string): Promise<Outcome> {
+async function once(
+  { clock, limiter }: SetUp,
+  outcome: Outcome,
+  about?: number | string,
+  path?: string,
+): Promise<Outcome> {
   let done = false;
   const run = limiter
-    .run(async () => outcome, never, 'near', about)
+    .run(async () => outcome, never, 'near', about, path)
     .finally(() => {
       done = true;
     });
@@ -397,6 +404,157 @@ describe('a throttle', () => {
   });
 });
 
+describe('a 429 about one product with an hour of Retry-After', () => {
+  const dates = '/v2/products/{product_id}/availability';
+  const list = '/v2/products';
+  const hour = 60 * minute;
+
+  /** Calls of a product and a path whose ends are in the test's hand. */
+  function about(t: SetUp) {
+    const from = t.clock.monotonic();
+    const sent: { product: number | null; at: number; end: (outcome: Outcome) => void }[] = [];
+    const call = (product: number | null, path = dates, entry: LaneEntry = 'near') => {
+      const run = t.limiter.run(
+        () => {
+          const { promise, resolve } = Promise.withResolvers<Outcome>();
+          sent.push({ product, at: t.clock.monotonic() - from, end: resolve });
+          return promise;
+        },
+        never,
+        entry,
+        product ?? path,
+        path,
+      );
+      run.catch(() => undefined);
+      return run;
+    };
+    return { sent, call, minutes: () => sent.map(({ product, at }) => [product, Math.round(at / minute)]) };
+  }
+
+  const asks = (t: SetUp, ms = hour, status = 429): Outcome => ({
+    kind: 'throttled',
+    status,
+    until: instant(t.clock.now() + ms),
+  });
+
+  async function told(more: Partial<LimiterOptions> = {}) {
+    const t = setUp({}, more);
+    const calls = about(t);
+    const first = calls.call(1);
+    await t.clock.advance(0);
+    calls.sent[0]?.end(asks(t));
+    return { t, ...calls, first: await first };
+  }
+
+  test('binds everybody for a minute; then one other product of its path is asked, and with its answer all others are', async () => {
+    const { t, sent, call, minutes, first } = await told();
+    using _ = t.limiter;
+    expect(first).toMatchObject({ kind: 'throttled', rests: { alone: false } });
+    void call(null, list);
+    for (const product of [2, 3]) void call(product);
+    await t.clock.advance(minute - 1);
+    expect(minutes()).toEqual([[1, 0]]);
+    expect(t.limiter.pause()).toMatchObject({ asked: { until: expect.closeTo(t.clock.now() + hour - minute, -1) } });
+    await t.clock.advance(10 * second);
+    expect(minutes()).toEqual([[1, 0], [2, 1]]); // biome-ignore format: a table
+    sent[1]?.end(answer);
+    await t.clock.advance(second);
+    expect(minutes()).toEqual([[1, 0], [2, 1], [null, 1], [3, 1]]); // biome-ignore format: a table
+    expect(t.limiter.pause()).toMatchObject({ not_before: 0, asked: null });
+    // The rest of the pause is the product's.
+    expect(await call(1, list)).toMatchObject({ kind: 'throttled', rests: { alone: true } });
+    await t.clock.advance(hour);
+    void call(1);
+    await t.clock.advance(second);
+    expect(minutes().at(-1)).toEqual([1, 61]);
+  });
+
+  test('is not asked for by those who waited for a turn already', async () => {
+    const t = setUp({ concurrency: 1 });
+    using _ = t.limiter;
+    const { sent, call, minutes } = about(t);
+    void call(1);
+    const other = call(1);
+    await t.clock.advance(0);
+    sent[0]?.end(asks(t));
+    expect(await other).toMatchObject({ kind: 'throttled', status: 429, rests: { alone: false } });
+    expect(minutes()).toEqual([[1, 0]]);
+    expect(t.limiter.state()).toMatchObject({ in_flight: 0, waiting: 0, calls: 1 });
+  });
+
+  test('is tried by any other call where none of its path waits for half a minute', async () => {
+    const { t, sent, call } = await told();
+    using _ = t.limiter;
+    void call(null, list);
+    await t.clock.advance(1.5 * minute - 100);
+    expect(sent).toHaveLength(1);
+    expect(t.limiter.isInDoubt()).toBe(true);
+    await t.clock.advance(second);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('that binds all is tried after 1, 3, 7, 15, 30 and 45 minutes, and ends with the first answer', async () => {
+    const { t, sent, call, minutes } = await told();
+    using _ = t.limiter;
+    const { rate } = t.limiter.state();
+    for (let product = 2; product < 40; product += 1) void call(product);
+    for (let tried = 1; tried < 6; tried += 1) {
+      while (sent.length === tried) await t.clock.advance(second);
+      // Of other failures, too, nothing follows for all.
+      sent[tried]?.end(tried === 3 ? reset : asks(t, hour / 2));
+    }
+    await t.clock.advance(20 * minute);
+    expect(minutes()).toEqual([[1, 0], [2, 1], [3, 3], [4, 7], [5, 15], [6, 30], [7, 45]]); // biome-ignore format: a table
+    expect(t.limiter.state()).toMatchObject({ rate, throttled_count: 5 });
+    sent[6]?.end(answer);
+    await t.clock.advance(10 * second);
+    // As many at a time as always.
+    expect(sent).toHaveLength(7 + 4);
+  });
+
+  test('of maintenance (503), and with retry_after: account of a 429, is obeyed to its end', async () => {
+    const maintenance = setUp();
+    using _ = maintenance.limiter;
+    const closed = about(maintenance);
+    void closed.call(1);
+    await maintenance.clock.advance(0);
+    closed.sent[0]?.end(asks(maintenance, hour, 503));
+    const { t, ...account } = await told({ retry_after: 'account' });
+    using __ = t.limiter;
+    for (const [each, { call, sent }] of [[maintenance, closed], [t, account]] as const) {
+      void call(2);
+      await each.clock.advance(hour - second);
+      expect(sent).toHaveLength(1);
+      expect(each.limiter.pause().asked).toMatchObject({ next_try_at: null });
+      await each.clock.advance(2 * second);
+      expect(sent).toHaveLength(2);
+    } // biome-ignore format: a table
+  });
+
+  test('goes on after a kill in the middle of a try: the next one comes in its time', async () => {
+    const kept: Parameters<LimiterOptions['throttled']>[0][] = [];
+    const { t, call } = await told({ throttled: (learned) => kept.push(learned) });
+    void call(2);
+    await t.clock.advance(minute + second);
+    t.limiter[Symbol.dispose]();
+    const { clock } = t;
+    const next = setUp({}, { clock, learned: JSON.parse(JSON.stringify(kept.at(-1))) });
+    using _ = next.limiter;
+    const again = about(next);
+    expect(await again.call(1)).toMatchObject({ kind: 'throttled', rests: { alone: false } });
+    void again.call(3);
+    await clock.advance(2 * minute - 2 * second);
+    expect(again.sent).toHaveLength(0);
+    await clock.advance(2 * second);
+    expect(again.sent).toHaveLength(1);
+    // A key that was set meanwhile is obeyed, too.
+    const obeying = setUp({}, { clock, retry_after: 'account', learned: JSON.parse(JSON.stringify(kept.at(-1))) });
+    using __ = obeying.limiter;
+    expect(obeying.limiter.pause().asked).toMatchObject({ next_try_at: null });
+    expect(obeying.limiter.pause().not_before).toBeGreaterThan(clock.now() + 50 * minute);
+  });
+});
+
 describe('503 without Retry-After', () => {
   const busy: Outcome = { kind: 'throttled', status: 503, until: null };
 
@@ -651,5 +809,60 @@ describe('what was learned', () => {
     const second = setUp({ requests_per_second: 4 }, { learned: first.limiter.learned() });
     using __ = second.limiter;
     expect(second.limiter.state()).toMatchObject({ rate: 4, ceiling: 4 });
+  });
+});
+
+describe('a product that is always throttled beside 50 calls a second', () => {
+  /**
+   * Calls about 300 products for ten minutes, of which one is throttled from the second minute on; `known`: the limiter
+   * knows what they are about.
+   */
+  async function minutes(known: 'known' | 'unknown'): Promise<{ passed: number[]; rate: number; throttled: number }> {
+    const t = setUp({ requests_per_second: 50 });
+    using _ = t.limiter;
+    const { clock, limiter } = t;
+    const passed = Array.from({ length: 10 }, () => 0);
+    const from = clock.monotonic();
+    let [product, stopped, throttles] = [0, false, 0];
+    const work = async (only: number | null) => {
+      if (only !== null) await clock.sleep(minute);
+      while (!stopped) {
+        product = (product + 1) % 300;
+        const about = only ?? product + 1;
+        const came = await limiter.run(
+          async () => {
+            await clock.sleep(50);
+            if (about === 0) throttles += 1;
+            return about === 0 ? throttled : answer;
+          },
+          never,
+          'near',
+          known === 'known' ? about : undefined,
+        );
+        const minute_now = Math.floor((clock.monotonic() - from) / minute);
+        if (came.kind === 'answer') passed[minute_now] = (passed[minute_now] ?? 0) + 1;
+        if (came.kind === 'throttled' && came.rests !== undefined) await clock.sleep(came.rests.until - clock.now());
+      }
+    };
+    const workers = [0, null, null, null, null].map((only) => work(only).catch(() => undefined));
+    await clock.advance(10 * minute);
+    stopped = true;
+    const { rate } = limiter.state();
+    limiter[Symbol.dispose]();
+    await clock.advance(20 * minute);
+    await Promise.all(workers);
+    return { passed: passed.slice(1, 10), rate, throttled: throttles };
+  }
+
+  test('backs off alone, and nine tenths of the rate stay for the others', async () => {
+    const { passed, rate, throttled } = await minutes('known');
+    expect(rate).toBeGreaterThan(45);
+    for (const calls of passed) expect(calls).toBeGreaterThan(0.9 * 50 * 60);
+    expect(throttled).toBeLessThanOrEqual(4);
+  });
+
+  test('takes the rate of all others with it where nothing says what a call is about (control)', async () => {
+    const { passed } = await minutes('unknown');
+    expect(passed.at(-1)).toBeLessThan(0.5 * 50 * 60);
   });
 });

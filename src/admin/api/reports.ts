@@ -60,6 +60,7 @@ export const explanation = z.object({
   disabled_reason: maybe,
   expected_reopening: maybe,
   dates_off_at: never,
+  throttled_until: never,
   withdrawn_at: never,
   first_seen_at: instant,
   timezone: maybe,

@@ -89,6 +89,7 @@ const live = z.object({
   lanes: z.record(text, count),
   not_before: never,
   told_until: never,
+  asked: z.object({ until: instant, next_try_at: never }).nullable(),
   unreachable_since: never,
   away: z.object({ how: z.enum(['unreachable', 'silent', 'unusable']), says: text }).nullable(),
   key_refused: maybe,

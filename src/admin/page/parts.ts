@@ -32,8 +32,12 @@ export function remarksPart(
   { daemon, gaps, closures, records, failures, not_offered, jobs, conditions }: DaemonStatus,
   now: number,
 ): Html | null {
-  const told = daemon.told_until !== null && daemon.told_until > now && daemon.unreachable_since === null;
   const told_of = new Set(conditions.map(({ code }) => code));
+  const told =
+    daemon.told_until !== null &&
+    daemon.told_until > now &&
+    daemon.unreachable_since === null &&
+    !told_of.has('service-pause');
   const remarks = [
     ...when(
       told_of.has('service-unreachable') || told_of.has('service-unusable') ? null : daemon.unreachable_since,

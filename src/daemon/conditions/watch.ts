@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { type BrokenAge, brokenAges } from '../../domain/conditions/ages.ts';
-import type { Severity } from '../../domain/conditions/condition.ts';
+import { minute, type Severity } from '../../domain/conditions/condition.ts';
 import {
   conditionsOf,
   type HeldCondition,
@@ -75,7 +75,9 @@ export class ConditionWatch {
   async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
     const { limiter, ports } = this.#wiring;
     await this.#tries.lookForService(signal);
-    const service = limiter.pause().away?.how ?? (this.#tries.tried().unreachable === null ? 'there' : 'unreachable');
+    const { away, asked } = limiter.pause();
+    const there = asked === null || asked.until - ports.clock.now() < minute ? 'there' : 'asks for a pause';
+    const service = away?.how ?? (this.#tries.tried().unreachable === null ? there : 'unreachable');
     const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
     if (service === this.#service && !isDue) return;
     await this.#settle(status);

@@ -11,6 +11,10 @@ export interface Budget {
   readonly not_before: number;
   /** The end of the last pause that the service itself asked for; other pauses are our own. */
   readonly told_until: number;
+  /** Set while that pause may be meant for one product or list only. */
+  readonly doubt: DoubtedPause | null;
+  /** What was throttled and has not been answered since. */
+  readonly resting: readonly Resting[];
   /** Throttled pauses and failed connections in a row: each makes the next pause longer. */
   readonly throttles: number;
   readonly misses: number;
@@ -37,14 +41,34 @@ export interface Budget {
    */
   readonly below: Tally;
   readonly near: Tally;
-  /** When the last outcome was. */
+  /** When the last outcome was, and when the last call was sent that was answered; 0: none was. */
   readonly heard_at: number;
+  readonly answered_at: number;
   readonly unreachable_since: number | null;
 }
 
 export interface Tally {
   readonly calls: number;
   readonly throttled: number;
+}
+
+/** A product, by its id, or a list, by its path, that was throttled and not answered since: no call about it before `until`. */
+export interface Resting {
+  readonly subject: number | string;
+  /** Throttled calls in a row, where those that were under way together count as one, and when the first of them was. */
+  readonly times: number;
+  readonly since: number;
+  readonly until: number;
+  /** 1: others were answered meanwhile, so the throttle is its own. */
+  readonly alone: 0 | 1;
+}
+
+/** A long pause that may be meant for one product only. Others try whether it is, one call at a time. */
+export interface DoubtedPause {
+  /** Path of the call that was throttled: the service profile's, without a product's id. */
+  readonly path: string;
+  readonly tries: number;
+  readonly tried_at: number;
 }
 
 /** The least rate: one call in twenty seconds, however often the service throttles. */
@@ -69,6 +93,8 @@ export function startBudget(ceiling: number, now: number): Budget {
     ceiling,
     not_before: 0,
     told_until: 0,
+    doubt: null,
+    resting: [],
     throttles: 0,
     misses: 0,
     limit: null,
@@ -82,6 +108,7 @@ export function startBudget(ceiling: number, now: number): Budget {
     below: nothing,
     near: nothing,
     heard_at: now,
+    answered_at: 0,
     unreachable_since: null,
   };
 }
@@ -115,7 +142,7 @@ export function resumeBudget(learned: Budget, ceiling: number): Budget {
     limit: learned.limit === null || learned.limit >= ceiling ? null : learned.limit,
     ceiling,
     misses: 0,
-    not_before: learned.unreachable_since === null ? learned.not_before : learned.told_until,
+    not_before: learned.unreachable_since === null || learned.doubt !== null ? learned.not_before : learned.told_until,
     unreachable_since: null,
   };
 }

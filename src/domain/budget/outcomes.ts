@@ -1,5 +1,6 @@
 import { type Budget, longestWaitMs, lowest, nothing, pauseLeft, type Tally } from './budget.ts';
 import { drift, grown, isBack, realShare, strayShare } from './growth.ts';
+import { doubtOf } from './rests.ts';
 
 /** What the rate is cut to: of the limit after a single throttle, of what was delivered after many together, and then once in five seconds. */
 const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };
@@ -22,9 +23,10 @@ const longestGapMs = 60_000;
  * wait for its turn: without demand nothing is proved, so beyond the last limit the rate grows only with demand.
  */
 export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: number, sent_at = now): Budget {
-  const budget = { ...heard(before, 'answer', demand, now, sent_at), misses: 0, unreachable_since: null };
+  const answered = { misses: 0, unreachable_since: null, answered_at: sent_at };
+  const budget = { ...heard(before, 'answer', demand, now, sent_at), ...answered };
   // Sent before the throttle: it says nothing about now.
-  if (pauseLeft(before, now) > 0) return budget;
+  if (pauseLeft(before, now) > 0 || doubtOf(before, now) !== null) return budget;
   // A pause that counts as absent must not come back when the clock has caught up with it.
   return { ...grown(budget, demand, sinceHeard(before, now)), throttles: 0, not_before: 0, told_until: 0 };
 }
@@ -57,6 +59,11 @@ export function afterThrottle(
     told_until: until === null ? budget.told_until : not_before,
     unreachable_since: null,
   };
+}
+
+/** Called when the service throttled what backs off alone: it counts with the others, and cuts and pauses nothing. */
+export function afterThrottleAlone(budget: Budget, now: number, sent_at: number): Budget {
+  return { ...heard(budget, 'throttled', 'none', now, sent_at), misses: 0, unreachable_since: null };
 }
 
 /**
@@ -148,7 +155,8 @@ function reducedFurther(budget: Budget): Budget {
   return { ...budget, rate, pressed_at, cut_to: rate, limit, limit_is: 'guessed', near: nothing };
 }
 
-function isCrowd(budget: Budget): boolean {
+/** Tells whether many calls are throttled together, not single ones. */
+export function isCrowd(budget: Budget): boolean {
   const { lately, lastingly } = budget.throttled;
   return lately >= many.lately || lastingly >= many.lastingly + strayShare(budget);
 }

@@ -42,6 +42,7 @@ export const stopsReads = [
   'key-refused',
   'service-unreachable',
   'service-unusable',
+  'service-pause',
   'answers-unusable',
   'mirror-lost',
   'mirror-damaged',

@@ -45,6 +45,7 @@ export interface ConditionFacts {
     readonly unreachable_since: number | null;
     readonly away: { readonly how: 'unreachable' | 'silent' | 'unusable'; readonly says: string } | null;
     readonly key_refused: string | null;
+    readonly asked: { readonly until: number; readonly next_try_at: number | null } | null;
     readonly calls: number;
   } | null;
   readonly inbox: InboxFacts | null;

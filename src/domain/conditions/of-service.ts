@@ -57,13 +57,34 @@ export const ofService = {
         ? null
         : { since: daemon.unreachable_since, says: `${printable(daemon.away.says)}: readers keep what is mirrored` },
   },
+  'service-pause': {
+    about: 'Service',
+    severity: 'warning',
+    means:
+      'the service asked for a pause of more than a minute, and all calls wait: for its maintenance (503), or because it throttles (429). Of a 429 one call in 2 to 15 minutes finds out whether the pause is meant for all or for one product, which then backs off alone. Storefronts notice nothing until promises are broken',
+    todo: 'Wait. If it comes again and again, lower `budget.requests_per_second`, and ask the service about its limits. `service.profile.retry_after: account` obeys each pause to its end',
+    visible_after_ms: awayShownMs,
+    found: ({ daemon }, now) => {
+      if (daemon === null || daemon.away !== null || daemon.asked === null) return null;
+      const { until, next_try_at } = daemon.asked;
+      if (until - now <= minute) return null;
+      const attempt =
+        next_try_at === null
+          ? 'no call is made until then'
+          : `all calls wait, and another product is tried ${next_try_at <= now ? 'now' : `in ${duration(next_try_at - now)}`}`;
+      return {
+        since: null,
+        says: `the service asks us to wait another ${duration(until - now)}: ${attempt}; readers keep what is mirrored`,
+      };
+    },
+  },
   'answers-unusable': {
     about: 'Answers',
     severity: 'error',
     means:
       'the service answers, and its answers about a list or about many products cannot be used: rows under another name, an id that is called otherwise, pages that are not numbered, a language that is ignored, no JSON. A mirror is not filled from such a list; what was mirrored before stays and becomes outdated',
     todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, send us what `catalogued probe --record DIR` keeps; if it answered otherwise before, tell the service',
-    depends_on: ['key-refused', 'service-unreachable', 'service-unusable'],
+    depends_on: ['key-refused', 'service-unreachable', 'service-unusable', 'service-pause'],
     found: ({ unusable }) => {
       if (unusable === null) return null;
       const { resource, failure, records } = unusable;

@@ -22,7 +22,7 @@ export function refuses(about: Beyond, { kind, status = 0 }: Said): boolean {
   return (kind === 'refused' || kind === 'missing') && refusing[about].includes(status);
 }
 
-/** Begins the code of a failure where the service refuses one record, and accepts the key for others. */
+/** Begins the code of a failure where the service refuses or throttles one record, and accepts the key for others. */
 export const refusedCode = 'refused-';
 
 /** What the answer to another record shows about the key or the path. */

@@ -55,7 +55,8 @@ export async function readLive(
     call.sent_at = null;
     // A failed read is tried again while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
-    const rest = read.kind === 'failed' ? checkRetryMs(failures, chance()) : 0;
+    const rests = read.kind === 'throttled' ? (read.rests?.until ?? 0) - clock.now() : 0;
+    const rest = Math.max(rests, read.kind === 'failed' ? checkRetryMs(failures, chance()) : 0);
     const until = Math.max(pause.now()?.until ?? 0, clock.now() + rest);
     for (const waiter of [...waiters]) if (waiter.until <= until) waiter.settle(unanswered(reasonOf(read)));
     if (waiters.size === 0) return unanswered(reasonOf(read));

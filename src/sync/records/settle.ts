@@ -13,6 +13,12 @@ import type { SyncPorts } from './context.ts';
 import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
 
+/**
+ * Records of a product that rests are due again within so long after its rest, and within as long as that was: one goes
+ * first, and shows whether the others may.
+ */
+const restSpreadMs = 60_000;
+
 /** The result of refreshing a record. */
 export type Refreshed =
   | { readonly kind: 'stored'; readonly changed: boolean }
@@ -151,6 +157,7 @@ export async function settleFailure(
   reading: NoAnswer,
   signal: AbortSignal,
 ): Promise<Refreshed> {
+  if (reading.kind === 'throttled' && reading.rests !== undefined) return settleThrottled(ports, record, reading.rests);
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
   const to = reading.kind === 'refused' ? (await ports.refusals.judge(record, reading, signal)).to : 'record';
   if (to === 'key') return { kind: 'key-refused' };
@@ -176,6 +183,29 @@ export async function settleFailure(
       recordFailure(ports, record, { code, message, final: decision !== 'waits' });
     });
   return { kind: 'failed', code, message };
+}
+
+/**
+ * Called when what a record is about was throttled: it is due when that has rested. Throttled alone it fails, and neither
+ * a fill nor a resync waits for it.
+ */
+function settleThrottled(
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
+  record: RecordFacts,
+  { until, alone }: { readonly until: Instant; readonly alone: boolean },
+): Refreshed {
+  const { mirror, clock, chance } = ports;
+  const now = clock.now();
+  // Until it is known whose trouble it is, none waits for long.
+  const left = Math.max(0, alone ? until - now : Math.min(until - now, restSpreadMs));
+  const again_ms = left + Math.round(Math.min(left, restSpreadMs) * chance());
+  if (!alone) {
+    mirror.transaction(() => mirror.records.setDue(record, { at: instant(now + again_ms), reason: record.due_reason }));
+    return { kind: 'postponed' };
+  }
+  const failure = { code: `${refusedCode}429`, message: 'the service throttles it while it answers for others' };
+  recordFailure(ports, record, { ...failure, final: true, again_ms });
+  return { kind: 'failed', ...failure };
 }
 
 /**

@@ -15,6 +15,7 @@ export function explainedFacts(found: Explanation, now: number): readonly (reado
   return [
     ['Shown', shownAs(found, now)],
     ...contradiction(found, now),
+    ...backsOff(found, now),
     ['Category', found.category ?? 'none'],
     ['Weight', weighed(found)],
     ['Venue', `${found.timezone ?? 'time zone unknown, so a day of margin at both ends'}, today is ${found.today}`],
@@ -133,6 +134,15 @@ function contradiction({ dates_off_at, sellable, records }: Explanation, now: nu
       'Dates',
       `availability has not said on sale for ${since}, but the product's last own read said enabled: read again ${again}`,
     ],
+  ];
+}
+
+/** Describes the rest of a product that is throttled by itself. */
+function backsOff({ throttled_until }: Explanation, now: number): (readonly [string, string])[] {
+  if (throttled_until === null || throttled_until <= now) return [];
+  const left = `${duration(throttled_until - now)}, until ${instant(throttled_until)}`;
+  return [
+    ['Throttled', `the service throttles this product while it answers for others: it alone is not asked for ${left}`],
   ];
 }
 

@@ -1,3 +1,4 @@
+import { restOf } from '../../domain/budget/rests.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import { isList, type Resource } from '../../domain/schedule/resources.ts';
@@ -25,6 +26,8 @@ export interface Explanation {
   readonly expected_reopening: string | null;
   /** Since when some of its dates are answered as not on sale, whatever the product's own read says; null: none are. */
   readonly dates_off_at: number | null;
+  /** The service throttles it while it answers for others: it is not asked before then. Null: it does not. */
+  readonly throttled_until: number | null;
   readonly withdrawn_at: number | null;
   readonly first_seen_at: number;
   readonly timezone: string | null;
@@ -145,6 +148,7 @@ export function explainProduct(
     product_id,
     ...rest,
     dates_off_at: known.dates_off_at,
+    throttled_until: throttledUntil(mirror, product_id, now),
     timezone: known.timezone,
     today,
     category: known.category,
@@ -165,6 +169,12 @@ export function explainProduct(
     closures: mirror.closures.ofProduct(product_id).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };
+}
+
+function throttledUntil({ budget }: Pick<MirrorFacts, 'budget'>, product_id: number, now: number): number | null {
+  const learned = budget.learned();
+  const rest = learned === null ? null : restOf(learned, product_id, now);
+  return rest?.alone === 1 ? rest.until : null;
 }
 
 function announcersOf({ trust }: Pick<MirrorFacts, 'trust'>, product_id: number): Explanation['announced_by'] {
