@@ -15,11 +15,8 @@ export interface CallSubject {
 
 /** One call that waits for its turn. */
 export interface Turn {
-  /**
-   * Resolves when it may start; `dismissed`: it must not, because what it is about rests. Rejects with the reason of its
-   * signal, and where all are sent away.
-   */
-  readonly demand: Promise<CallDemand | 'dismissed'>;
+  /** Resolves when it may start. Rejects with the reason of its signal, and where all are sent away. */
+  readonly demand: Promise<CallDemand>;
   /** Called where it could not start at once: from then on it had to wait, and its signal ends that. */
   waits(): void;
 }
@@ -34,14 +31,12 @@ export interface LaneWaiters {
   start(entry: LaneEntry): void;
   /** Starts the first call, of the most urgent lane, that may; returns where it waited, or null where there is none. */
   startFirst(may: (about: CallSubject) => boolean): LaneEntry | null;
-  /** Dismisses all calls about a subject. */
-  dismiss(subject: Subject): void;
   rejectAll(reason: unknown): void;
 }
 
 interface Waiter {
   readonly about: CallSubject;
-  start(as?: 'dismissed'): void;
+  start(): void;
   reject(reason: unknown): void;
 }
 
@@ -61,13 +56,6 @@ export function laneWaiters(): LaneWaiters {
       }
       return null;
     },
-    dismiss: (subject) => {
-      for (const entry of laneEntries) {
-        const own = waiters[entry].filter(({ about }) => about.subject === subject);
-        for (const waiter of own) waiters[entry].splice(waiters[entry].indexOf(waiter), 1);
-        for (const waiter of own) waiter.start('dismissed');
-      }
-    },
     rejectAll: (reason) => {
       for (const entry of laneEntries) for (const waiter of waiters[entry].splice(0)) waiter.reject(reason);
     },
@@ -76,7 +64,7 @@ export function laneWaiters(): LaneWaiters {
 
 /** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
 function addTo(others: Waiter[], signal: AbortSignal, about: CallSubject, left: () => void): Turn {
-  const { promise, resolve, reject } = Promise.withResolvers<CallDemand | 'dismissed'>();
+  const { promise, resolve, reject } = Promise.withResolvers<CallDemand>();
   let stays = true;
   let demand: CallDemand = 'none';
   const abort = () => {
@@ -90,9 +78,9 @@ function addTo(others: Waiter[], signal: AbortSignal, about: CallSubject, left: 
   };
   const waiter: Waiter = {
     about,
-    start: (as) => {
+    start: () => {
       leave();
-      resolve(as ?? demand);
+      resolve(demand);
     },
     reject: (reason) => {
       leave();

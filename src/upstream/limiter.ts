@@ -196,15 +196,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
       throttled(outcome, came.kind === 'throttled' ? call : { ...call, subject: null }, now);
     // A try that failed shows nothing: the next one comes in its time.
     else if (outcome.kind !== 'failed' || !wasTry(budget, now, call.sent_at)) answered(demand, call, now);
-    return outcome.kind === 'throttled' ? { ...outcome, ...resting(call.subject) } : outcome;
+    return outcome.kind === 'throttled' ? { ...resting(call.subject), ...outcome } : outcome;
   }
 
-  /** Returns until when a subject rests, by the wall clock; nothing where it does not. */
-  function resting(subject: Subject): Pick<Throttled, 'rests'> {
+  /** Returns the outcome of a call that is not made because its subject rests; null: it may be made. */
+  function resting(subject: Subject): Throttled | null {
     const rest = restOf(budget, subject, steady());
-    if (rest === null) return {};
+    if (rest === null) return null;
     const until = instant(Math.ceil(rest.until + clock.now() - steady()));
-    return { rests: { until, alone: rest.alone === 1 } };
+    return { kind: 'throttled', status: 429, until: null, rests: { until, alone: rest.alone === 1 } };
   }
 
   return {
@@ -212,12 +212,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
       const subject = about ?? path;
-      const rests = restOf(budget, subject, steady()) !== null;
-      const demand = rests ? 'dismissed' : await turns.take(entry, signal, { subject, path });
-      if (demand === 'dismissed') return { kind: 'throttled', status: 429, until: null, ...resting(subject) };
-      calls += 1;
-      const sent_at = steady();
+      const rests = resting(subject);
+      if (rests !== null) return rests;
+      const demand = await turns.take(entry, signal, { subject, path });
       try {
+        // Throttled while this call waited.
+        const rests = resting(subject);
+        if (rests !== null) return rests;
+        calls += 1;
+        const sent_at = steady();
         return learn(await call(signal), about, demand, { subject, path, sent_at });
       } finally {
         turns.ended();

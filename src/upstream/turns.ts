@@ -13,7 +13,6 @@ import {
   withFloors,
 } from '../domain/schedule/lanes.ts';
 import { type CallDemand, type CallSubject, laneWaiters } from './lane-waiters.ts';
-import type { Subject } from './outcome-history.ts';
 
 export interface TurnsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
@@ -35,15 +34,13 @@ const askAgainMs = 100;
 
 /** Whose turn it is: by the lanes' order and shares, at the rate of the budget, and never during a pause. */
 export interface Turns {
-  /**
-   * Waits for a turn, which lasts until `ended`; `dismissed`: there is none. Rejects with the reason of an aborted signal.
-   */
-  take(entry: LaneEntry, signal: AbortSignal, about: CallSubject): Promise<CallDemand | 'dismissed'>;
+  /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
+  take(entry: LaneEntry, signal: AbortSignal, about: CallSubject): Promise<CallDemand>;
   ended(): void;
+  /** Ends the waiting of calls about a subject that rests, each with a turn that is not used. */
+  dismiss(subject: CallSubject['subject']): void;
   /** A pause has ended before its time: who waits for its end may start with the end of the call under way. */
   pauseEnded(): void;
-  /** Dismisses calls about a subject. */
-  dismiss(subject: Subject): void;
   /** A call of whom it was the turn is sent only now, so many milliseconds later: with others, perhaps, whose turn it was meanwhile. */
   late(ms: number): void;
   /** No turn begins earlier than in so many milliseconds. */
@@ -143,11 +140,10 @@ export function createTurns(options: TurnsOptions): Turns {
       in_flight -= 1;
       startAll();
     },
-    pauseEnded: waking.stop,
     dismiss: (subject) => {
-      waiters.dismiss(subject);
-      if (waiters.allWaiting() === 0) waking.stop();
+      while (waiters.startFirst((about) => about.subject === subject) !== null) in_flight += 1;
     },
+    pauseEnded: waking.stop,
     late: (ms) => {
       due += Math.min(ms, 1000 / budget().rate);
     },
