@@ -11,6 +11,7 @@ const alsoChecked: Readonly<Partial<Record<ConditionCode, string>>> = {
   'disk-low': 'disk space',
   'service-unreachable': 'service',
   'service-unusable': 'service',
+  'service-pause': 'service',
   'key-refused': 'service',
   'receiver-unreachable': 'receiver',
   'clock-off': 'clock',

@@ -52,6 +52,7 @@ describe('a pause that a 429 asks for', () => {
     const may = (by: string | null, at: number) => mayTry(budget, doubt, by, at);
     expect([may(path, now + minute), may('/v2/products', now + minute)]).toEqual([true, false]);
     expect([may('/v2/products', now + 1.5 * minute), may(null, now + 1.5 * minute)]).toEqual([true, true]);
+    expect(mayTry(budget, { ...doubt, path: '/v2/products' }, path, now + minute)).toBe(true);
   });
 
   test('that binds everybody is tried after 1, 3, 7 and 15 minutes, then every 15', () => {

@@ -80,9 +80,12 @@ export function doubted(before: Budget, after: Budget, path: string | null, now:
   return { ...after, told_until, not_before, doubt: doubt ?? { path, tries: 0, tried_at: 0 } };
 }
 
-/** Tells whether a call may try whether everybody has to wait, once the pause is over that binds everybody. */
+/**
+ * Tells whether a call may try whether everybody has to wait, once the pause is over that binds everybody. A list is alone
+ * at its path.
+ */
 export function mayTry({ not_before }: Budget, doubt: DoubtedPause, path: string | null, now: number): boolean {
-  return path === doubt.path || now >= not_before + samePathMs;
+  return path === doubt.path || !doubt.path.includes('{product_id}') || now >= not_before + samePathMs;
 }
 
 /** Called when a try begins: the next one comes later, also where this one is not answered or the process ends. */
