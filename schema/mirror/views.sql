@@ -131,10 +131,10 @@ SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS T
   t.wheelchair_access, t.is_package,
   CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
   t.checked_at, t.changed_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS INTEGER) AS stale,
-  CAST(4 * t.stale_at - 3 * t.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * t.stale_at - 3 * t.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(t.held_at, t.stale_at) AS INTEGER) AS stale,
+  CAST(4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(t.held_at, t.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
   CAST(COALESCE((SELECT CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
     FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
@@ -153,10 +153,10 @@ WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
 SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
-  CAST(4 * c.stale_at - 3 * c.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _product p
 CROSS JOIN _mirror m
 CROSS JOIN _mirror_language l
@@ -184,10 +184,10 @@ FROM (
     CAST('variants' AS TEXT) AS source,
     CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
     v.checked_at,
-    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at AS stale,
-    4 * v.stale_at - 3 * v.checked_at AS expired_at,
-    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
-      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(v.held_at, v.stale_at) AS stale,
+    4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) AS expired_at,
+    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) THEN 'expired'
+      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(v.held_at, v.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
@@ -201,10 +201,10 @@ FROM (
     CAST('availability' AS TEXT),
     v.availability_document,
     CAST(max(s.checked_at) AS INTEGER),
-    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at),
-    max(4 * s.stale_at - 3 * s.checked_at),
-    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
-      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT)
+    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(COALESCE(s.held_at, s.stale_at)),
+    max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)),
+    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)) THEN 'expired'
+      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(COALESCE(s.held_at, s.stale_at)) THEN 'stale' ELSE 'fresh' END AS TEXT)
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   JOIN _availability_span s ON s.product_id = v.product_id
@@ -221,11 +221,11 @@ SELECT CAST(column1 AS TEXT) AS resource, CAST(column2 AS TEXT) AS state, CAST(c
   CAST(column4 AS INTEGER) AS expires_after, CAST(column5 AS TEXT) AS reason
 FROM (VALUES
   ('products', 'fresh', 'show', 4, 'titles and sale status are those of the last list, within its cadence'),
-  ('products', 'stale', 'show', 4, 'a title seldom changes, and a closed product is announced or found by the next read'),
+  ('products', 'stale', 'show', 4, 'a title seldom changes; a closure is announced, found by the next read, or held until it is certain'),
   ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
   ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
   ('product_prices', 'fresh', 'show_as_from', 4, 'lowest_adult_price, else from_price, which the list says: the chosen date has its own'),
-  ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway; the date that is chosen has its own price'),
+  ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway, also while a move is held; the date that is chosen has its own price'),
   ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
   ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),
   ('product_detail', 'fresh', 'show', 4, 'descriptions are those of the last read, within its cadence'),
@@ -233,11 +233,11 @@ FROM (VALUES
   ('product_detail', 'expired', 'hide', 4, 'what is said to be included may not be any more: the title stands without it'),
   ('product_detail', 'unknown', 'hide', 4, 'there is no description to show'),
   ('checkout_information', 'fresh', 'show', 4, 'what a customer must know is that of the last read, within its cadence'),
-  ('checkout_information', 'stale', 'show', 4, 'it changes seldom, and must be shown before a sale in any case'),
+  ('checkout_information', 'stale', 'show', 4, 'it changes seldom, is kept while a loss is held, and must be shown before a sale in any case'),
   ('checkout_information', 'expired', 'check_first', 4, 'what must be shown before a sale may have changed: ask before one is made'),
   ('checkout_information', 'unknown', 'hide', 4, 'what must be shown before a sale is not known: offer none'),
   ('variants', 'fresh', 'show', 4, 'the options are those of the last read, within its cadence'),
-  ('variants', 'stale', 'show', 4, 'options change less than monthly, and the dates say which of them are sold'),
+  ('variants', 'stale', 'show', 4, 'options change less than monthly, or their loss is held; the dates say which of them are sold'),
   ('variants', 'expired', 'check_first', 4, 'an option may be gone: ask before it is promised'),
   ('variants', 'unknown', 'hide', 4, 'it has no name to be sold under'),
   ('experiences', 'fresh', 'show', 4, 'which product belongs to which venue is that of the last walk'),
@@ -249,11 +249,11 @@ FROM (VALUES
   ('images', 'expired', 'hide', NULL, 'not confirmed for 14 days: it may be unpublished, and the view has it no more'),
   ('images', 'unknown', 'hide', NULL, 'no complete read has returned it: there is no licence to show it'),
   ('availability', 'fresh', 'show', 4, 'read within the cadence of its tier'),
-  ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since: ask when a shopper picks it'),
+  ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since, or is held: ask when a shopper picks it'),
   ('availability', 'expired', 'hide', 4, 'four reads in a row are missing: nobody knows, so it is neither available nor sold out'),
   ('availability', 'unknown', 'hide', 4, 'a date without a row was never read: it is neither available nor sold out'),
   ('day_prices', 'fresh', 'show', 4, 'lowest_adult_price of that date, and whose it is where no adult can buy, read in time'),
-  ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since: the check before the order brings the amount'),
+  ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since, or a move is held: the check before the order brings the amount'),
   ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
   ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency')) said;
 
@@ -304,10 +304,10 @@ FROM (
 CREATE VIEW product_prices AS
 SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
   c.read_at AS checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
-  CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _product_price c
 JOIN _product p ON p.product_id = c.product_id
 LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
@@ -362,10 +362,10 @@ FROM (
 -- Spans of a product do not overlap: the one that covers a date is found by its ends.
 CREATE VIEW bookable_days AS
 SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _bookable b
 CROSS JOIN _product p ON p.product_id = b.product_id
 CROSS JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
@@ -407,7 +407,7 @@ SELECT p.product_id, d.date, s.currency,
     FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
       WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u) END AS INTEGER) AS availability,
   s.max_tickets_per_order, s.checked_at, CAST(f.stale AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at, CAST(f.freshness AS TEXT) AS freshness
+  CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at, CAST(f.freshness AS TEXT) AS freshness
 FROM _product p
 CROSS JOIN (SELECT column1 AS off, column2 AS open, column3 AS shut
   FROM (VALUES (0, 'available', 'sold_out'), (1, 'not_on_sale', 'not_on_sale'))) o
@@ -415,8 +415,8 @@ CROSS JOIN (SELECT column1 AS off, column2 AS open, column3 AS shut
 CROSS JOIN _availability_span s ON s.product_id = p.product_id
 CROSS JOIN (SELECT column1 AS age, column2 AS stale, column3 AS freshness
   FROM (VALUES (0, 0, 'fresh'), (1, 1, 'stale'), (2, 1, 'expired'))) f
-  ON f.age = CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 2
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at OR (p.sellable = 1 AND p.dates_off_at IS NOT NULL) THEN 1 ELSE 0 END
+  ON f.age = CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 2
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) OR (p.sellable = 1 AND p.dates_off_at IS NOT NULL) THEN 1 ELSE 0 END
 LEFT JOIN json_each(CASE WHEN s.from_date <= date('now', '+14 hours') THEN json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM _zone_offset z
@@ -440,10 +440,10 @@ SELECT d.product_id, d.date, d.currency,
   CAST(json_extract(o.value, '$[5]') AS INTEGER) AS commission,
   CAST(json_extract(o.value, '$[6]') AS INTEGER) AS pricing_restriction,
   s.checked_at,
-  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
-    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
+    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _day d
 CROSS JOIN _product p ON p.product_id = d.product_id
 LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((

@@ -17,9 +17,17 @@ RETURN 4 * stale_at - 3 * checked_at;
 CREATE OR REPLACE FUNCTION _freshness(checked_at bigint, stale_at bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN _now() >= 4 * stale_at - 3 * checked_at THEN 'expired' WHEN _now() >= stale_at THEN 'stale' ELSE 'fresh' END;
 
+-- The same of a row that may be held: it is stale, and expires later by as long as it was held after its read.
+CREATE OR REPLACE FUNCTION _expired_at(checked_at bigint, stale_at bigint, held_at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at);
+
+CREATE OR REPLACE FUNCTION _freshness(checked_at bigint, stale_at bigint, held_at bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN _now() >= _expired_at(checked_at, stale_at, held_at) THEN 'expired'
+  WHEN _now() >= COALESCE(held_at, stale_at) THEN 'stale' ELSE 'fresh' END;
+
 -- The same, of dates of a product whose dates are all doubted.
-CREATE OR REPLACE FUNCTION _freshness(checked_at bigint, stale_at bigint, doubted boolean) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-RETURN CASE WHEN _now() >= 4 * stale_at - 3 * checked_at THEN 'expired' WHEN doubted OR _now() >= stale_at THEN 'stale' ELSE 'fresh' END;
+CREATE OR REPLACE FUNCTION _freshness(checked_at bigint, stale_at bigint, held_at bigint, doubted boolean) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN doubted AND _now() < _expired_at(checked_at, stale_at, held_at) THEN 'stale' ELSE _freshness(checked_at, stale_at, held_at) END;
 
 -- Date and time of an instant in seconds since 1970, so many minutes east of Greenwich.
 CREATE OR REPLACE FUNCTION _wall_clock(seconds numeric, minutes bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE

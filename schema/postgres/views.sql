@@ -119,7 +119,7 @@ SELECT p.product_id, l.language, COALESCE(t.text_language, t.language) AS langua
   t.wheelchair_access, t.is_package,
   COALESCE(t.merged_document, t.detail_document, t.list_document) AS document,
   t.checked_at, t.changed_at,
-  _is_stale(t.stale_at) AS stale, _expired_at(t.checked_at, t.stale_at) AS expired_at, _freshness(t.checked_at, t.stale_at) AS freshness,
+  _is_stale(COALESCE(t.held_at, t.stale_at)) AS stale, _expired_at(t.checked_at, t.stale_at, t.held_at) AS expired_at, _freshness(t.checked_at, t.stale_at, t.held_at) AS freshness,
   COALESCE((SELECT CASE WHEN _now() >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
       WHEN _now() >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
     FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL LIMIT 1), 'unknown') AS detail_freshness
@@ -138,7 +138,7 @@ WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
 SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  _is_stale(c.stale_at) AS stale, _expired_at(c.checked_at, c.stale_at) AS expired_at, _freshness(c.checked_at, c.stale_at) AS freshness
+  _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.checked_at, c.stale_at, c.held_at) AS expired_at, _freshness(c.checked_at, c.stale_at, c.held_at) AS freshness
 FROM _product p
 CROSS JOIN _mirror m
 CROSS JOIN _mirror_language l
@@ -164,7 +164,7 @@ FROM (
     'variants' AS source,
     COALESCE(v.merged_document, v.variants_document) AS document,
     v.checked_at,
-    _is_stale(v.stale_at) AS stale, _expired_at(v.checked_at, v.stale_at) AS expired_at, _freshness(v.checked_at, v.stale_at) AS freshness
+    _is_stale(COALESCE(v.held_at, v.stale_at)) AS stale, _expired_at(v.checked_at, v.stale_at, v.held_at) AS expired_at, _freshness(v.checked_at, v.stale_at, v.held_at) AS freshness
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
@@ -185,7 +185,8 @@ FROM (
   CROSS JOIN _mirror m
   CROSS JOIN _mirror_language l
   JOIN LATERAL (
-    SELECT max(s.checked_at) AS checked_at, max(s.stale_at) AS stale_at, max(4 * s.stale_at - 3 * s.checked_at) AS expired_at
+    SELECT max(s.checked_at) AS checked_at, max(COALESCE(s.held_at, s.stale_at)) AS stale_at,
+      max(_expired_at(s.checked_at, s.stale_at, s.held_at)) AS expired_at
     FROM _availability_span s
     CROSS JOIN json_array_elements_text(s.variant_ids::json) i
     WHERE s.product_id = v.product_id AND i.value = v.variant_id::text
@@ -239,7 +240,7 @@ FROM (
 CREATE VIEW product_prices AS
 SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
   c.read_at AS checked_at,
-  _is_stale(c.stale_at) AS stale, _expired_at(c.read_at, c.stale_at) AS expired_at, _freshness(c.read_at, c.stale_at) AS freshness
+  _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.read_at, c.stale_at, c.held_at) AS expired_at, _freshness(c.read_at, c.stale_at, c.held_at) AS freshness
 FROM _product_price c
 JOIN _product p ON p.product_id = c.product_id
 LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
@@ -283,7 +284,7 @@ FROM (
 
 CREATE VIEW bookable_days AS
 SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
-  _is_stale(s.stale_at) AS stale, _expired_at(s.checked_at, s.stale_at) AS expired_at, _freshness(s.checked_at, s.stale_at) AS freshness
+  _is_stale(COALESCE(s.held_at, s.stale_at)) AS stale, _expired_at(s.checked_at, s.stale_at, s.held_at) AS expired_at, _freshness(s.checked_at, s.stale_at, s.held_at) AS freshness
 FROM _bookable b
 JOIN _product p ON p.product_id = b.product_id
 JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency AND s.from_date <= b.date AND s.to_date >= b.date
@@ -300,9 +301,9 @@ SELECT d.product_id, d.date, d.currency,
   CASE WHEN l.times IS NULL THEN d.max_tickets ELSE l.max_tickets END AS max_tickets,
   CASE WHEN l.times IS NULL THEN d.availability ELSE l.availability END AS availability,
   s.max_tickets_per_order, s.checked_at,
-  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= s.stale_at) AS stale,
-  _expired_at(s.checked_at, s.stale_at) AS expired_at,
-  _freshness(s.checked_at, s.stale_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
+  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= COALESCE(s.held_at, s.stale_at)) AS stale,
+  _expired_at(s.checked_at, s.stale_at, s.held_at) AS expired_at,
+  _freshness(s.checked_at, s.stale_at, s.held_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
 FROM _day d
 JOIN _product p ON p.product_id = d.product_id
 JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency AND s.from_date <= d.date AND s.to_date >= d.date
@@ -344,9 +345,9 @@ SELECT d.product_id, d.date, d.currency,
   (o.value ->> 5)::bigint AS commission,
   (o.value ->> 6)::bigint AS pricing_restriction,
   s.checked_at,
-  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= s.stale_at) AS stale,
-  _expired_at(s.checked_at, s.stale_at) AS expired_at,
-  _freshness(s.checked_at, s.stale_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
+  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= COALESCE(s.held_at, s.stale_at)) AS stale,
+  _expired_at(s.checked_at, s.stale_at, s.held_at) AS expired_at,
+  _freshness(s.checked_at, s.stale_at, s.held_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
 FROM _day d
 JOIN _product p ON p.product_id = d.product_id
 JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency AND s.from_date <= d.date AND s.to_date >= d.date

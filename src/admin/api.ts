@@ -4,15 +4,15 @@ import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsA
 import { reload } from './api/reload.ts';
 import {
   dateExplanation,
-  decidedRemovals,
-  decision,
   doctor,
   explainedDate,
   explainedProduct,
   explanation,
+  held,
+  heldDecision,
+  heldKind,
   plan,
   probe,
-  removals,
 } from './api/reports.ts';
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
 import { rows, rowsAsked } from './api/rows.ts';
@@ -155,20 +155,20 @@ export const operations = {
     answer: reload,
   },
   'GET /v1/reload': { summary: 'Returns how the last reload ended', answer: reload },
-  'GET /v1/removals': {
-    summary: 'Returns the products that the service no longer lists, and which removals are held',
-    answer: removals,
+  'GET /v1/held': {
+    summary: 'Returns what the service claims of so many records at once that it is held',
+    answer: held,
   },
-  'POST /v1/removals/approve': {
-    summary: 'Withdraws held products: those named, or all',
-    body: decidedRemovals,
-    answer: decision,
+  'POST /v1/held/approve': {
+    summary: 'Believes what is held for a day: a subject, or all of less or price',
+    body: heldKind,
+    answer: heldDecision,
     refusals: unwritable,
   },
-  'POST /v1/removals/reject': {
-    summary: 'Keeps the held products',
-    body: decidedRemovals,
-    answer: decision,
+  'POST /v1/held/reject': {
+    summary: 'Keeps what is shown for a day, as stale',
+    body: heldKind,
+    answer: heldDecision,
     refusals: unwritable,
   },
   'GET /v1/subscriptions': {

@@ -1,3 +1,5 @@
+import { subjectNames } from '../domain/evidence/claims.ts';
+import { isOpen } from '../domain/evidence/hold.ts';
 import type { Freshness } from '../mirror/status/status.ts';
 import { verdictOf } from '../status/verdict.ts';
 import { conditionFamilies } from './condition-families.ts';
@@ -159,9 +161,13 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     ({ status }) => one(status.closures.held),
   ),
   gauge(
-    'catalogued_removals_held',
-    'Products whose removal is held until three lists agree or a person decides.',
-    ({ status }) => one(status.removals?.held ?? 0),
+    'catalogued_held_records',
+    'Records that claim what is held, because too many do, by kind.',
+    ({ status: { held } }) =>
+      subjectNames.map((kind) => ({
+        labels: { kind },
+        value: held.find((each) => each.subject === kind && isOpen(each))?.claiming ?? 0,
+      })),
   ),
   gauge(
     'catalogued_notification_gaps',

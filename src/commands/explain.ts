@@ -7,6 +7,7 @@ import { openMirrorFacts } from '../mirror/reading.ts';
 import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { type Explanation, explainProduct } from '../sync/reports/explain.ts';
+import { claimTexts } from '../sync/reports/explain-claims.ts';
 import { type DateExplanation, explainDate } from '../sync/reports/explain-date.ts';
 import {
   closureCells,
@@ -47,11 +48,11 @@ export function explainCommand(io: Io): Command {
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
         refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
-        const told = explainDate(mirror, product_id, options.date);
+        const told = explainDate(mirror, found, options.date);
         io.stdout.write(
           options.json
             ? `${JSON.stringify(told, null, 2)}\n`
-            : folded(renderDate(told, found.title, readableWidth(io)), readableWidth(io)),
+            : folded(renderDate(told, found.title, systemClock.now(), readableWidth(io)), readableWidth(io)),
         );
         return;
       }
@@ -77,6 +78,7 @@ function render(found: Explanation, now: number, width: number): string {
       width,
     ),
     ...unansweredDates(found, now),
+    ...claimTexts(found.claims, now),
     ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed, width)]),
     ...failing.map(
       ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,
@@ -84,7 +86,8 @@ function render(found: Explanation, now: number, width: number): string {
   ].join('\n')}\n`;
 }
 
-function renderDate({ product_id, date, now, history }: DateExplanation, title: string | null, width: number): string {
+function renderDate(told: DateExplanation, title: string | null, at: number, width: number): string {
+  const { product_id, date, now, history, claims } = told;
   const shown = now.map(
     ({ currency, state, checked_at, stale }) =>
       `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
@@ -93,6 +96,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
     `Product ${product_id}  ${titleOf({ title })}`,
     ...(shown.length === 0 ? [`Nothing is known about ${date}: it is in the past, or has never been read.`] : shown),
   ];
+  lines.push(...claimTexts(claims, at));
   const rows = history.map(({ currency, from, to, state, lowest_price, reason }) => [
     from === null ? 'its first read' : instant(from),
     to === null ? 'now' : instant(to),

@@ -112,10 +112,10 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
     summary: 'read the named records again now',
     load: async (io) => (await import('./resync/resync.ts')).resyncCommand(io),
   },
-  removals: {
+  held: {
     group: 'Act:',
-    summary: 'list, approve or reject products that the service no longer lists',
-    load: async (io) => (await import('./removals.ts')).removalsCommand(io),
+    summary: 'list, approve or reject what the service claims of too many records at once',
+    load: async (io) => (await import('./held.ts')).heldCommand(io),
   },
   notifications: {
     group: 'Act:',
@@ -163,6 +163,9 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
     load: async (io) => (await import('./bugreport/command.ts')).bugreportCommand(io),
   },
 };
+
+/** Commands that others have replaced. */
+const replaced: Readonly<Record<string, string>> = { removals: 'held' };
 
 /** The part of `Io` that the entry point passes to `main`. The rest is set by commands. */
 export type Outside = Omit<Io, 'answerIsNo' | 'runsUntilStopped' | 'ifStopped'>;
@@ -234,7 +237,12 @@ export function commandNamed(args: readonly string[]): string | undefined {
 
 async function programFor(args: readonly string[], io: Io): Promise<Command> {
   const program = emptyProgram();
-  const named = commandNamed(args);
+  const named = commandNamed(args) ?? '';
+  if (Object.hasOwn(replaced, named))
+    throw new CataloguedError('replaced-command', `${named} is now ${replaced[named]}`, {
+      exitCode: exitCodes.usage,
+      hint: `catalogued ${replaced[named]} --help`,
+    });
   for (const [name, { group, summary, load }] of Object.entries(commands)) {
     const command = name === named ? await load(io) : new Command(name).description(summary);
     program.addCommand(command.helpGroup(group));

@@ -25,10 +25,15 @@ export function problemsOf(
   );
 }
 
+/** Sections that others have replaced. */
+const replaced: Readonly<Record<string, string>> = { removals: 'held' };
+
 /** Returns the known name that somebody who wrote `name` most likely meant, or null. */
 export function didYouMean(name: string): string | null {
   // The third subscription has the same keys as the first.
   const asked = name.replaceAll(/\.\d+(?=\.)/g, '.0');
+  const [section = ''] = asked.split('.');
+  if (Object.hasOwn(replaced, section)) return replaced[section] ?? null;
   const known = knownNames();
   const near = known
     .map((each) => ({ each, apart: distance(each, asked) }))

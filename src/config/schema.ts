@@ -22,7 +22,6 @@ import {
   plainText,
   schemaName,
   section,
-  share,
   text,
   whole,
   zone,
@@ -113,10 +112,14 @@ export const configSchema = z
         max_bytes: size('20MiB').describe('A larger file is refused.'),
         disk: size('10GiB').describe('The most space they may take together.'),
       }).describe('Copies of the image files.'),
-      removals: section({
-        hold_share: share(0.1).describe('Share of all products.'),
-        hold_count: whole(5, 0, 1_000_000).describe('Number of products; the larger of the two counts.'),
-      }).describe('More products missing at once than this are held back.'),
+      held: section({
+        less: oneOf(['hold', 'warn', 'off'])
+          .default('hold')
+          .describe('Products, sale status, dates, variants and texts that are taken away.'),
+        price: oneOf(['hold', 'warn', 'off']).default('hold').describe('Prices that move by more than a factor of 2.'),
+      }).describe(
+        'Answers that take something away from many records at once. hold: the mirror keeps what it shows; warn: they are reported and believed; off: believed.',
+      ),
       retention: section({
         changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
         changes_bytes: size('1GiB').describe('The most space it may take; beyond it the oldest changes are deleted.'),

@@ -8,6 +8,7 @@ import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
+import type { Kind, Subject } from '../domain/evidence/claims.ts';
 import { unwritableMs } from '../domain/leadership/lease.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -22,7 +23,6 @@ import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
-import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { countListed, priceResync, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
@@ -93,11 +93,11 @@ export function answersOf(
     const left = priceResync(ports, wanted, config.budget.requests_per_second, { job_id });
     return { job_id, resumed, ...left };
   };
-  const decide = async (decision: 'approve' | 'reject', work: () => number) => {
-    const products = await storage.promptly(work);
+  const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {
+    const subjects = await storage.promptly(() => ports.evidence.decide(ports, kind, decision));
     await told();
-    log.warn({ decision, products }, 'removals decided by an operator');
-    return { products };
+    log.warn({ decision, subjects }, 'held claims decided by an operator');
+    return { subjects };
   };
   const answers: AdminAnswers = {
     hosts: hostsOf(config),
@@ -138,8 +138,12 @@ export function answersOf(
         return { conditions: (await status(recentMs)).conditions };
       },
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
-      'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) =>
-        date === undefined ? explainProduct(ports, id) : explainDate(facts, id, withinReach(date)),
+      'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
+        const found = explainProduct(ports, id);
+        return date === undefined
+          ? found
+          : explainDate(facts, found ?? { product_id: id, claims: [] }, withinReach(date));
+      },
       'GET /v1/rows': async ({ query }, signal) => {
         // Before it is read: the copy is as the mirror was then, or newer.
         const published_at = ports.clock.now();
@@ -169,10 +173,9 @@ export function answersOf(
       },
       'POST /v1/reload': () => reload.begin(),
       'GET /v1/reload': () => reload.last(),
-      'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
-      'POST /v1/removals/approve': ({ body: { product_ids } }) =>
-        decide('approve', () => approveRemovals(ports, product_ids)),
-      'POST /v1/removals/reject': () => decide('reject', () => rejectRemovals(ports)),
+      'GET /v1/held': () => ({ held: mirror.evidence.held() }),
+      'POST /v1/held/approve': ({ body: { kind } }) => decide('approved', kind),
+      'POST /v1/held/reject': ({ body: { kind } }) => decide('rejected', kind),
       'GET /v1/subscriptions': () => listSubscriptions(facts, settingsOf(config)),
       ...subscriptionAnswers(wiring.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {

@@ -33,7 +33,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
         ? { limits: { share: budget.share, times: budget.times }, floor: cadence.availability.floor }
         : null,
     audit: budget.audit,
-    removals: config.removals,
+    held: config.held,
     ceiling: budget.requests_per_second,
     notifications: service.profile.notifications,
     excluded,

@@ -10,9 +10,9 @@ import type { FileWatchOptions } from '../files/watch.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import { Evidence } from '../sync/evidence/evidence.ts';
 import { Refusals } from '../sync/evidence/reach.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
-import { dateWitness } from '../sync/reads/date-witness.ts';
 import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
 import { turns } from '../sync/records/turns.ts';
@@ -140,7 +140,7 @@ function wired(
     retries,
     pageTurns: turns(),
     answerLengths: answerLengths(),
-    ignoresDates: dateWitness(),
+    evidence: new Evidence(),
     budget: limiter.learned,
   };
   const ports = { ...judged, refusals: new Refusals(judged, probe) };

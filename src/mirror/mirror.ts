@@ -29,6 +29,7 @@ import { zoneTable } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
 import { type CheckTables, checkTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
+import { type EvidenceTable, evidenceTable } from './evidence.ts';
 import { type MirrorItself, mirrorItself } from './itself.ts';
 import { type ClosureTable, closureTable } from './push/closures.ts';
 import { type SubscriptionTable, subscriptionTable } from './push/subscriptions.ts';
@@ -47,7 +48,6 @@ import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
-import { type FieldTable, fieldTable } from './status/fields.ts';
 
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
@@ -77,9 +77,9 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
   readonly audits: AuditTable;
-  readonly fields: FieldTable;
   readonly offers: OfferTable;
   readonly removals: RemovalTable;
+  readonly evidence: EvidenceTable;
   readonly rows: RowRetention;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
@@ -165,8 +165,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     changes,
     checks: checkTables(writes),
     audits: auditTable(writes),
-    fields: fieldTable(writes),
     offers: offerTable(writes),
+    evidence: evidenceTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),
     alarms: alarmTable(writes),

@@ -6,6 +6,7 @@ import { type ExperienceReads, experienceReads } from './catalogue/experiences.t
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { type RemovalReads, removalReads } from './catalogue/removals.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
+import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { type ClosureReads, closureReads } from './push/closures.ts';
 import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.ts';
 import { type TrustReads, trustReads } from './push/trust.ts';
@@ -32,6 +33,7 @@ export interface MirrorFacts {
   readonly categories: CategoryReads;
   readonly experiences: ExperienceReads;
   readonly removals: RemovalReads;
+  readonly evidence: EvidenceReads;
   /** Returns what the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
@@ -67,6 +69,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
     changes: changeReads(reads),
     offers: offerReads(reads),
     removals: removalReads(reads),
+    evidence: evidenceReads(reads),
     records: recordReads(reads),
     products: productReads(reads),
     closures: closureReads(reads),

@@ -270,13 +270,14 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
 }
 
 /**
- * Tells whether the mirror is filled: the list was walked and is not incomplete, and every record was read once, is refused
- * or is in quarantine. A further language, currency or the experiences hold it up no longer than any other record that fails.
+ * Tells whether the mirror is filled: the list was walked and is not incomplete, every record was read once, is refused or
+ * is in quarantine, and not every product on sale was answered without a date. A further language, currency or the
+ * experiences hold it up no longer than any other record that fails.
  */
 function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;
   if (mirror.shortLists.all().some(blocksFill)) return false;
-  return !mirror.records.isAnyUnread() && mirror.products.count() > 0;
+  return !mirror.records.isAnyUnread() && mirror.products.count() > 0 && !mirror.records.isAllEmpty();
 }
 
 function report(

@@ -35,7 +35,12 @@ const placedPrices = [...priceMembers.entries()];
 export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
   const answer = answered(json);
   const days = new Map<string, DayForm>();
-  const asked: Asked = { ...question, money: moneyIn(question.currency), refused: { prices: 0 } };
+  const asked: Asked = {
+    ...question,
+    money: moneyIn(question.currency),
+    refused: { prices: 0 },
+    met: { ours: 0, foreign: null },
+  };
   let named = null as AvailabilityAnswer['named'];
   for (const element of elementsIn(answer, 'dates')) {
     const day = members(element, 'a date');
@@ -50,6 +55,8 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
       throw new WrongShape(`date ${date} stands twice in the answer, and differently`);
     days.set(date, form);
   }
+  if (asked.met.ours === 0 && asked.met.foreign !== null)
+    throw new WrongShape(`asked for prices in ${question.currency}, answered in ${asked.met.foreign}`);
   return {
     sales_enabled: flag(answer.sales_enabled),
     covered_to: coveredTo(answer.capped_at, question, named),
@@ -86,6 +93,8 @@ function coveredTo(capped_at: unknown, { from, to }: AvailabilityQuestion, named
 type Asked = AvailabilityQuestion & {
   readonly money: ReturnType<typeof moneyIn>;
   readonly refused: { prices: number };
+  /** Offers in the currency asked for, and another currency that was met. */
+  readonly met: { ours: number; foreign: string | null };
 };
 
 function decodeDay(day: Members, question: Asked): DayForm {
@@ -116,12 +125,14 @@ type Amounts = readonly [retail: Amount, value: Amount, fee: Amount, commission:
 type Amount = number | null;
 const noAmounts: Amounts = [null, null, null, null];
 
-function decodeOffer(offer: Members, { currency, commission, money, refused }: Asked): Offer {
+function decodeOffer(offer: Members, { currency, commission, money, refused, met }: Asked): Offer {
   const variant_id = identifier(offer.id);
   if (variant_id === null) throw new WrongShape('a variant in a timeslot has no usable id');
   const sent = offer.price_mediation;
   const prices = isMembers(sent) ? sent : noPrices;
   const ours = offer.currency === undefined || offer.currency === currency;
+  if (ours) met.ours += 1;
+  else met.foreign = String(offer.currency).slice(0, 3);
   const read = ours ? amountsOf(prices, money) : noAmounts;
   // A negative price is rejected with all its parts, and what it belongs to is not sold.
   const belowZero = (read[0] ?? 0) < 0;

@@ -1,6 +1,6 @@
 import type { afterAnswer } from '../domain/budget/outcomes.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
-import type { Subject } from './outcome-history.ts';
+import type { OutcomeSubject } from './outcome-history.ts';
 
 /** Whether a call had to wait for its turn. */
 export type CallDemand = Parameters<typeof afterAnswer>[1];
@@ -8,7 +8,7 @@ export type CallDemand = Parameters<typeof afterAnswer>[1];
 /** What a call is about. */
 export interface CallSubject {
   /** A product, by its id, or a list or anything else, by its path; null: nothing that could be throttled by itself. */
-  readonly subject: Subject;
+  readonly subject: OutcomeSubject;
   /** That of the service profile, without a product's id. */
   readonly path: string | null;
 }

@@ -17,7 +17,7 @@ import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand, CallSubject } from './lane-waiters.ts';
 import type { Throttled, WithoutAnswer } from './outcome.ts';
-import { type Away, OutcomeHistory, type Subject } from './outcome-history.ts';
+import { type Away, OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
 import { createTurns } from './turns.ts';
 
 export interface LimiterOptions {
@@ -91,7 +91,7 @@ export interface Limiter extends Disposable {
     call: (signal: AbortSignal) => Promise<Got | WithoutAnswer>,
     signal: AbortSignal,
     entry: LaneEntry,
-    about?: Subject,
+    about?: OutcomeSubject,
     path?: string | null,
   ): Promise<Got | WithoutAnswer>;
   /** A call was sent so many milliseconds after its turn: another one waits for so long, or for a whole turn at most. */
@@ -182,7 +182,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   function learn<Got extends Answered>(
     came: Got | WithoutAnswer,
-    about: Subject,
+    about: OutcomeSubject,
     demand: CallDemand,
     call: Call,
   ): Got | WithoutAnswer {
@@ -200,7 +200,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   /** Returns the outcome of a call that is not made because its subject rests; null: it may be made. */
-  function resting(subject: Subject): Throttled | null {
+  function resting(subject: OutcomeSubject): Throttled | null {
     const rest = restOf(budget, subject, steady());
     if (rest === null) return null;
     const until = instant(Math.ceil(rest.until + clock.now() - steady()));

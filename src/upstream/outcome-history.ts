@@ -25,7 +25,7 @@ const unsaid = [
 ] as const;
 
 /** What a call was about: a product by its id, or a list by its path; null: neither. */
-export type Subject = number | string | null;
+export type OutcomeSubject = number | string | null;
 
 /** Why the service counts as away: how, and in the words of the last call, with an example of what came. */
 export interface Away {
@@ -50,14 +50,14 @@ export class OutcomeHistory {
   readonly #overloaded = new LastOf(100);
   readonly #refused = new LastOf(burst.of);
   /** Of the last answers the subject of each 5xx; undefined: another answer. */
-  readonly #broken: (Subject | undefined)[] = [];
+  readonly #broken: (OutcomeSubject | undefined)[] = [];
   /** Subjects of the calls since the last usable answer, all of which failed. */
-  #fruitless: Subject[] = [];
+  #fruitless: OutcomeSubject[] = [];
   /**
    * Subjects that failed while others were answered, and were not answered since: until when their failures are their own,
    * too. Without an end, a small catalogue whose products all failed once would hide the next outage.
    */
-  readonly #failing = new Map<Subject, number>();
+  readonly #failing = new Map<OutcomeSubject, number>();
   #silent_in_a_row = 0;
   #refused_in_a_row = 0;
   #answered = false;
@@ -70,7 +70,7 @@ export class OutcomeHistory {
   }
 
   /** `now`: of a clock that never jumps. */
-  judge<Got extends Came>(came: Got, about: Subject, now: number): Judged<Got> {
+  judge<Got extends Came>(came: Got, about: OutcomeSubject, now: number): Judged<Got> {
     const outcome = this.#judgeUnsaid(came);
     if (outcome.kind === 'failed' && ours.has(outcome.code)) return { teaches: 'nothing', outcome };
     if (outcome.kind === 'failed') return this.#judgeFailure(outcome, about, now);
@@ -92,7 +92,7 @@ export class OutcomeHistory {
     return this.#fruitless.length > 0 || this.#silent_in_a_row > 0;
   }
 
-  #judgeFailure(outcome: Failed, about: Subject, now: number): Judged<never> {
+  #judgeFailure(outcome: Failed, about: OutcomeSubject, now: number): Judged<never> {
     const silent = silence.codes.has(outcome.code);
     this.#silent_in_a_row = silent ? this.#silent_in_a_row + 1 : 0;
     if (now < this.#vouched_until) this.#failing.set(about, now + ownFailureMs);
@@ -112,7 +112,7 @@ export class OutcomeHistory {
     };
   }
 
-  #noteAnswer(about: Subject, now: number): void {
+  #noteAnswer(about: OutcomeSubject, now: number): void {
     if (this.#unusable) this.#vouched_until = now + vouchedMs;
     else for (const subject of this.#fruitless) this.#failing.set(subject, now + ownFailureMs);
     this.#unusable = false;
@@ -121,7 +121,7 @@ export class OutcomeHistory {
     this.#noteBroken(undefined);
   }
 
-  #noteBroken(about: Subject | undefined): void {
+  #noteBroken(about: OutcomeSubject | undefined): void {
     this.#broken.push(about);
     if (this.#broken.length > trouble.of) this.#broken.shift();
   }

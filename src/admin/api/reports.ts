@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { subjectNames } from '../../domain/evidence/claims.ts';
 import { lanes } from '../../domain/schedule/lanes.ts';
 import { dateNow, signal } from './checks.ts';
-import { bit, count, date, dateText, instant, loose, maybe, never, numeral, text } from './values.ts';
+import { count, date, dateText, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 const lane = z.enum(lanes);
 
@@ -52,6 +53,22 @@ const record = z.object({
   unanswered_at: never,
 });
 
+const claims = z.array(
+  z.object({
+    subject: z.enum(subjectNames),
+    edition: text,
+    from: date.nullable(),
+    to: date.nullable(),
+    state: z.enum(['pending', 'held', 'applied']),
+    shown: z.number().nullable().meta({ description: 'how much was shown, or the lowest price in minor units' }),
+    said: z.number().nullable().meta({ description: 'the same by the last answer' }),
+    first_at: instant,
+    last_at: instant,
+    since: instant,
+    again_at: never,
+  }),
+);
+
 export const explanation = z.object({
   product_id: z.int(),
   title: maybe,
@@ -76,6 +93,7 @@ export const explanation = z.object({
   }),
   images: z.object({ shown: count, verified_at: never, hidden_from: never }),
   records: z.array(record),
+  claims,
   covered: z.boolean(),
   announced_by: z.array(z.object({ subscription_id: text, trust: z.number().nullable(), trusted: z.boolean() })),
   list_signal: signal.extend({ entry_changed_at: never }),
@@ -108,38 +126,39 @@ export const dateExplanation = z.object({
       reason: maybe,
     }),
   ),
+  claims,
 });
 
-export const removals = z.object({
-  hold: z
-    .object({
-      hold_id: z.int(),
-      opened_at: instant,
-      lists: count,
-      last_list_at: instant,
-      ended_at: never,
-      outcome: z.enum(['agreed', 'approved', 'rejected', 'passed']).nullable(),
-    })
-    .nullable(),
-  products: z.array(
-    z.object({
-      product_id: z.int(),
-      missing_walks: count,
-      first_missing_at: instant,
-      last_missing_at: instant,
-      answer: z.enum(['gone', 'permanently-gone', 'there']).nullable(),
-      answered_at: never,
-      release: z.enum(['agreed', 'approved']).nullable(),
-      rejected: bit,
-      title: maybe,
-    }),
-  ),
+export const heldClaims = z.array(
+  z.object({
+    subject: z.enum(subjectNames),
+    since: instant,
+    state: z.enum(['held', 'asking', 'taken-back', 'reported', 'ended']),
+    able: count,
+    claiming: count,
+    decision: z.enum(['approved', 'rejected']).nullable(),
+    decided_until: never,
+    ended_at: never,
+    examples: z.array(
+      z.object({
+        product_id: z.int(),
+        title: maybe,
+        edition: text,
+        part: count,
+        shown: z.number().nullable(),
+        said: z.number().nullable(),
+      }),
+    ),
+  }),
+);
+
+export const held = z.object({ held: heldClaims });
+
+export const heldKind = loose({
+  kind: z.enum(['less', 'price', ...subjectNames], `one of less, price, ${subjectNames.join(', ')}`),
 });
 
-export const decidedRemovals = loose({
-  product_ids: z.array(numeral(1, 'a product id'), 'a list of ids').default([]),
-});
-export const decision = z.object({ products: count.meta({ description: 'number of deliveries' }) });
+export const heldDecision = z.object({ subjects: z.array(z.enum(subjectNames)) });
 
 export const doctor = z.array(
   z.object({ name: text, verdict: z.enum(['ok', 'wrong', 'skipped']), found: text, advice: maybe }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
 import { errorRate, signal, truth } from './checks.ts';
 import { condition } from './conditions.ts';
+import { heldClaims } from './reports.ts';
 import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
@@ -54,7 +55,7 @@ const mirror = {
   unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
   freshness: z.array(promise),
-  removals: z.object({ held: count, since: instant }).nullable(),
+  held: heldClaims,
   contradicted: z.object({ products: count, since: instant }).nullable(),
   closures: z.object({ unconfirmed: count, held: count }),
   subscriptions: z.array(subscription),

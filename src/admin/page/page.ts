@@ -4,6 +4,7 @@ import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type StatusVerdict, verdictOf } from '../../status/verdict.ts';
 import { framed } from './document.ts';
 import { sendPage } from './frame.ts';
+import { heldPart } from './held.ts';
 import { historyPart } from './history.ts';
 import { type Html, html } from './html.ts';
 import { jobsPart } from './jobs.ts';
@@ -50,7 +51,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
     now,
     head: html`${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
 <link rel="icon" href="${icon(verdict)}">`,
-    main: html`${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status, now)}${historyPart(memory.conditions, nearFirst(status.freshness), now)}${lookPart()}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}`,
+    main: html`${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${heldPart(status, now)}${promisesPart(status, now)}${historyPart(memory.conditions, nearFirst(status.freshness), now)}${lookPart()}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}`,
     footer: html`${
       refresh === null
         ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`

@@ -5,6 +5,7 @@ import { ago, duration, number, short } from '../../format.ts';
 import type { ShownDay, ShownImage } from '../../mirror/catalogue/shown.ts';
 import type { FeedChange } from '../../mirror/changes/change-feed.ts';
 import type { ExplainedRecord, Explanation } from '../../sync/reports/explain.ts';
+import { claimTexts } from '../../sync/reports/explain-claims.ts';
 import {
   closureCells,
   closureHeadings,
@@ -68,7 +69,7 @@ export function renderProduct({ explanation, days, images, changes }: ProductVie
     title: `${product_id} ${titleOf(explanation)}`,
     about: html`product ${product_id}`,
     now,
-    main: html`${factsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
+    main: html`${factsPart(explanation, now)}${claimsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
     footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · <a href="/resync?product=${product_id}">resync</a> · ${productForm()}`,
   });
 }
@@ -77,6 +78,14 @@ function factsPart(found: Explanation, now: number): Html {
   return html`<section class="wide"><h1>${titleOf(found)}</h1>
 <dl class="facts">
 ${explainedFacts(found, now).map(([heading, says]) => html`<dt>${heading}</dt><dd>${says}</dd>\n`)}</dl></section>
+`;
+}
+
+/** The last answers that take something away, and what becomes of each. */
+function claimsPart({ claims }: Explanation, now: number): Html | null {
+  if (claims.length === 0) return null;
+  return html`<section class="wide"><h2>Answers that take something away</h2>
+<ul>${claimTexts(claims, now).map((each) => html`<li>${each}</li>`)}</ul></section>
 `;
 }
 

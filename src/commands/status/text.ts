@@ -3,10 +3,13 @@ import type { BackupStatus } from '../../backup/keep.ts';
 import { errorRateGoal } from '../../domain/checks/error-rate.ts';
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
 import type { ConditionCode } from '../../domain/conditions/table.ts';
+import { limitOf } from '../../domain/evidence/claims.ts';
+import { stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import type { StorageStatus } from '../../files/storage-status.ts';
 import { ago, duration, megabytes, number, printable } from '../../format.ts';
+import type { HeldClaims } from '../../mirror/evidence.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
@@ -46,6 +49,15 @@ export function statusText(status: ShownStatus, now: number, width?: number): st
       width,
     ),
   ];
+  if (status.held.length > 0)
+    lines.push(
+      '',
+      table(
+        ['held', 'records', 'of', 'limit', 'since', 'state'],
+        status.held.map((each) => heldRow(each, now)),
+        width,
+      ),
+    );
   if (status.subscriptions.length > 0) {
     const headings = ['subscription', 'type', 'status', 'covers', 'last delivery', 'trust'];
     lines.push(
@@ -237,6 +249,11 @@ function signals({ list_signal: { near, far, walked_every_ms } }: ShownStatus): 
     `Signals   near dates: ${signalText(near)}; ${walksText(walked_every_ms)}`,
     ...when(far.changes > 0, `          far dates: ${signalText(far)}`),
   ];
+}
+
+function heldRow(held: HeldClaims, now: number): string[] {
+  const { subject, able, claiming, since } = held;
+  return [subject, number(claiming), number(able), number(limitOf(able)), ago(since, now), stateText(held, now)];
 }
 
 function percent(share: number): string {

@@ -1,6 +1,5 @@
 import { instant } from '../../clock.ts';
 import type { Tried } from '../../domain/conditions/facts.ts';
-import { isGone } from '../../domain/conditions/fields.ts';
 import { unshownOf } from '../../domain/conditions/unshown.ts';
 import { isMute } from '../../domain/push/mute.ts';
 import { ReaderRights } from '../../files/reader-rights.ts';
@@ -28,7 +27,6 @@ export class ConditionTries {
   #public_address: Tried['public_address'] = null;
   #tested_at = Number.NEGATIVE_INFINITY;
   #unshown: Tried['unshown'] = null;
-  #gone: Tried['gone'] = [];
   #mute: Tried['mute'] = null;
   /** The rights to the mirror as they were when the daemon began. */
   readonly #rights: ReaderRights;
@@ -48,7 +46,6 @@ export class ConditionTries {
       clock_offset_ms: this.#wiring.serviceClock.offset(),
       public_address: this.#public_address,
       unshown: this.#unshown,
-      gone: this.#gone,
       mute: this.#mute,
       shut_out: this.#shut_out,
       descriptors: this.#descriptors,
@@ -101,7 +98,6 @@ export class ConditionTries {
     const { files, mirror, ports } = this.#wiring;
     const now = ports.clock.now();
     if (!files.isWell('mirror')) return;
-    this.#gone = mirror.fields.all().flatMap((each) => (isGone(each) ? [each.field] : []));
     this.#unshown = unshownOf({
       told: mirror.trust.updates(instant(now - announcedMs.from), instant(now - announcedMs.to)),
       awaited: mirror.trust.unshown(instant(now - awaitedMs.from), instant(now - awaitedMs.to)),

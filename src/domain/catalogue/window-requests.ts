@@ -43,8 +43,8 @@ export interface WindowRequests {
   next(): WindowRequest | null;
   /** There was no answer. `failed`: to a first request, so that the refresh has failed. */
   refused(request: WindowRequest): 'failed' | 'left-out';
-  /** Judges an answer; null: it is the one that was stored last. An empty one looks the same for all dates: `isBelieved`. */
-  judge(request: WindowRequest, answer: AvailabilityAnswer | null, isBelieved: boolean): Covered;
+  /** Judges an answer; null: it is the one that was stored last. */
+  judge(request: WindowRequest, answer: AvailabilityAnswer | null): Covered;
   /** What an answer covers is stored. */
   stored(rest: readonly Wanted[]): void;
   /** Tells whether storing what is covered ends the refresh with every date answered. */
@@ -70,10 +70,10 @@ export function windowRequests(window: Dates, { today, most, lengths }: Asking):
   let trust: SpanTrust = 'as-asked';
   let astray: Dates | null = null;
 
-  function learn({ wanted: { why }, asked }: WindowRequest, named: Dates | null, isBelieved: boolean): void {
+  function learn({ wanted: { why }, asked }: WindowRequest, named: Dates | null): void {
     const elsewhere = namesOtherDates(asked, named);
     if (named !== null && elsewhere && trust === 'as-asked') trust = trustAfter(asked, named);
-    if (!isBelieved || (why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
+    if (why === 'left-out' && sameDates(named, astray)) trust = 'own-dates-only';
     if (elsewhere) astray = named;
   }
 
@@ -100,9 +100,9 @@ export function windowRequests(window: Dates, { today, most, lengths }: Asking):
       leaveOut(request);
       return 'left-out';
     },
-    judge: (request, answer, isBelieved) => {
+    judge: (request, answer) => {
       const { wanted: first, asked } = request;
-      if (answer !== null) learn(request, answer.named, isBelieved);
+      if (answer !== null) learn(request, answer.named);
       const covered_to = answer === null ? asked.to : lengths.coveredTo(asked, answer);
       const span = answer === null ? asked : answeredSpan(asked, { ...answer, covered_to }, trust);
       if (first.why !== 'left-out' && span !== null && span.to < asked.from)

@@ -52,6 +52,8 @@ export type NewerKind =
   | 'prices_changed'
   /** {experience_ids}: of a product, those that it belongs to or no longer does; of no product, those that themselves differ. */
   | 'experience_changed'
+  /** {subject}: what many answers claim at once of products, this one among them, is held: it is stale. Once a product and hold. */
+  | 'held'
   /** {from, to}: of no product. The numbers of the changes, both included, that end here. */
   | 'pass_completed';
 
@@ -62,6 +64,7 @@ const newer: Readonly<Record<NewerKind, true>> = {
   images_changed: true,
   prices_changed: true,
   experience_changed: true,
+  held: true,
   pass_completed: true,
 };
 

@@ -1,3 +1,4 @@
+import type { ToldHold } from '../evidence/words.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
@@ -20,7 +21,8 @@ export interface ConditionFacts {
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly subscriptions: readonly { readonly status: string | null }[];
   readonly freshness: readonly FreshnessFacts[];
-  readonly removals: { readonly held: number; readonly since: number } | null;
+  /** What many records claim at once. */
+  readonly held: readonly ToldHold[];
   readonly contradicted: { readonly products: number; readonly since: number } | null;
   readonly error_rate: {
     readonly checks: number;
@@ -137,8 +139,6 @@ export interface Tried {
   readonly clock_offset_ms: number | null;
   /** Products of which updates were announced within hours, were read since, and none showed anything new; null: some did. */
   readonly unshown: { readonly products: number; readonly since: number } | null;
-  /** Members that most products used to carry and most do not any more. */
-  readonly gone: readonly string[];
   /** Subscriptions that have fallen silent against their habit, and when the first of them last sent. */
   readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
   /** Rights that readers of the mirror lost since the daemon began, with the commands that restore them; null: none. */

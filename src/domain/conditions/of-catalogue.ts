@@ -1,8 +1,10 @@
 import { number } from '../../format.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
+import { isOverdue } from '../evidence/hold.ts';
+import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
 import { ageLabel, brokenAges, isShortOnly, unsettled } from './ages.ts';
-import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
+import { type ConditionKinds, type FoundCondition, minute, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
 /** Nor is anything read where the daemon hangs. */
@@ -39,8 +41,7 @@ export const ofCatalogue = {
     severity: 'warning',
     means:
       'products are on sale by their own read while their dates are answered as not on sale. None of those dates is bookable, and both are read again',
-    todo: 'Nothing at first: it is usually a cache of the service. `catalogued explain PRODUCT` says when it is read again',
-    depends_on: ['sale-contradicted'],
+    todo: 'Nothing at first: it is usually a cache of the service. Tell the service if it lasts; `catalogued explain PRODUCT` says when it is read again',
     // Caches that disagree for seconds are no condition: the first look after a minute finds them agree.
     visible_after_ms: 5 * minute,
     found: ({ contradicted }) =>
@@ -51,28 +52,13 @@ export const ofCatalogue = {
             says: `${number(contradicted.products)} products are on sale by their own read but not by their dates: they are read again, and not bookable meanwhile`,
           },
   },
-  'sale-contradicted': {
-    about: 'Dates',
+  held: {
+    about: 'Held',
     severity: 'warning',
     means:
-      'for an hour five or more products have been on sale by their own read while their dates are answered as not on sale. None of those dates is bookable',
-    todo: 'Tell the service if it lasts: a cache of theirs is usually behind it. `catalogued explain PRODUCT` says when it is read again',
-    found: noted(
-      'sale-contradicted',
-      (products) =>
-        `the service calls ${number(products)} products on sale but their dates not on sale: none of their dates is bookable meanwhile`,
-    ),
-  },
-  'removals-held': {
-    about: 'Removals',
-    severity: 'warning',
-    means:
-      'more products are missing from the list than is plausible: they stay until three lists agree, or you decide',
-    todo: 'Ask the service, then `catalogued removals list`, and `approve` or `reject`',
-    found: ({ removals }) =>
-      removals === null
-        ? null
-        : { since: removals.since, says: `${number(removals.held)} products are missing from the list, and held` },
+      'so many answers take something away at once that they are not believed: products, sale status, dates, prices, variants or texts. The mirror shows what it had, as `stale`. The hold ends when the service takes it back, when samples confirm it for hours (dates, sale status and texts: 3; prices: 24), or when you decide. Where more than 80 % of 60 or more records claim it, only you or the service can end it. After a day it is an error',
+    todo: 'Ask the service; then type `catalogued held approve KIND` to believe it, or `catalogued held reject KIND` to keep what is shown; `catalogued held list` shows what was said',
+    found: heldClaims,
   },
   'records-failing': {
     about: 'Failing',
@@ -95,18 +81,6 @@ export const ofCatalogue = {
       (products) =>
         `the list suddenly shows no images for ${number(products)} products: the known ones stay visible until 14 days after their last confirmation`,
     ),
-  },
-  'fields-gone': {
-    about: 'Fields',
-    severity: 'warning',
-    means:
-      'a member of the service’s answers that most products used to carry is missing from most of them: what it says is empty for shoppers, and without `sale_status` nothing is sold. Images are shown until 14 days after they were confirmed',
-    todo: 'Ask the service whether it has changed its answers; `catalogued probe` compares them with what is expected. A member that stays away is taken as gone for good after three weeks',
-    depends_on: ['images-vanished', ...keepsOld],
-    found: ({ tried }) =>
-      tried === null || tried.gone.length === 0
-        ? null
-        : { since: null, says: `most products have lost what they used to carry: ${tried.gone.join(', ')}` },
   },
   'images-unverified': {
     about: 'Images',
@@ -188,4 +162,14 @@ function promiseBroken(facts: ConditionFacts) {
   const broken = brokenAges(facts).filter((age) => !isShortOnly(age, facts));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
+}
+
+function heldClaims({ held }: ConditionFacts, now: number): FoundCondition | null {
+  const told = held.filter(isTold);
+  if (told.length === 0) return null;
+  return {
+    since: Math.min(...told.map((each) => each.since)),
+    says: told.map((each) => heldText(each, now)).join('; '),
+    severity: told.some((each) => isOverdue({ ...each, opened_at: each.since }, now)) ? 'error' : 'warning',
+  };
 }

@@ -24,7 +24,7 @@ export interface Exchange {
 }
 
 /** Everything that a probe has seen, and the settings it used. */
-export interface Evidence {
+export interface ProbeEvidence {
   readonly exchanges: readonly Exchange[];
   /** Every attempt, including repeated ones. */
   readonly attempts: readonly Exchange[];
@@ -69,7 +69,7 @@ export type Judgement = Omit<Finding, 'name' | 'believed' | 'profile'> & {
 export interface Assumption {
   readonly name: string;
   readonly believed: string;
-  judge(evidence: Evidence): Judgement;
+  judge(evidence: ProbeEvidence): Judgement;
 }
 
 export function asBelieved(seen: string, means = ''): Judgement {
@@ -89,12 +89,12 @@ export function cannotTell(seen: string, means = ''): Judgement {
   return { verdict: 'cannot tell', seen, means };
 }
 
-export function exchange({ exchanges }: Evidence, name: string): Exchange | null {
+export function exchange({ exchanges }: ProbeEvidence, name: string): Exchange | null {
   return exchanges.find((each) => each.name === name) ?? null;
 }
 
 /** Returns the members of what was answered; null where there is no answer, or none of this shape. */
-export function answerTo(evidence: Evidence, name: string): Members | null {
+export function answerTo(evidence: ProbeEvidence, name: string): Members | null {
   return membersOf(exchange(evidence, name)?.json);
 }
 

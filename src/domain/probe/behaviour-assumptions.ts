@@ -5,12 +5,12 @@ import {
   asBelieved,
   cannotTell,
   distinct,
-  type Evidence,
   type Exchange,
   exchange,
   type Judgement,
   membersOf,
   otherwise,
+  type ProbeEvidence,
   rowsOf,
   share,
 } from './assumption.ts';
@@ -29,11 +29,11 @@ export const behaviourAssumptions: readonly Assumption[] = [
 
 const clockToleranceMs = 30_000;
 
-function heard({ attempts }: Evidence): Exchange[] {
+function heard({ attempts }: ProbeEvidence): Exchange[] {
   return attempts.filter(({ status }) => status !== null);
 }
 
-function limit(evidence: Evidence): Judgement {
+function limit(evidence: ProbeEvidence): Judgement {
   const all = heard(evidence);
   const headers = distinct(
     all.flatMap(({ headers: own }) => Object.keys(own).filter((name) => /rate-?limit/.test(name))),
@@ -65,7 +65,7 @@ function limit(evidence: Evidence): Judgement {
   );
 }
 
-function faults({ attempts }: Evidence): Judgement {
+function faults({ attempts }: ProbeEvidence): Judgement {
   const broken = attempts.filter(({ status, failure }) => failure !== null && (status === null || status >= 500));
   if (broken.length === 0) return asBelieved(`none in ${attempts.length} calls`);
   const kinds = distinct(broken.map(({ status, failure }) => (status === null ? (failure?.code ?? 'none') : status)));
@@ -75,7 +75,7 @@ function faults({ attempts }: Evidence): Judgement {
   );
 }
 
-function clock(evidence: Evidence): Judgement {
+function clock(evidence: ProbeEvidence): Judgement {
   const offsets = heard(evidence)
     .map(({ headers, sent_at, took_ms }) => Date.parse(headers.date ?? '') + 500 - (sent_at + took_ms / 2))
     .filter(Number.isFinite)
@@ -89,7 +89,7 @@ function clock(evidence: Evidence): Judgement {
     : otherwise(seen, 'one of the two clocks is wrong: check this machine’s first');
 }
 
-function cache(evidence: Evidence): Judgement {
+function cache(evidence: ProbeEvidence): Judgement {
   const reads = ['near dates', 'near dates again', 'product', 'list'].map((name) => exchange(evidence, name));
   const said = reads
     .flatMap((each) =>
@@ -108,7 +108,7 @@ function cache(evidence: Evidence): Judgement {
 const closing = 'a closure that was announced is believed until two reads a minute apart deny it';
 
 /** Returns the members that differ between two immediate reads of the same answer. */
-function differing(evidence: Evidence): string[] {
+function differing(evidence: ProbeEvidence): string[] {
   const names: string[] = [];
   const [one, two] = [answerTo(evidence, 'near dates'), answerTo(evidence, 'near dates again')];
   if (one !== null && two !== null) compare(one, two, names);
@@ -130,7 +130,7 @@ function compare(one: Members, two: Members, names: string[]): void {
   }
 }
 
-function counters(evidence: Evidence): Judgement {
+function counters(evidence: ProbeEvidence): Judgement {
   if (answerTo(evidence, 'near dates again') === null) return cannotTell('no answer was read twice');
   const names = differing(evidence);
   if (names.length === 0) return asBelieved('the same');
@@ -140,7 +140,7 @@ function counters(evidence: Evidence): Judgement {
   );
 }
 
-function validators(evidence: Evidence): Judgement {
+function validators(evidence: ProbeEvidence): Judgement {
   const names = distinct(
     heard(evidence).flatMap(({ headers }) => ['etag', 'last-modified'].filter((name) => headers[name] !== undefined)),
   );
@@ -149,7 +149,7 @@ function validators(evidence: Evidence): Judgement {
     : otherwise(names.join(', '), 'not used: an answer that is the same costs its bytes and no write');
 }
 
-function compression(evidence: Evidence): Judgement {
+function compression(evidence: ProbeEvidence): Judgement {
   const answers = heard(evidence).filter(({ failure }) => failure === null);
   const coded = distinct(answers.map(({ headers }) => headers['content-encoding'] ?? 'none'));
   if (answers.length === 0) return cannotTell('no answer');
@@ -158,7 +158,7 @@ function compression(evidence: Evidence): Judgement {
     : otherwise(coded.join(', '), 'more bytes, nothing else');
 }
 
-function time(evidence: Evidence): Judgement {
+function time(evidence: ProbeEvidence): Judgement {
   const times = evidence.exchanges.filter(({ failure }) => failure === null).map(({ took_ms }) => took_ms);
   if (times.length === 0) return cannotTell('no answer');
   const sorted = times.toSorted((a, b) => a - b);

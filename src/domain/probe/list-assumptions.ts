@@ -7,13 +7,13 @@ import {
   asBelieved,
   cannotTell,
   distinct,
-  type Evidence,
   ending,
   exchange,
   type Judgement,
   membersOf,
   numberOf,
   otherwise,
+  type ProbeEvidence,
   rowsOf,
   share,
   unusable,
@@ -36,14 +36,14 @@ export const listAssumptions: readonly Assumption[] = [
   { name: 'texts', believed: 'plain text, titles of at most 87 characters', judge: texts },
 ];
 
-function listed(evidence: Evidence): Members[] {
+function listed(evidence: ProbeEvidence): Members[] {
   return ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
 }
 
 /** Hint for a service that no key of the profile describes. */
 const notFollowed = 'catalogued cannot follow this yet, and nothing is filled: send us catalogued probe --record DIR';
 
-function listShape(evidence: Evidence): Judgement {
+function listShape(evidence: ProbeEvidence): Judgement {
   const answered = exchange(evidence, 'list')?.json;
   if (answered === undefined) return cannotTell('the list was not answered');
   const answer = membersOf(answered);
@@ -58,7 +58,7 @@ function listShape(evidence: Evidence): Judgement {
   return without === rows.length ? unusable(seen, notFollowed) : otherwise(seen, 'such rows are left out');
 }
 
-function firstPage(evidence: Evidence): Judgement {
+function firstPage(evidence: ProbeEvidence): Judgement {
   const { first_page } = evidence;
   if (first_page !== 1) return asBelieved(`page ${first_page}, as configured`);
   const before = exchange(evidence, 'page 0');
@@ -78,7 +78,7 @@ function firstPage(evidence: Evidence): Judgement {
   );
 }
 
-function pageSize(evidence: Evidence): Judgement {
+function pageSize(evidence: ProbeEvidence): Judgement {
   const answer = answerTo(evidence, 'list');
   if (answer === null) return cannotTell('the list was not answered');
   const rows = rowsOf(answer.products).length;
@@ -95,7 +95,7 @@ function pageSize(evidence: Evidence): Judgement {
   });
 }
 
-function listTotal(evidence: Evidence): Judgement {
+function listTotal(evidence: ProbeEvidence): Judgement {
   const first = answerTo(evidence, 'list');
   if (first === null) return cannotTell('the list was not answered');
   const pages = ['list', 'page 2'].map((name) => rowsOf(answerTo(evidence, name)?.products));
@@ -116,7 +116,7 @@ function listTotal(evidence: Evidence): Judgement {
 
 /** Returns how many rows are missing from the first two pages, or else from the last one; null: that cannot be told. */
 function missingRows(
-  evidence: Evidence,
+  evidence: ProbeEvidence,
   [first = [], second = []]: readonly (readonly Members[])[],
   total: number,
 ): { readonly rows: number; readonly seen: string } | null {
@@ -134,7 +134,7 @@ function missingRows(
   return { rows: due - rows, seen: `${rows} of ${due} rows on page ${page}, the last of ${total} rows` };
 }
 
-function listOrder(evidence: Evidence): Judgement {
+function listOrder(evidence: ProbeEvidence): Judgement {
   const [first, again, second] = ['list', 'list again', 'page 2'].map((name) =>
     rowsOf(answerTo(evidence, name)?.products).flatMap(({ id }) => (id === undefined ? [] : [String(id)])),
   ) as [string[], string[], string[]];
@@ -152,7 +152,7 @@ function listOrder(evidence: Evidence): Judgement {
   return asBelieved(seen);
 }
 
-function listEnd(evidence: Evidence): Judgement {
+function listEnd(evidence: ProbeEvidence): Judgement {
   const beyond = exchange(evidence, 'beyond the end');
   if (beyond === null) return cannotTell('not asked');
   const rows = rowsOf(membersOf(beyond.json)?.products).length;
@@ -168,7 +168,7 @@ function listEnd(evidence: Evidence): Judgement {
   );
 }
 
-function productIds(evidence: Evidence): Judgement {
+function productIds(evidence: ProbeEvidence): Judgement {
   const ids = listed(evidence).map(({ id }) => id);
   if (ids.length === 0) return cannotTell('no rows');
   const isDigits = (id: unknown) => typeof id === 'string' && /^\d+$/.test(id);
@@ -178,7 +178,7 @@ function productIds(evidence: Evidence): Judgement {
   return otherwise(seen, usable ? 'both are read alike' : 'rows without a usable id are left out');
 }
 
-function saleStatus(evidence: Evidence): Judgement {
+function saleStatus(evidence: ProbeEvidence): Judgement {
   const statuses = distinct(listed(evidence).map((row) => row.sale_status));
   if (statuses.length === 0) return cannotTell('no rows');
   const unknown = statuses.filter((each) => each !== 'available' && each !== 'unavailable');
@@ -186,7 +186,7 @@ function saleStatus(evidence: Evidence): Judgement {
   return statuses.length === 2 ? asBelieved(statuses.join(', ')) : cannotTell(`only ${statuses.join()}`);
 }
 
-function unrated(evidence: Evidence): Judgement {
+function unrated(evidence: ProbeEvidence): Judgement {
   const ratings = listed(evidence).map((row) => membersOf(row.ratings));
   const none = ratings.filter((each) => each === null || !numberOf(each.total));
   if (none.length === 0) return cannotTell(`all ${ratings.length} products are rated`);
@@ -198,7 +198,7 @@ function unrated(evidence: Evidence): Judgement {
   return otherwise(seen, 'a rating of nobody is no rating: rating is NULL');
 }
 
-function images(evidence: Evidence): Judgement {
+function images(evidence: ProbeEvidence): Judgement {
   const detail = membersOf(answerTo(evidence, 'product')?.product);
   const rows = [...listed(evidence), ...(detail === null ? [] : [detail])];
   if (rows.length === 0) return cannotTell('no rows');
@@ -214,7 +214,7 @@ function images(evidence: Evidence): Judgement {
   return asBelieved(`arrays, ${share(empty.length, rows.length, 'answers')} without any`);
 }
 
-function imageAddresses(evidence: Evidence): Judgement {
+function imageAddresses(evidence: ProbeEvidence): Judgement {
   const urls = listed(evidence)
     .flatMap((row) => rowsOf(row.images))
     .map(({ large, medium, small }) => String(large ?? medium ?? small));
@@ -245,7 +245,7 @@ function isPublicHttp(text: string): boolean {
   return !/^[\d.]+$|^\[/.test(url.hostname) || isPublicAddress(url.hostname.replace(/^\[|\]$/g, ''));
 }
 
-function prices(evidence: Evidence): Judgement {
+function prices(evidence: ProbeEvidence): Judgement {
   const values = listed(evidence).map((row) => row.price);
   if (values.length === 0) return cannotTell('no rows');
   const numbers = values.map(numberOf).filter((value) => value !== null);
@@ -266,7 +266,7 @@ function formOf(value: unknown): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const hostile = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|<script/i;
 
-function texts(evidence: Evidence): Judgement {
+function texts(evidence: ProbeEvidence): Judgement {
   const rows = listed(evidence);
   if (rows.length === 0) return cannotTell('no rows');
   const wrong = rows.filter((row) =>

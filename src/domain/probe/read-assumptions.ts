@@ -6,13 +6,13 @@ import {
   asBelieved,
   cannotTell,
   distinct,
-  type Evidence,
   type Exchange,
   ending,
   exchange,
   type Judgement,
   numberOf,
   otherwise,
+  type ProbeEvidence,
   type ProfilePart,
   rowsOf,
   unusable,
@@ -71,7 +71,7 @@ export const readAssumptions: readonly Assumption[] = [
 ];
 
 /** Judges a read that may not exist. Several products are asked, because a single one may be gone. */
-function optional(evidence: Evidence, names: readonly string[], means: string, profile: ProfilePart): Judgement {
+function optional(evidence: ProbeEvidence, names: readonly string[], means: string, profile: ProfilePart): Judgement {
   const asked = names.map((name) => exchange(evidence, name)).filter((each) => each !== null);
   const answered = asked.find(({ failure }) => failure === null);
   if (answered !== undefined) return asBelieved(`${answered.status}`);
@@ -83,7 +83,7 @@ function optional(evidence: Evidence, names: readonly string[], means: string, p
   return otherwise(`${seen}${asked.length > 1 ? ` for ${asked.length} products` : ''}: not offered`, means, profile);
 }
 
-function availability(evidence: Evidence): Judgement {
+function availability(evidence: ProbeEvidence): Judgement {
   const asked = exchange(evidence, 'near dates');
   if (asked === null) return cannotTell('not asked');
   if (asked.failure === null) return asBelieved(`${asked.status}`);
@@ -92,7 +92,7 @@ function availability(evidence: Evidence): Judgement {
     : cannotTell(ending(asked));
 }
 
-function subscription(evidence: Evidence): Judgement {
+function subscription(evidence: ProbeEvidence): Judgement {
   const asked = exchange(evidence, 'subscription');
   if (asked === null) return cannotTell('not asked');
   const { status, failure } = asked;
@@ -110,7 +110,7 @@ function subscription(evidence: Evidence): Judgement {
     : asBelieved(ending(asked));
 }
 
-function unknownProduct(evidence: Evidence): Judgement {
+function unknownProduct(evidence: ProbeEvidence): Judgement {
   const asked = exchange(evidence, 'unknown product');
   if (asked === null) return cannotTell('not asked');
   if (asked.status === 404 || asked.status === 410) return asBelieved(ending(asked));
@@ -129,7 +129,7 @@ interface Dated {
   readonly answer: Members;
 }
 
-function dated(evidence: Evidence, name: string): Dated | null {
+function dated(evidence: ProbeEvidence, name: string): Dated | null {
   const asked = exchange(evidence, name);
   const answer = answerTo(evidence, name);
   if (asked === null || answer === null) return null;
@@ -142,7 +142,7 @@ function dated(evidence: Evidence, name: string): Dated | null {
   };
 }
 
-function dates(evidence: Evidence): Judgement {
+function dates(evidence: ProbeEvidence): Judgement {
   const windows = ['dates', 'near dates'].map((name) => dated(evidence, name)).filter((each) => each !== null);
   const telling = windows.find(({ from, to, dates: all }) => all.some((date) => date < from || date > to));
   const [asked] = windows;
@@ -167,12 +167,12 @@ function dates(evidence: Evidence): Judgement {
   );
 }
 
-function isRounded(evidence: Evidence): boolean {
+function isRounded(evidence: ProbeEvidence): boolean {
   const asked = dated(evidence, 'dates');
   return asked?.dates.some((date) => date < asked.from || date > asked.to) ?? false;
 }
 
-function dateOrder(evidence: Evidence): Judgement {
+function dateOrder(evidence: ProbeEvidence): Judgement {
   const answers = ['dates', 'near dates', 'many dates']
     .map((name) => dated(evidence, name)?.dates ?? [])
     .filter((all) => all.length > 1);
@@ -186,7 +186,7 @@ function dateOrder(evidence: Evidence): Judgement {
   );
 }
 
-function days(evidence: Evidence): Judgement {
+function days(evidence: ProbeEvidence): Judgement {
   const many = dated(evidence, 'many dates');
   const asked = exchange(evidence, 'many dates');
   if (many === null)
@@ -220,7 +220,7 @@ function days(evidence: Evidence): Judgement {
       );
 }
 
-function closed(evidence: Evidence): Judgement {
+function closed(evidence: ProbeEvidence): Judgement {
   const asked = exchange(evidence, 'closed product');
   if (asked === null) return cannotTell('no product of the first pages is closed');
   if (asked.failure !== null)
@@ -232,7 +232,7 @@ function closed(evidence: Evidence): Judgement {
   return answer?.sales_enabled === false ? asBelieved(seen) : otherwise(seen, 'the list and the product decide');
 }
 
-function tickets(evidence: Evidence): Judgement {
+function tickets(evidence: ProbeEvidence): Judgement {
   const offers = ['dates', 'near dates', 'many dates']
     .flatMap((name) => rowsOf(answerTo(evidence, name)?.dates))
     .flatMap((day) => rowsOf(day.timeslots))
@@ -243,12 +243,12 @@ function tickets(evidence: Evidence): Judgement {
   return otherwise(names.join(' and ') || 'neither', names.length > 0 ? 'read either way' : 'the number stays unknown');
 }
 
-function currency(evidence: Evidence): Judgement {
+function currency(evidence: ProbeEvidence): Judgement {
   const said = (row: Members) => String(row.currency).toUpperCase();
   return choice(evidence, { other: 'currency', made_up: 'made-up currency', said, primary: evidence.currency });
 }
 
-function language(evidence: Evidence): Judgement {
+function language(evidence: ProbeEvidence): Judgement {
   const said = (row: Members) => String(row.language).toLowerCase();
   const judged = choice(evidence, { other: 'language', made_up: 'made-up language', said, primary: evidence.language });
   const asked = exchange(evidence, 'language')?.query[evidence.parameters.language] ?? '';
@@ -262,7 +262,7 @@ function language(evidence: Evidence): Judgement {
 }
 
 function choice(
-  evidence: Evidence,
+  evidence: ProbeEvidence,
   {
     other,
     made_up,

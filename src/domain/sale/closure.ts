@@ -1,6 +1,6 @@
 import type { SaleStatus } from '../catalogue/product.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
-import { mostMissing, type RemovalLimits } from './absence.ts';
+import { mostMissing } from './absence.ts';
 
 /*
  * Decides about announced closures (reliability.md 2.3): they take a product off sale at once, and reads confirm or
@@ -52,8 +52,8 @@ export function confirmAt({ confirmed_at, available_at, notified_at }: ClosureFa
  * Tells whether one more closure may take effect before its read, when `unconfirmed` others did within `guardSpanMs` or
  * still wait.
  */
-export function mayApply(unconfirmed: number, visible: number, limits: RemovalLimits): boolean {
-  return unconfirmed < mostMissing(visible, limits);
+export function mayApply(unconfirmed: number, visible: number): boolean {
+  return unconfirmed < mostMissing(visible);
 }
 
 /** How many unconfirmed closures among the last hundred mean that the secret is misused. */

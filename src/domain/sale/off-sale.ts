@@ -50,6 +50,3 @@ export function isOwnReadDoubted(own_read_at: number, since_at: number, sent_at:
 function waitOf(since_at: number, sent_at: number, cadence: number): number {
   return Math.min(Math.max(sent_at - since_at, firstMs), cadence);
 }
-
-/** This many contradicted products for this long show a habit of the service, not the mistake of one product. */
-export const contradictedAlarm = { products: 5, after_ms: 3_600_000 } as const;

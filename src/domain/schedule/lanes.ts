@@ -114,6 +114,7 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
     case 'sale-status-changed':
     case 'sale-status-doubted':
       return 'notification';
+    case 'claimed':
     case 'reopening-look':
       return 'reopening';
     case 'gap-healing':

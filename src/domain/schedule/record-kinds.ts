@@ -84,6 +84,12 @@ export function detailEdition(
   return { language, currency: currency === '' ? currencies[0] : currency };
 }
 
+/** Returns the edition of the list that says of a product what its own read in an edition says: `en/EUR` for `en`. */
+export function listEditionOf(edition: string, extent: Pick<Extent, 'currencies'>): string {
+  const { language, currency } = detailEdition(edition, extent);
+  return listEdition(language, currency);
+}
+
 /** Returns the edition of a list: `en/EUR`. */
 function listEdition(language: string, currency: string): string {
   return `${language}/${currency}`;

@@ -37,6 +37,10 @@ export type DueReason =
   | 'requested'
   /** It was read at an instant in the future: the clock was set back since. */
   | 'clock-set-back'
+  /** Its last answer takes something away, or many such answers are held: it is asked again before any is believed. */
+  | 'claimed'
+  /** Answers took something away, and were believed: it may be back soon. */
+  | 'taken-away'
   /** Its last read failed. */
   | 'retry'
   /** It is missing from the list, and its own read decides (reliability.md 3.1). */

@@ -1,7 +1,7 @@
 import { type Word, wordsOf } from './words.ts';
 
 /** What a product says in a language. */
-export interface Said {
+export interface SearchedText {
   readonly title: string | null;
   readonly city: string | null;
   readonly country: string | null;
@@ -74,7 +74,7 @@ function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
 }
 
 /** Returns the terms of a product, and the words that lead to them. */
-export function indexed(said: Said, termOf: TermOf): Indexed {
+export function indexed(said: SearchedText, termOf: TermOf): Indexed {
   const readings = new Map<string, WordReading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
 

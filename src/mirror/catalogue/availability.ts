@@ -3,14 +3,15 @@ import { datesBetween } from '../../domain/time/dates.ts';
 import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { BookableTable } from './dates/bookable.ts';
-import { dayTable } from './dates/days.ts';
+import { type DayTable, dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
-import { type DateWitnesses, dateWitnesses } from './dates/witnesses.ts';
 
 /** Days, their slots and the spans that say when each was read. */
-export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
+export interface AvailabilityTables
+  extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'>,
+    Pick<DayTable, 'shown'> {
   /**
    * Stores an answer, priced by whom its variants are for: store those first. Days whose compact form is the stored one
    * are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
@@ -22,7 +23,6 @@ export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead
    * were read there before it. Returns how many.
    */
   soldOutIn(currency: string, read: WindowRead, to: string): number;
-  readonly witnesses: DateWitnesses;
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
 }
@@ -90,7 +90,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     confirm,
     wasRead,
     variantIds,
-    witnesses: dateWitnesses(db),
+    shown: days.shown,
     store,
     soldOutIn,
     prune: (of, today) => {

@@ -22,10 +22,12 @@ export interface CheckoutInformationTable {
   store(read: CheckoutInformationRead, information: CheckoutInformation): boolean;
   /** The same bytes came again. */
   confirm(read: CheckoutInformationRead): void;
+  /** Returns the stored document of a record; null: there is none. */
+  document(record: { readonly product_id: number; readonly edition: string }): string | null;
 }
 
 const columns = [
-  'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at',
+  'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at', 'held_at',
 ] as const; // biome-ignore format: a list of columns
 
 export function checkoutInformationTable(db: Writes, changes: ChangeTable): CheckoutInformationTable {
@@ -40,7 +42,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
   const mark = db.change(({ product_id, language, sent_at, stale_at, now }: Bound<CheckoutInformationRead>) =>
     query
       .updateTable('_checkout_information_read')
-      .set({ checked_at: sent_at, stale_at })
+      .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
       .where('language', '=', language)
       .where((of) => of.or([of('checked_at', '<=', sent_at), of('checked_at', '>', now)])),
@@ -60,6 +62,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
         checked_at: sent_at,
         changed_at: changed ? sent_at : (row?.changed_at ?? sent_at),
         stale_at,
+        held_at: null,
       });
       const fields = row === undefined ? [] : changedFields(row.document, information.document);
       if (changed) changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
@@ -68,6 +71,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
     confirm: (read) => {
       mark.run(read);
     },
+    document: ({ product_id, edition: language }) => one.get({ product_id, language })?.document ?? null,
   };
 }
 

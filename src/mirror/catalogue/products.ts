@@ -53,9 +53,9 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
       ? rows.store(entry, read)
       : { outcome: 'unchanged' as const, ...kept, differing: [] };
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
-    const text = currency === primary.currency ? texts.store(entry, read) : noTextChange;
+    const text = currency === primary.currency && read.keeps !== true ? texts.store(entry, read) : noTextChange;
     const known = row === null ? 'added' : 'known';
-    const price = language === primary.language && prices.store(entry, read, known);
+    const price = language === primary.language && read.keeps !== true && prices.store(entry, read, known);
     const told = changes.added() > earlier;
     if (row !== null) tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;

@@ -1,5 +1,5 @@
 import type { Instant } from '../../clock.ts';
-import type { AbsenceFacts, DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
+import type { AbsenceFacts, DirectAnswer } from '../../domain/sale/absence.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import {
   type Bound,
@@ -12,7 +12,6 @@ import {
 } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query } from '../sql/sql.ts';
-import type { Tables } from '../sql/tables.ts';
 import type { ImageLedger } from './image-ledger.ts';
 import { primaryTitle } from './of-product.ts';
 import { recommending } from './product/alternatives.ts';
@@ -20,14 +19,13 @@ import type { SearchTable } from './search.ts';
 import { countsBeside, metBy } from './walked.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
-export type Hold = Tables['_hold'];
 
 /** A product that the list lacks, for people. */
 export interface AbsentProduct extends Absent {
   readonly title: string | null;
 }
 
-/** What is asked about products that the list lacks, and removals that are held. */
+/** What is asked about products that the list lacks. */
 export interface RemovalReads {
   /**
    * Returns every product that the list lacks, in ascending order; `one` also where only its own read was refused so
@@ -36,10 +34,9 @@ export interface RemovalReads {
   absent(): Absent[];
   one(product_id: number): Absent | null;
   list(): AbsentProduct[];
-  openHold(): Hold | null;
 }
 
-/** Products that the list lacks, and removals that are held. */
+/** Products that the list lacks. */
 export interface RemovalTable extends RemovalReads {
   /**
    * What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. That it
@@ -49,14 +46,6 @@ export interface RemovalTable extends RemovalReads {
   answered(product_id: number, answer: DirectAnswer, at: Instant): void;
   /** What products answered with a 404 says nothing about them: their path does not exist. */
   forgetGone(): void;
-  beginHold(at: Instant): void;
-  /** Another complete list, far enough from the last, agrees. */
-  agree(at: Instant): void;
-  endHold(outcome: HoldOutcome, at: Instant): void;
-  /** Lets products go; returns how many. */
-  release(release: Release, product_ids: readonly number[]): number;
-  /** A person does not believe that these are gone: the count begins again. */
-  reject(product_ids: readonly number[]): void;
   /** Withdraws a product: its rows stay, its records go. */
   withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void;
 }
@@ -72,17 +61,15 @@ interface OfProduct {
   readonly product_id: number;
 }
 
-type At = Bound<{ at: Instant }>;
-
 export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
-  return { ...removalReads(db), ...noting(db), ...answers(db), ...holds(db), ...withdrawing(db, ports) };
+  return { ...removalReads(db), ...noting(db), ...answers(db), ...withdrawing(db, ports) };
 }
 
 export function removalReads(db: Reads): RemovalReads {
   const absence = query
     .selectFrom('_absence as a')
     .select(['a.product_id', 'a.missing_walks', 'a.first_missing_at', 'a.last_missing_at'])
-    .select(['a.answer', 'a.answered_at', 'a.release', 'a.rejected']);
+    .select(['a.answer', 'a.answered_at']);
   const missing = absence.where('a.missing_walks', '>', 0);
   const absent = db.rows(() => missing.orderBy('a.product_id'));
   const one = db.rows(({ product_id }: Bound<OfProduct>) => absence.where('a.product_id', '=', product_id));
@@ -92,14 +79,10 @@ export function removalReads(db: Reads): RemovalReads {
       .orderBy('a.first_missing_at')
       .orderBy('a.product_id'),
   );
-  const openHold = db.rows(() =>
-    query.selectFrom('_hold').selectAll().where('ended_at', 'is', null).orderBy('hold_id', 'desc').limit(1),
-  );
   return {
     absent: () => absent.all(),
     one: (product_id) => one.get({ product_id }) ?? null,
     list: () => list.all(),
-    openHold: () => openHold.get() ?? null,
   };
 }
 
@@ -162,7 +145,7 @@ function isAhead(at: Expression<number>, now: RawBuilder<number>): RawBuilder<bo
   return sql`${at} > ${now} + ${futureToleranceMs}`;
 }
 
-function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 'release' | 'reject'> {
+function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone'> {
   const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
     query
       .insertInto('_absence')
@@ -184,24 +167,10 @@ function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 're
       .onConflict((taken) => taken.doUpdateSet({ answer, answered_at: at })),
   );
   const dropSuspects = db.change(() =>
-    query.deleteFrom('_absence').where('answer', '=', 'gone').where('missing_walks', '=', 0).where('rejected', '=', 0),
+    query.deleteFrom('_absence').where('answer', '=', 'gone').where('missing_walks', '=', 0),
   );
   const forgetGone = db.change(() =>
     query.updateTable('_absence').set({ answer: null, answered_at: null }).where('answer', '=', 'gone'),
-  );
-  const release = db.change(({ why, ids }: Bound<{ why: Release; ids: string }>) =>
-    query
-      .updateTable('_absence')
-      .set({ release: why })
-      .where('missing_walks', '>', 0)
-      .where('release', 'is not', 'approved')
-      .where('product_id', 'in', listed<number>(ids)),
-  );
-  const reject = db.change(({ ids }: Bound<{ ids: string }>) =>
-    query
-      .updateTable('_absence')
-      .set({ missing_walks: 0, answer: null, answered_at: null, rejected: 1 })
-      .where('product_id', 'in', listed<number>(ids)),
   );
   return {
     answered: (product_id, answer, at) => {
@@ -210,40 +179,6 @@ function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 're
     forgetGone: () => {
       dropSuspects.run();
       forgetGone.run();
-    },
-    release: (why, ids) => release.run({ why, ids: JSON.stringify(ids) }).changes,
-    reject: (ids) => {
-      reject.run({ ids: JSON.stringify(ids) });
-    },
-  };
-}
-
-function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'> {
-  const begin = db.change(({ at }: At) =>
-    query.insertInto('_hold').values({ opened_at: at, lists: 1, last_list_at: at }),
-  );
-  const agree = db.change(({ at }: At) =>
-    query
-      .updateTable('_hold')
-      .set((of) => ({
-        lists: of('lists', '+', 1),
-        last_list_at: at,
-        opened_at: of.fn<Instant>('min', ['opened_at', at]),
-      }))
-      .where('ended_at', 'is', null),
-  );
-  const end = db.change(({ at, outcome }: Bound<{ at: Instant; outcome: HoldOutcome }>) =>
-    query.updateTable('_hold').set({ ended_at: at, outcome }).where('ended_at', 'is', null),
-  );
-  return {
-    beginHold: (at) => {
-      begin.run({ at });
-    },
-    agree: (at) => {
-      agree.run({ at });
-    },
-    endHold: (outcome, at) => {
-      end.run({ at, outcome });
     },
   };
 }

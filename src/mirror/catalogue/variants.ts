@@ -38,6 +38,8 @@ export interface VariantTables {
   forget(read: VariantRead, listed: ReadonlySet<number>): boolean;
   /** The same bytes came again. */
   confirm(read: VariantsConfirmed): void;
+  /** Returns how many variants the variants read of a record has brought. */
+  count(record: { readonly product_id: number; readonly edition: string }): number;
 }
 
 const said = [
@@ -48,6 +50,7 @@ const said = [
   'checked_at',
   'changed_at',
   'stale_at',
+  'held_at',
 ] as const;
 
 export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
@@ -67,7 +70,7 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
   const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantsConfirmed>) =>
     query
       .updateTable('_variant')
-      .set({ checked_at: sent_at, stale_at })
+      .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
       .where('language', '=', language)
       .where('variants_document', 'is not', null)
@@ -114,6 +117,8 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
     confirm: (read) => {
       mark.run(read);
     },
+    count: ({ product_id, edition: language }) =>
+      ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null).length,
   };
 }
 
@@ -122,11 +127,11 @@ function stamps(
   { source, sent_at, stale_at }: VariantRead,
   row: Row,
   changed: boolean,
-): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at'> {
+): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at' | 'held_at'> {
   const changed_at = changed ? sent_at : row.changed_at;
   return source === 'variants'
-    ? { checked_at: sent_at, stale_at, changed_at }
-    : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
+    ? { checked_at: sent_at, stale_at, held_at: null, changed_at }
+    : { checked_at: row.checked_at, stale_at: row.stale_at, held_at: row.held_at, changed_at };
 }
 
 function empty(product_id: number, language: string, variant_id: number, at: Instant): Row {
@@ -141,6 +146,7 @@ function empty(product_id: number, language: string, variant_id: number, at: Ins
     checked_at: at,
     changed_at: at,
     stale_at: at,
+    held_at: null,
   };
 }
 

@@ -40,6 +40,8 @@ export interface FetchedRead {
   readonly off_sale_at: Instant | null;
   /** Since when some of its dates are left out; null: none is. */
   readonly unanswered_at: Instant | null;
+  /** 1: it shows something that a later answer could take away; null: as before. */
+  readonly shows: 0 | 1 | null;
 }
 
 /** A notification later than this after a read was sent did not come during it: the clock was wrong. */
@@ -110,7 +112,7 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
 
 type Fetched = RecordKey &
   Planned &
-  Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at'> &
+  Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at' | 'shows'> &
   Pick<Tables['_record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
 
 function markFetched(db: Writes): RecordOutcomes['fetched'] {
@@ -131,6 +133,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
           job_id: null,
           off_sale_at: bound.off_sale_at,
           unanswered_at: bound.unanswered_at,
+          shows: fn.coalesce(bound.shows, 'shows'),
           shape: fn.coalesce(bound.shape, 'shape'),
           exposure: fn.coalesce(bound.exposure, 'exposure'),
           ...dueAfter(eb, bound),

@@ -4,7 +4,7 @@ import { refusedCode } from '../../domain/evidence/reach.ts';
 import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
 import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
-import type { Bound, Reads } from '../../sqlite/statements.ts';
+import { type Bound, type Reads, sql } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import { isRecord, triggered } from './record-rows.ts';
 
@@ -20,8 +20,6 @@ export interface RecordReads {
   /** When the next record is due, of a job or of all; null where there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
-  /** Returns how many products had their last read answered for other dates altogether. */
-  answeredAstray(): number;
   /** Returns how many products have dates that the service left out, or answered others for. */
   unanswered(): number;
   /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
@@ -38,6 +36,8 @@ export interface RecordReads {
   fill(): FillState;
   /** Tells whether a record was never fetched that is neither refused nor in quarantine; or a product list cannot be used. */
   isAnyUnread(): boolean;
+  /** Tells whether products are on sale, and all of their dates were answered, and none can be bought. */
+  isAllEmpty(): boolean;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
   beyond(now: Instant): RecordKey[];
 }
@@ -258,7 +258,7 @@ function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
   };
 }
 
-function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill' | 'isAnyUnread'> {
+function recordCounts(db: Reads): Pick<RecordReads, 'unanswered' | 'fill' | 'isAnyUnread' | 'isAllEmpty'> {
   const unanswered = () =>
     query
       .selectFrom('_record')
@@ -266,7 +266,6 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
       .where('unanswered_at', 'is not', null)
       .where('resource', '=', 'availability');
   const all = db.values(unanswered);
-  const astray = db.values(() => unanswered().where('failures', '>', 0));
   const fill = db.rows(() =>
     query
       .selectFrom('_record')
@@ -287,6 +286,18 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
       )
       .limit(1),
   );
+  const dated = db.rows(() =>
+    query
+      .selectFrom('_record as r')
+      .innerJoin('_product as p', 'p.product_id', 'r.product_id')
+      .select(({ fn }) => [
+        fn.countAll<number>().as('windows'),
+        fn.countAll<number>().filterWhere(sql<number>`coalesce(r.shows, 1)`, '=', 1).as('shown'),
+      ])
+      .where('r.resource', '=', 'availability')
+      .where('r.fetched_at', 'is not', null)
+      .where('p.sellable', '=', 1),
+  );
   // A list whose answers cannot be used is not excused: without it nobody knows what there is.
   const unusable = db.values(() =>
     query
@@ -299,8 +310,11 @@ function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswer
       .limit(1),
   );
   return {
-    answeredAstray: () => astray.get() ?? 0,
     unanswered: () => all.get() ?? 0,
+    isAllEmpty: () => {
+      const { windows, shown } = dated.get() ?? { windows: 0, shown: 0 };
+      return windows > 0 && shown === 0;
+    },
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0 },
     isAnyUnread: () => unread.get() !== undefined || unusable.get() !== undefined,
   };

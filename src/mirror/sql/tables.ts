@@ -3,11 +3,12 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
-import type { WatchedField } from '../../domain/conditions/fields.ts';
+import type { Subject } from '../../domain/evidence/claims.ts';
+import type { Hold } from '../../domain/evidence/hold.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
-import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
+import type { DirectAnswer } from '../../domain/sale/absence.ts';
 import type { OptionalPath } from '../../domain/schedule/offer.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
@@ -85,6 +86,7 @@ export interface Tables {
     checked_at: Instant;
     changed_at: Instant;
     stale_at: Instant;
+    held_at: Instant | null;
     text_language: string | null;
     slug: string | null;
     url: string | null;
@@ -135,6 +137,7 @@ export interface Tables {
     prediscount_price: number | null;
     read_at: Instant;
     stale_at: Instant;
+    held_at: Instant | null;
   };
   _product_tag: { product_id: number; tag_id: number };
   _experience: {
@@ -210,6 +213,7 @@ export interface Tables {
     checked_at: Instant;
     changed_at: Instant;
     stale_at: Instant;
+    held_at: Instant | null;
   };
   _variant: {
     product_id: number;
@@ -221,6 +225,7 @@ export interface Tables {
     checked_at: Instant;
     changed_at: Instant;
     stale_at: Instant;
+    held_at: Instant | null;
     variant_type: string | null;
   };
   _variant_group: { product_id: number; group_id: number; name: string; read_at: Instant };
@@ -232,6 +237,7 @@ export interface Tables {
     to_date: string;
     checked_at: Instant;
     stale_at: Instant;
+    held_at: Instant | null;
     body_hash: string;
     max_tickets_per_order: number | null;
     variant_ids: string;
@@ -293,6 +299,32 @@ export interface Tables {
     told_at: Instant | null;
     off_sale_at: Instant | null;
     unanswered_at: Instant | null;
+    shows: 0 | 1 | null;
+  };
+  _claim: {
+    subject: Subject;
+    resource: Resource;
+    product_id: number;
+    edition: string;
+    part: number;
+    shown: number | null;
+    said: number | null;
+    first_at: Instant;
+    last_at: Instant;
+    held_at: Instant | null;
+    applied_at: Instant | null;
+  };
+  _held: {
+    subject: Subject;
+    opened_at: Instant;
+    state: Hold['state'];
+    next_at: Instant;
+    sampled_at: Instant | null;
+    sample: string;
+    shares: string;
+    decision: 'approved' | 'rejected' | null;
+    decided_until: Instant | null;
+    ended_at: Instant | null;
   };
   _closure: {
     closure_id: number;
@@ -359,8 +391,6 @@ export interface Tables {
     last_missing_at: Instant;
     answer: DirectAnswer | null;
     answered_at: Instant | null;
-    release: Release | null;
-    rejected: Bit;
   };
   _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: Instant };
   _row: { number: number; source: string; key: string };
@@ -374,14 +404,6 @@ export interface Tables {
     not_offered_at: Instant | null;
     asked_at: Instant | null;
   };
-  _hold: {
-    hold_id: number;
-    opened_at: Instant;
-    lists: number;
-    last_list_at: Instant;
-    ended_at: Instant | null;
-    outcome: HoldOutcome | null;
-  };
   _alarm: {
     kind:
       | 'images-vanished'
@@ -390,7 +412,6 @@ export interface Tables {
       | 'prices-refused'
       | 'checks-flood'
       | 'images-unverified'
-      | 'sale-contradicted'
       | 'other-dates'
       | 'closures-held'
       | 'hints-not-confirmed'
@@ -467,7 +488,6 @@ export interface Tables {
     unknown: number;
     unanswered: number;
   };
-  _field: { field: WatchedField; usual: number; share: number; looked_at: Instant };
   _audit: { from_at: Instant; tier: Tier | 'all'; audited: number; untrue: number };
   _promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }
@@ -484,8 +504,6 @@ export interface Defaulted {
   _walk: 'unusable';
   _job: 'job_id' | 'failed';
   _change: 'seq';
-  _absence: 'rejected';
-  _hold: 'hold_id';
   _subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted';
   _gap: 'gap_id' | 'healed_to' | 'products';
 }

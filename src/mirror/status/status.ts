@@ -2,13 +2,12 @@ import { statSync } from 'node:fs';
 import { type Instant, instant } from '../../clock.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
-import { isMissing } from '../../domain/sale/absence.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
-import { removalReads } from '../catalogue/removals.ts';
+import { evidenceReads, type HeldClaims } from '../evidence.ts';
 import { closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
 import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
@@ -63,7 +62,8 @@ export interface MirrorStatus {
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly freshness: readonly Freshness[];
   /** Products whose removal is held, and since when; null: nothing is held. */
-  readonly removals: { readonly held: number; readonly since: number } | null;
+  /** What many records claim at once, and the mirror does not show; also what was believed less than a day ago. */
+  readonly held: readonly HeldClaims[];
   /** Products that are on sale by their own reads, with dates that are answered as not on sale, and since when; null: none is. */
   readonly contradicted: { readonly products: number; readonly since: number } | null;
   /** Products that notifications closed and no read has decided: in effect, and held back. */
@@ -119,7 +119,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     ...recordCounts(reads, quarantineAfter),
     unusable: unusableAnswers(reads),
     freshness: freshness.all(),
-    removals: removalsHeld(reads),
+    held: evidenceReads(reads).held(),
     contradicted: contradictedSales(reads),
     closures: closureReads(reads).counts(),
     ...pushStatus(reads),
@@ -284,17 +284,23 @@ function contradictedSales(db: Reads): MirrorStatus['contradicted'] {
   const found = db
     .rows(() =>
       query
-        .selectFrom('_product')
+        .selectFrom('_product as p')
         .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
         .where('dates_off_at', 'is not', null)
-        .where('sellable', '=', 1),
+        .where('sellable', '=', 1)
+        // Its own read says off sale too, and is asked again or held before it is believed.
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('_claim as c')
+                .select('c.product_id')
+                .whereRef('c.product_id', '=', 'p.product_id')
+                .where('c.subject', '=', 'sale-status')
+                .where('c.applied_at', 'is', null),
+            ),
+          ),
+        ),
     )
     .get();
   return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
-}
-
-function removalsHeld(db: Reads): MirrorStatus['removals'] {
-  const { absent, openHold } = removalReads(db);
-  const hold = openHold();
-  return hold === null ? null : { held: absent().filter(isMissing).length, since: hold.opened_at };
 }

@@ -78,6 +78,7 @@ export const views = {
       | 'images_changed'
       | 'prices_changed'
       | 'experience_changed'
+      | 'held'
       | 'pass_completed'
     >(),
     language: orNull(text()),

@@ -172,7 +172,7 @@ function noteNotice(
 
 /** Takes a known product off sale at once, unless too many closures are unconfirmed. */
 function close(
-  { mirror, clock, policy, log }: ApplyPorts,
+  { mirror, clock, log }: ApplyPorts,
   { delivery_id, received_at }: StoredDelivery,
   { product_id, closure, enabled }: ProductNotice,
   visible: number,
@@ -181,7 +181,7 @@ function close(
   const now = clock.now();
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
-  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible, policy.removals);
+  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible);
   const reopened = enabled || (inForce !== null && wasReopened(mirror, inForce));
   const announced = {
     product_id,

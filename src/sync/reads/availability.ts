@@ -3,16 +3,26 @@ import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
-import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
+import { passDates } from '../evidence/answers.ts';
+import { soonest } from '../evidence/evidence.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
-import { type NoAnswer, type Refreshed, type StoredRead, settleFailure, settleStored } from '../records/settle.ts';
+import {
+  type NoAnswer,
+  type Refreshed,
+  type StoredRead,
+  settleFailure,
+  settleKept,
+  settleStored,
+} from '../records/settle.ts';
+import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
-import { datesOf, mayWait, nextWindow, planMovedDate } from './window.ts';
+import { mayWait, nextWindow, planMovedDate } from './window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -29,6 +39,8 @@ export type AvailabilityRead =
       readonly sent_at: Instant;
       /** Dates that the service did not answer, however it was asked: the mirror keeps what it had. */
       readonly unanswered: readonly Dates[];
+      /** The mirror keeps what it had, because of what the answer takes away. */
+      readonly kept?: true;
     }
   | NoAnswer;
 
@@ -54,6 +66,8 @@ export interface SaidNow {
 
 /** After this long, dates that an answer has left out are asked for again; then after twice as long, up to their cadence. */
 const leftOutRetryMs = 60_000;
+/** Empty dates of a first fill are asked again once, after this time. */
+const firstLookMs = 30 * 60_000;
 
 /** Reads one window of a product's dates because it is due; without an answer the record has failed. */
 export async function refreshAvailability(
@@ -65,6 +79,7 @@ export async function refreshAvailability(
   const read = await readAvailability(ports, record, { signal, commit: ports.commit });
   if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(ports, record);
   if (read.kind !== 'stored') return settleFailure(ports, record, read, signal);
+  if (read.kept) return { kind: 'postponed' };
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
     return { kind: 'failed', code: 'sale-contradicted', message };
@@ -103,6 +118,9 @@ export async function readAvailability(
   const found: Found = { changed: false, noticed: [] };
   let body_hash: string | null = null;
   let known = record.body_hash;
+  let look: Due | null = null;
+  /** Whether a part of the answer has taken something away, so that a later part withdraws no claim. */
+  let taken = false;
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = (current?: RecordFacts | null) => {
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
@@ -116,6 +134,7 @@ export async function readAvailability(
         body_hash,
         unanswered_at: unanswered_at === null ? null : instant(unanswered_at),
         current,
+        look,
       },
     );
   };
@@ -128,7 +147,16 @@ export async function readAvailability(
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     const off_at = offSaleAt(reading, clock);
     if (off_at !== null)
-      return offSale(await notOnSale(ports, record, { sent_at: instant(off_at), every: window.every, commit, late }));
+      return offSale(
+        await notOnSale(ports, record, {
+          sent_at: instant(off_at),
+          every: window.every,
+          from: window.from,
+          to: window.to,
+          commit,
+          late,
+        }),
+      );
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
       if (requests.refused(request) === 'failed') return reading;
@@ -136,8 +164,7 @@ export async function readAvailability(
     }
     const answer = reading.kind === 'read' ? reading.value : null;
     if (wanted.why === 'rest' && answer !== null) noteRest(ports, answer.named);
-    const isBelieved = answer?.named !== null || !(await ports.ignoresDates(ports, currency, signal));
-    const covered = requests.judge(request, answer, isBelieved);
+    const covered = requests.judge(request, answer);
     if (covered.kind === 'capped-away') return cappedAway(covered.to);
     if (covered.kind === 'nothing') continue;
     const { dates: answered, rest } = covered;
@@ -151,6 +178,17 @@ export async function readAvailability(
         if (same && !isStored(reading, current)) return 'superseded';
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
+        const isLast = requests.endsWith(rest) && !taken;
+        const passed = passDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
+          sent_at: reading.sent_at,
+          withdraws: isLast,
+        });
+        if (passed.kind === 'keep') {
+          settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: passed.due });
+          return 'kept';
+        }
+        taken ||= passed.look !== null;
+        look = soonest([look, passed.look]);
         const where = { from: answered.from, today: window.today, product, first } as const;
         const stored = storeAnswer(ports, record, where, cut);
         note(found, stored);
@@ -163,6 +201,7 @@ export async function readAvailability(
       same ? 'soon' : 'now',
       () => late(saidOf(cut, answered.from)),
     );
+    if (stored === 'kept') return kept(instant(sent_at === Number.POSITIVE_INFINITY ? reading.sent_at : sent_at));
     if (stored === 'stored') requests.stored(rest);
     else known = null;
   }
@@ -181,7 +220,11 @@ function settleWindow(
   ports: SyncPorts,
   record: RecordFacts,
   { window, product }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'>,
-  { noticed, ...read }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found,
+  {
+    noticed,
+    look,
+    ...read
+  }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found & { readonly look: Due | null },
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const off_before = ports.mirror.products.datesOffAt(record.product_id);
@@ -194,11 +237,19 @@ function settleWindow(
           at: instant(read.sent_at + Math.max(leftOutRetryMs, read.sent_at - read.unanswered_at)),
           reason: 'retry',
         } as const);
-  const sooner = again !== null && again.at < (incoming?.at ?? Number.POSITIVE_INFINITY) ? again : incoming;
+  const { product_id, edition: currency } = record;
+  const shows = ports.mirror.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
+  const sooner = soonest([again, incoming, look, shows ? null : lookAtFirst(ports, record, read.sent_at)]);
   const found = { ...read, noticed: noticed.length > 0 };
-  settleStored(ports, record, { ...found, cadence: window.every, worth: product, sooner });
+  settleStored(ports, record, { ...found, shows, cadence: window.every, worth: product, sooner });
   planMovedDate(ports, record, window);
   release(ports, record, { sent_at: read.sent_at, off_before });
+}
+
+/** Returns the second look at dates that are empty in a first fill, where nothing was shown that they could take away. */
+function lookAtFirst({ mirror }: Pick<SyncPorts, 'mirror'>, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
+  if (fetched_at !== null || mirror.filledAt() !== null) return null;
+  return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */
@@ -242,6 +293,10 @@ function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void 
       { days: answerLengths.longest() },
       'the service cuts availability answers without saying so: set service.profile.days_per_request',
     );
+}
+
+function kept(sent_at: Instant): AvailabilityRead {
+  return { kind: 'stored', changed: false, noticed: [], unanswered: [], sale: 'on', sent_at, kept: true };
 }
 
 function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {

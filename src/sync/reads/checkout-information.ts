@@ -1,9 +1,10 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { passCheckoutInformation } from '../evidence/answers.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf, reschedule } from '../records/reschedule.ts';
-import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /**
  * Refreshes the checkout information of a product: weekly, daily if its prices are dynamic (specification §1 rule 3).
@@ -26,12 +27,15 @@ export async function refreshCheckoutInformation(
       const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence), now: clock.now() };
+      const document = reading.kind === 'read' ? reading.value.document : mirror.checkoutInformation.document(record);
+      const passed = passCheckoutInformation(ports, record, document ?? '{}', sent_at);
+      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.due });
       if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
       const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
       if (changed) assignCategory(ports, product_id);
       // If prices turn out to be dynamic, they are read more often from now on.
       if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
-      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
+      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence, sooner: passed.look });
     },
     reading.kind === 'unchanged' ? 'soon' : 'now',
   );

@@ -3,20 +3,27 @@ import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/s
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
+import { passDates } from '../evidence/answers.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
-import { settleStored } from '../records/settle.ts';
+import { settleKept, settleStored } from '../records/settle.ts';
+import { expectedReopening } from './product.ts';
 
 /** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
 export interface OffSaleSaid {
-  readonly sale: 'off' | 'contradicted';
+  readonly sale: 'on' | 'off' | 'contradicted';
   readonly sent_at: Instant;
+  /** Nothing was stored: the answer must be said again, or is held. */
+  readonly kept?: true;
 }
 
 interface Answered {
   readonly sent_at: Instant;
   /** The cadence of the dates. */
   readonly every: number;
+  /** The dates that were asked for. */
+  readonly from: string;
+  readonly to: string;
   readonly commit: Commit;
   /** Called with the answer if the mirror cannot be written: it is stored later. */
   readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
@@ -30,7 +37,7 @@ interface Answered {
 export async function notOnSale(
   ports: SyncPorts,
   record: RecordFacts,
-  { sent_at, every, commit, late }: Answered,
+  { sent_at, every, from, to, commit, late }: Answered,
 ): Promise<OffSaleSaid> {
   const { mirror, policy, clock, log } = ports;
   const { product_id } = record;
@@ -39,6 +46,12 @@ export async function notOnSale(
     const product = mirror.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
+    const passed = passDates(ports, record, { from, to }, 'off-sale', { sent_at });
+    if (passed.kind === 'keep') {
+      doubtSaleStatus(ports, product_id);
+      settleKept(ports, record, { sent_at, cadence: every, due: passed.due });
+      return { sale: 'on', sent_at, kept: true };
+    }
     mirror.availability.prune({ product_id, currency: record.edition }, earliest);
     const { cadence, extent } = policy.of(product.category);
     dropUnsold(ports, record, sent_at);
@@ -67,10 +80,13 @@ export async function notOnSale(
       }
     } else {
       // Without a single-product read, the near dates show the reopening.
+      const announced = verdict !== 'confirmed' || mirror.closures.inForce(product_id)?.confirmed_at != null;
+      const expected = expectedReopening(ports, product_id);
       const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({
         cadence: verdict === 'confirmed' ? cadence.products : every,
-        sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
+        // Only a closure that was announced is believed for longer than a day.
+        sooner: looks || !announced ? reopeningLook(expected, sent_at, cadence.products) : null,
       });
     }
     return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };

@@ -7,6 +7,8 @@ import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
+import { passEntry } from '../evidence/answers.ts';
+import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages } from '../images/vanished.ts';
 import { expectNotices } from '../notifications/trust.ts';
@@ -15,7 +17,7 @@ import type { SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
-import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which brings what the list leaves out (its `description` is null). */
 export async function refreshProductDetail(
@@ -47,32 +49,47 @@ export function storeProductDetail(
   const known = mirror.products.find(product_id);
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
   const further = currency !== firstCurrency;
-  const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
+  const primaryEdition = { language: firstLanguage, currency: firstCurrency };
+  const by = {
     source: 'detail',
     language,
     currency,
-    primary: { language: firstLanguage, currency: firstCurrency },
+    primary: primaryEdition,
     sent_at,
+    reason: record.due_reason,
+  } as const;
+  const passed = passEntry(ports, value, by);
+  const every = cadenceOf(policy.of(known?.category ?? null), record, known);
+  if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: passed.due });
+  const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
+    ...by,
     now: clock.now(),
     stale_at: instant(sent_at + productCadence(policy, known)),
-    reason: record.due_reason,
+    keeps: passed.kind === 'sale-only',
   });
   // A read in a further currency brings only its price.
   if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
-  const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
+  if (passed.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: passed.due });
   const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
-  const reopening = off
-    ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
-    : null;
+  const reopening = off ? reopeningLook(expectedReopening(ports, product_id), sent_at, every) : null;
   return settleStored(ports, record, {
     sent_at,
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
     body_hash: hash,
-    cadence,
-    sooner: primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null,
+    cadence: every,
+    sooner: soonest([primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null, passed.look]),
   });
+}
+
+/**
+ * Returns when a product that is off sale is expected back, as far as that is believed: only of a closure that was announced
+ * and confirmed. Any other is looked at daily.
+ */
+export function expectedReopening({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number): string | null {
+  const isConfirmed = mirror.closures.inForce(product_id)?.confirmed_at != null;
+  return isConfirmed ? (mirror.products.find(product_id)?.expected_reopening ?? null) : null;
 }
 
 /**

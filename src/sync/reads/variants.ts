@@ -1,8 +1,9 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { passVariants } from '../evidence/answers.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
-import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes the variants of a product: this read decides which exist. */
 export async function refreshVariants(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
@@ -24,9 +25,19 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   };
   return commit(
     () => {
+      const said = reading.kind === 'read' ? reading.value.length : mirror.variants.count(record);
+      const passed = passVariants(ports, record, said, sent_at);
+      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.due });
       if (reading.kind === 'unchanged') mirror.variants.confirm(read);
       const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
-      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
+      return settleStored(ports, record, {
+        sent_at,
+        changed,
+        body_hash: hash,
+        cadence,
+        sooner: passed.look,
+        shows: said > 0,
+      });
     },
     reading.kind === 'unchanged' ? 'soon' : 'now',
   );

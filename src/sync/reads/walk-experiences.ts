@@ -32,7 +32,7 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       // An empty list, or an unreadable row, says nothing about which are missing.
       if (!complete || rows === 0 || unusable > 0) return;
       const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
-      const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);
+      const walks = walksUntilDropped(missing, mirror.experiences.count());
       const dropped = mirror.experiences.dropMissing(walks, { sent_at: started_at, reason: record.due_reason });
       if (missing > dropped)
         log.error(

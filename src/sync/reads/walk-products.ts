@@ -1,15 +1,17 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
-import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { Due, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
+import { passEntry } from '../evidence/answers.ts';
+import { soonest } from '../evidence/evidence.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
+import { askPlace, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
 import { extraWalk } from '../records/pricing.ts';
 import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
@@ -43,10 +45,10 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     read: list.read,
     id: (entry: ProductEntry) => entry.product_id,
     store: (page, sent_at, { started_at, next_page }) => list.store(page, { number: next_page, sent_at, started_at }),
-    finished: ({ complete, started_at, rows }) => {
+    finished: ({ complete, started_at }) => {
       if (!primary) return;
       if (!list.isOrdered()) mirror.listPlaces.clear();
-      if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
+      if (complete) judgeAbsence(ports, { edition: record.edition, started_at });
       mirror.alarms.clearImages(started_at, clock.now());
       clearRefused(ports, started_at);
       // Further languages and currencies add to what the primary walk found, so they come after it.
@@ -100,19 +102,24 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       // Only the primary walk says anything about images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
       const by = { primary, language, currency, sent_at, reason: record.due_reason };
-      const changed = storeEntries(ports, stored, by);
-      for (const { product_id } of stored) settlePlace(ports, { ...record, product_id }, sent_at);
+      let changed = false;
+      for (const entry of stored) {
+        const place = { ...record, product_id: entry.product_id, part: 0 };
+        const { differs, ask } = storeEntry(ports, place, entry, by);
+        changed ||= differs;
+        settlePlace(ports, place, sent_at, ask);
+      }
       return changed;
     },
   };
 }
 
 /** Called when a product's place in the list was read: plans the next look at it, where a notification needs one. */
-function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant): void {
-  const current = ports.mirror.records.find({ ...key, part: 0 });
+function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant, ask: Due | null): void {
+  const current = ports.mirror.records.find(key);
   if (current === null) return;
   const primary = key.edition === walkKinds(ports.policy.extent).primary.edition;
-  const sooner = primary ? lookAfterNotice(ports, current, sent_at) : null;
+  const sooner = soonest([primary ? lookAfterNotice(ports, current, sent_at) : null, ask]);
   const read = { sent_at, changed: false, body_hash: null, cadence: placeRestMs, teaches: 'nothing' } as const;
   settleStored(ports, current, { ...read, current, sooner });
 }
@@ -178,26 +185,30 @@ function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean 
   return current === null || current.due_at > clock.now();
 }
 
-function storeEntries(
+/** Stores an entry, as far as it is believed. `ask`: when its place in the list is to be read again because of what it claims. */
+function storeEntry(
   ports: SyncPorts,
-  entries: readonly ProductEntry[],
+  place: RecordKey,
+  entry: ProductEntry,
   { primary, ...by }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'> & { readonly primary: boolean },
-): boolean {
+): { readonly differs: boolean; readonly ask: Due | null } {
   const { mirror, clock, policy } = ports;
   const { language, sent_at } = by;
-  let changed = false;
-  for (const entry of entries) {
-    const known = mirror.products.find(entry.product_id);
-    const stored = mirror.products.store(entry, {
-      ...by,
-      source: 'list',
-      primary: { language: policy.extent.languages[0], currency: policy.extent.currencies[0] },
-      now: clock.now(),
-      stale_at: instant(sent_at + productCadence(policy, known)),
-    });
-    afterStore(ports, { product_id: entry.product_id, language, sent_at }, stored);
-    if (primary) noteSignal(ports, { product_id: entry.product_id, sent_at }, stored);
-    changed ||= stored.outcome !== 'unchanged' && stored.outcome !== 'late';
-  }
-  return changed;
+  const { product_id } = entry;
+  const known = mirror.products.find(product_id);
+  const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
+  const read = { ...by, source: 'list', primary: primaryEdition } as const;
+  const passed = passEntry(ports, entry, read);
+  const due = passed.kind === 'store' ? passed.look : passed.due;
+  if (due !== null) askPlace(ports, product_id, place.edition, due);
+  if (passed.kind === 'keep') return { differs: false, ask: due };
+  const stored = mirror.products.store(entry, {
+    ...read,
+    now: clock.now(),
+    stale_at: instant(sent_at + productCadence(policy, known)),
+    keeps: passed.kind === 'sale-only',
+  });
+  afterStore(ports, { product_id, language, sent_at }, stored);
+  if (primary) noteSignal(ports, { product_id, sent_at }, stored);
+  return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask: due };
 }

@@ -1,12 +1,11 @@
 import { type Instant, instant } from '../../clock.ts';
 import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import { addDays } from '../../domain/time/dates.ts';
-import { venueDay, venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed } from '../records/beliefs.ts';
-import type { ProductPolicy, SyncPorts } from '../records/context.ts';
+import type { SyncPorts } from '../records/context.ts';
 import { dueAfterRead } from '../records/pricing.ts';
+import { datesOf } from '../records/window-dates.ts';
 
 /**
  * Tells whether a read that seemed worth an extra call no longer is, and plans it again: the service has pushed back
@@ -65,22 +64,4 @@ export function nextWindow(
   const next = window === undefined ? null : mirror.records.find({ ...record, part });
   if (window === undefined || next?.fetched_at == null) return null;
   return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
-}
-
-/** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
-export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: Instant) {
-  const window = extent.windows.find((each) => each.part === part);
-  if (window === undefined) return null;
-  const { earliest, latest } = venueToday(product.timezone, now);
-  const end = part === extent.windows.length - 1 ? latest : earliest;
-  const { began_at, ends_at } = venueDay(product.timezone, now);
-  return {
-    from: addDays(earliest, window.first_day),
-    to: addDays(end, window.last_day),
-    today: earliest,
-    /** When midnight moved it here, and when the next one moves it on. */
-    moved_at: instant(began_at),
-    midnight: ends_at,
-    every: window.every,
-  };
 }

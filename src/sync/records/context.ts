@@ -1,11 +1,12 @@
-import type { Chance, Clock, Entropy } from '../../clock.ts';
+import type { Chance, Clock, Entropy, Instant } from '../../clock.ts';
 import type { Budget } from '../../domain/budget/budget.ts';
 import type { ExtraLimits } from '../../domain/budget/extra-calls.ts';
 import type { RetryBudget } from '../../domain/budget/retry-budget.ts';
 import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
+import type { Kind, Said, Subject, Verdict } from '../../domain/evidence/claims.ts';
 import type { AskedRecord, Reach } from '../../domain/evidence/reach.ts';
-import type { RemovalLimits } from '../../domain/sale/absence.ts';
+import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
@@ -41,8 +42,8 @@ export interface Policy extends ProductPolicy {
   } | null;
   /** The share of all calls that are random reads (truth/audits.ts); 0: none. */
   readonly audit: number;
-  /** More products missing at once than this are held back. */
-  readonly removals: RemovalLimits;
+  /** What becomes of answers that take something away from many records at once. */
+  readonly held: Readonly<Record<Kind, 'hold' | 'warn' | 'off'>>;
   /** The ceiling, in calls a second. */
   readonly ceiling: number;
   /** How long the service holds a notification, and how long it tries again, at most; milliseconds. */
@@ -64,12 +65,48 @@ export interface Ports {
   readonly policy: Policy;
   readonly retries: RetryBudget;
   readonly answerLengths: AnswerLengths;
-  readonly ignoresDates: IgnoresDates;
   /** What has been learned of the service's limit. */
   readonly budget: () => Budget;
+  /** Judges every answer that takes something away. */
+  readonly evidence: ClaimJudge;
   readonly refusals: RefusalJudge;
   /** Has those who need the same page of a list take turns, so that one read answers for all. */
   readonly pageTurns: TakeTurns;
+}
+
+export type ClaimPorts = Pick<Ports, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'budget'>;
+
+/** An answer, and why it was asked for. */
+export interface ClaimedBy {
+  readonly sent_at: Instant;
+  readonly reason: DueReason;
+  /** An authenticated notification has announced what it takes away. */
+  readonly announced?: boolean;
+  /** `false`: it claims something that another read decides about, so that nothing is stored by it. */
+  readonly decides?: boolean;
+  /** `false`: a part of an answer, which withdraws no claim that another part of it may make. */
+  readonly withdraws?: boolean;
+}
+
+/** What becomes of an answer. */
+export type Passed =
+  /** It is stored; `look`: the next look at what it has taken away, where that comes before the cadence. */
+  | { readonly kind: 'store'; readonly look: Due | null }
+  /** The mirror keeps what it has; `due`: the second question, null: the next read at the cadence. */
+  | {
+      readonly kind: 'keep';
+      readonly because: Extract<Verdict, { kind: 'keep' }>['because'];
+      readonly due: Due | null;
+    };
+
+/** Every answer that takes something away passes here before it is stored (evidence/evidence.ts). */
+export interface ClaimJudge {
+  /** Decides in a transaction whether an answer about a record is stored: as a whole, or not at all. */
+  pass(ports: ClaimPorts, record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed;
+  /** Draws and judges the samples of what is held, and ends what is over. Run once a minute. */
+  look(ports: ClaimPorts): void;
+  /** Settles what is held because a person decides. Returns the subjects. */
+  decide(ports: ClaimPorts, kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[];
 }
 
 export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;
@@ -87,13 +124,6 @@ export interface RefusalJudge {
   /** Asks seldom whether a missing path exists by now. Run every minute. */
   askMissing(signal: AbortSignal): Promise<void>;
 }
-
-/** Finds out whether the service ignores the dates it is asked for, as far as any product shows it; one for all products. */
-export type IgnoresDates = (
-  ports: Pick<SyncPorts, 'upstream' | 'mirror' | 'clock' | 'policy'>,
-  currency: string,
-  signal: AbortSignal,
-) => Promise<boolean>;
 
 /**
  * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction

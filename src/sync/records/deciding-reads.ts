@@ -1,9 +1,10 @@
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { guardSpanMs } from '../../domain/sale/closure.ts';
-import type { DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import {
   type Extent,
+  listEditionOf,
   productKinds,
   type RecordKind,
   splitListEdition,
@@ -54,6 +55,36 @@ export function askDecidingReads(ports: DecidingPorts, product_ids: readonly num
   const { primary } = walkKinds(ports.policy.extent);
   createPlaces(ports, product_ids, [primary]);
   ports.mirror.records.bringForward({ kinds: [primary], product_ids }, ports.clock.now(), reason);
+}
+
+/** Makes the read due that decides whether a product is on sale: its own, or its place in the primary list. */
+export function askSaleStatus(ports: DecidingPorts, product_id: number, { at, reason }: Due): void {
+  const { edition } = walkKinds(ports.policy.extent).primary;
+  const kinds = ownReads(ports.policy);
+  if (kinds.length === 0) askPlace(ports, product_id, edition, { at, reason });
+  else ports.mirror.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
+}
+
+/** Makes a product's own read due that says what a list of an edition says of it. */
+export function askOwnRead({ mirror, policy }: DecidingPorts, product_id: number, edition: string, due: Due): void {
+  const { extent } = policy;
+  const kinds = productKinds(extent).filter(
+    (kind) => kind.resource === 'product_detail' && listEditionOf(kind.edition, extent) === edition,
+  );
+  mirror.records.bringForward({ kinds, product_ids: [product_id] }, due.at, due.reason);
+}
+
+/** Makes the read due that decides whether a product is gone. */
+export function askAbsence({ mirror, policy }: DecidingPorts, product_id: number, { at, reason }: Due): void {
+  mirror.records.bringForward({ kinds: absenceReads(policy), product_ids: [product_id] }, at, reason);
+}
+
+/** Makes the page of a list due on which a product stands: what a list says is asked of the same list. */
+export function askPlace(ports: DecidingPorts, product_id: number, edition: string, { at, reason }: Due): void {
+  const { primary, further } = walkKinds(ports.policy.extent);
+  const kinds = [primary, ...further].filter((kind) => kind.resource === primary.resource && kind.edition === edition);
+  createPlaces(ports, [product_id], kinds);
+  ports.mirror.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
 }
 
 /** Where products have no own reads: makes a record of their place in each list, so that notices make it due too. */
@@ -114,6 +145,12 @@ export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey
   return absenceReads(policy).some((kind) => kind.resource === resource && kind.edition === edition);
 }
 
+/** Tells whether so many products are missing at once that none is withdrawn. */
+export function isRemovalHeld({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): boolean {
+  const hold = mirror.evidence.hold('products');
+  return policy.held.less === 'hold' && hold !== null && hold.state !== 'ended';
+}
+
 /** What the read that decides about a product has said since a job was requested; `waits`: the job waits for it. */
 type Decision = 'gone' | 'there' | 'waits';
 
@@ -127,11 +164,11 @@ export function decideGone(ports: DecidingPorts, product_id: number, job_id: num
   if (!mirror.products.isVisible(product_id)) return 'gone';
   const absent = mirror.removals.one(product_id);
   const job = mirror.jobs.find(job_id);
-  if (job === null || mirror.removals.openHold() !== null) return 'there';
+  if (job === null || isRemovalHeld(ports)) return 'there';
   const requested_at = instant(job.requested_at);
   if (absent === null || absent.answered_at === null || absent.answered_at < requested_at)
     return awaitRead(ports, absenceReads(policy)[0], { product_id, job_id, requested_at });
-  if (absent.answer === 'there' || absent.rejected === 1) return 'there';
+  if (absent.answer === 'there') return 'there';
   if (absent.missing_walks > 0) return 'gone';
   // The list of the same job may still be on the way.
   const list = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 });

@@ -53,6 +53,8 @@ export interface StoredRead {
   readonly teaches?: 'nothing';
   /** An earlier due instant for a special reason; null: none. */
   readonly sooner?: Due | null;
+  /** Whether it shows something that a later answer could take away. */
+  readonly shows?: boolean;
   /** Since when answers say "not on sale"; null: this one has dates. */
   readonly off_sale_at?: Instant | null;
   /** Since when the service leaves out some of its dates; null: it answered all. */
@@ -61,9 +63,30 @@ export interface StoredRead {
   readonly current?: RecordFacts | null | undefined;
 }
 
+/** A resync waits no longer for the second answer. */
+const longestWaitMs = 120_000;
+
+/**
+ * Called in the transaction of a read whose answer is not stored, because of what it takes away: asks a second time, or at
+ * the cadence while it is held. A resync waits for the second answer only.
+ */
+export function settleKept(
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence'>,
+  record: RecordFacts,
+  { sent_at, cadence, due }: { readonly sent_at: Instant; readonly cadence: number; readonly due: Due | null },
+): Refreshed {
+  const { mirror } = ports;
+  mirror.records.progressed(record);
+  mirror.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
+  const waits = due !== null && due.at - sent_at <= longestWaitMs;
+  if (record.job_id !== null && !waits) mirror.jobs.giveUp(record, record.job_id);
+  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
+  return { kind: 'postponed' };
+}
+
 /** Called in the transaction that stores a read: plans when the record is due again. */
 export function settleStored(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log' | 'budget'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence'>,
   record: RecordFacts,
   read: StoredRead,
 ): Refreshed {
@@ -83,6 +106,7 @@ export function settleStored(
     due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
     volatility,
     off_sale_at: read.off_sale_at ?? null,
+    shows: read.shows === undefined ? null : read.shows ? 1 : 0,
     unanswered_at: read.unanswered_at ?? null,
   });
   // What broke a product is over: its other records need not wait out a backoff of up to a day.
@@ -152,7 +176,10 @@ const unknownReachMs = 60_000;
 
 /** Called when a read had no usable answer: decides whose failure it is, and when to retry. The old copy stays. */
 export async function settleFailure(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries' | 'refusals'>,
+  ports: Pick<
+    SyncPorts,
+    'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries' | 'budget' | 'evidence' | 'refusals'
+  >,
   record: RecordFacts,
   reading: NoAnswer,
   signal: AbortSignal,

@@ -1,6 +1,8 @@
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { DateChange } from '../../mirror/changes/changes.ts';
 import type { DateNow, MirrorFacts } from '../../mirror/reading.ts';
+import type { Explanation } from './explain.ts';
+import type { ExplainedClaim } from './explain-claims.ts';
 
 /**
  * The history of a date of a product: what the mirror said, during which time, and the read behind it. Instants in
@@ -12,6 +14,8 @@ export interface DateExplanation {
   /** The date as the views show it now, by currency; empty if it is past or was never read. */
   readonly now: readonly DateNow[];
   readonly history: readonly DateSpan[];
+  /** What the latest answers about it take away. */
+  readonly claims: readonly ExplainedClaim[];
 }
 
 export interface DateSpan {
@@ -30,7 +34,11 @@ export interface DateSpan {
 type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
 
 /** Explains a date: evidence of what the mirror showed when a shopper looked. */
-export function explainDate(mirror: MirrorFacts, product_id: number, date: string): DateExplanation {
+export function explainDate(
+  mirror: MirrorFacts,
+  { product_id, claims }: Pick<Explanation, 'product_id' | 'claims'>,
+  date: string,
+): DateExplanation {
   const now = mirror.dateNow(product_id, date);
   const changes = mirror.changes.ofDate(product_id, date);
   const currencies = [
@@ -43,7 +51,13 @@ export function explainDate(mirror: MirrorFacts, product_id: number, date: strin
       now.find((each) => each.currency === currency) ?? null,
     ),
   );
-  return { product_id, date, now, history };
+  return {
+    product_id,
+    date,
+    now,
+    history,
+    claims: claims.filter(({ from, to }) => from !== null && to !== null && from <= date && date <= to),
+  };
 }
 
 function spansOf(currency: string, changes: readonly DateChange[], now: DateNow | null): DateSpan[] {

@@ -13,6 +13,7 @@ import { believed } from '../records/beliefs.ts';
 import type { Ports } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
+import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
 
 /**
  * Everything that decides when a product is read, and what is shown of it. Instants in epoch milliseconds; null: never.
@@ -40,6 +41,8 @@ export interface Explanation {
   readonly weighed: Omit<ProductWeight, 'weight' | 'windows'>;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
+  /** What its latest answers take away. */
+  readonly claims: readonly ExplainedClaim[];
   /** Whether a working, trusted subscription announces its changes, which are then read less often. */
   readonly covered: boolean;
   /** What the subscriptions that cover it have announced of the changes that reads found, the newest counting most. */
@@ -116,7 +119,7 @@ export function explainProduct(
   }: Pick<Ports, 'clock' | 'policy'> & {
     readonly mirror: Pick<
       MirrorFacts,
-      'products' | 'records' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'
+      'products' | 'records' | 'evidence' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'
     >;
   },
   product_id: number,
@@ -133,16 +136,18 @@ export function explainProduct(
   const read = mirror.records
     .ofProduct(product_id)
     .filter(({ resource, due_reason }) => !isList(resource) || due_reason !== 'cadence-elapsed');
-  const records = read.map((record) => {
-    const window =
-      record.resource === 'availability' ? own.extent.windows.find(({ part }) => part === record.part) : undefined;
+  const datesOf = (resource: Resource, wanted: number) => {
+    const window = resource === 'availability' ? own.extent.windows.find(({ part }) => part === wanted) : undefined;
     return {
-      ...explainRecord(record, cadenceOf(own, record, known)),
-      weight: weightOfRecord({ weight, windows }, record),
       from: window === undefined ? null : addDays(today, window.first_day),
       to: window === undefined ? null : addDays(today, window.last_day),
     };
-  });
+  };
+  const records = read.map((record) => ({
+    ...explainRecord(record, cadenceOf(own, record, known)),
+    weight: weightOfRecord({ weight, windows }, record),
+    ...datesOf(record.resource, record.part),
+  }));
   const { images, images_verified_at, ...rest } = shown;
   return {
     product_id,
@@ -160,6 +165,7 @@ export function explainProduct(
       hidden_from: images_verified_at === null ? null : images_verified_at + imageLimitMs,
     },
     records,
+    claims: explainClaims(mirror, product_id, read, { datesOf, extent: own.extent, now }),
     covered: known.covered,
     announced_by: announcersOf(mirror, product_id),
     list_signal: { ...signalWorth(mirror.signals.of('near')), entry_changed_at: known.signal_at },

@@ -2,12 +2,12 @@ import type { Clock } from '../../clock.ts';
 import type { Recorded } from '../../domain/probe/anonymise.ts';
 import {
   answerTo,
-  type Evidence,
   type Exchange,
   ending,
   type Finding,
   membersOf,
   numberOf,
+  type ProbeEvidence,
   type ProfilePart,
   rowsOf,
 } from '../../domain/probe/assumption.ts';
@@ -24,7 +24,7 @@ const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumpt
 
 export interface ProbeSettings {
   readonly paths: ProbePaths;
-  readonly parameters: Evidence['parameters'];
+  readonly parameters: ProbeEvidence['parameters'];
   readonly first_page: number;
   readonly page_size: number;
   readonly days_per_request: number;
@@ -154,7 +154,7 @@ function evidenceOf(
   { exchanges, attempts }: ProbeCalls,
   { calls_a_second }: ProbePorts,
   { first_page, page_size, days_per_request, throttle_statuses, parameters, languages, currencies }: ProbeSettings,
-): Evidence {
+): ProbeEvidence {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
   const asked = {
     first_page,

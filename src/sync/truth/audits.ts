@@ -128,6 +128,8 @@ async function untrueDates(
   if (read.kind === 'refused') ports.refusals.note(record, read, signal);
   if (read.kind === 'refused') return isGoneBy(read.status, mirror.removals.one(record.product_id)) ? 'all' : null;
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
+  // What is not believed yet, or held, is told otherwise than it is shown.
+  if (read.kept) return 'all';
   // Its own read still says on sale, or it would not have been shown: a closure that nobody has told of looks like that.
   return read.sale === 'on' ? read.noticed : 'all';
 }

@@ -38,6 +38,8 @@ const same: DayStored = { differs: 'nothing', noticed: false };
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
+  /** Returns how many dates of a range can be bought, and their lowest price in minor units; null: none is known. */
+  shown(of: OfProduct, from: string, to: string): { readonly dates: number; readonly lowest_price: number | null };
   /** One whose compact form is the stored one is not written. */
   store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): DayStored;
   /** Forgets dates before one. */
@@ -73,6 +75,16 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       ],
     ),
   );
+  const shown = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
+    query
+      .selectFrom('_day')
+      .select(({ fn }) => [fn.countAll<number>().as('dates'), fn.min<number | null>('lowest_price').as('lowest_price')])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '>=', from)
+      .where('date', '<=', to)
+      .where('available', '=', 1),
+  );
   const documents = dayDocuments(db);
   const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
     query
@@ -84,6 +96,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
 
   return {
     stored: (of, from, to) => inRange.all({ ...of, from, to }),
+    shown: (of, from, to) => shown.get({ ...of, from, to }) ?? { dates: 0, lowest_price: null },
     store: (key, form, stored, read) => {
       const document = form === undefined ? null : JSON.stringify(form);
       const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);

@@ -57,7 +57,7 @@ export function spanTable(db: Writes): SpanTable {
     upsert(
       '_availability_span',
       ['product_id', 'currency', 'from_date'],
-      ['to_date', 'checked_at', 'stale_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'],
+      ['to_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'],
     ),
   );
   return {
@@ -108,6 +108,7 @@ function asked(db: Writes): Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'
       .set((of) => ({
         stale_at: of(of('stale_at', '-', of.ref('checked_at')), '+', bound.sent_at),
         checked_at: bound.sent_at,
+        held_at: null,
       }))
       .where('product_id', '=', bound.product_id)
       .where('currency', '=', bound.currency)
@@ -141,6 +142,7 @@ function spansOf(read: WindowRead, facts: SpanFacts, { from, to }: { from: strin
     to_date: addDays(today, (starts[index + 1] ?? last + 1) - 1),
     checked_at: sent_at,
     stale_at: instant(sent_at + cadenceOfDay(tiers, start)),
+    held_at: null,
     body_hash,
     ...facts,
   }));

@@ -13,6 +13,8 @@ export interface ProductRead {
   readonly stale_at: Instant;
   /** Why it was read. */
   readonly reason: DueReason;
+  /** `true`: of what it says only the sale status and the images are stored. */
+  readonly keeps?: boolean;
 }
 
 /** What storing an entry came to. */

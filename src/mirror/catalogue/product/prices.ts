@@ -23,14 +23,18 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
       .where('currency', '=', currency),
   );
   const put = db.change(
-    upsert('_product_price', ['product_id', 'currency'], ['from_price', 'prediscount_price', 'read_at', 'stale_at']),
+    upsert(
+      '_product_price',
+      ['product_id', 'currency'],
+      ['from_price', 'prediscount_price', 'read_at', 'stale_at', 'held_at'],
+    ),
   );
   return {
     store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
       const { currency, sent_at, stale_at, now } = read;
       const row = one.get({ product_id, currency });
       if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
-      put.run({ product_id, currency, from_price, prediscount_price, read_at: sent_at, stale_at });
+      put.run({ product_id, currency, from_price, prediscount_price, read_at: sent_at, stale_at, held_at: null });
       const other = row?.from_price !== from_price;
       if (!other && row.prediscount_price === prediscount_price) return false;
       const detail = { currency, old: row?.from_price ?? null, new: from_price };

@@ -49,6 +49,8 @@ export interface ProductReads {
   /** Since when a product's dates are answered as not on sale; null: they are not. */
   datesOffAt(product_id: number): number | null;
   isVisible(product_id: number): boolean;
+  /** Returns what the last read of a kind said of a product in a language, and what it costs from in a currency; null: nothing. */
+  said(of: SaidBy): { readonly document: string | null; readonly from_price: number | null };
   /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
   /** Returns how many images of these products stand: shown, until their 14 days are over. */
@@ -60,8 +62,14 @@ export interface ProductReads {
   /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
   imagesVerifiedBefore(at: Instant, limit: number): number[];
   count(): number;
-  /** On sale by their own reads, and with dates that have been answered as not on sale since an instant or longer. */
-  contradicted(since_at: Instant): number;
+}
+
+/** A list entry or a product's own read, in a language and a currency. */
+interface SaidBy {
+  readonly product_id: number;
+  readonly language: string;
+  readonly currency: string;
+  readonly source: 'list' | 'detail';
 }
 
 interface OfProduct {
@@ -76,7 +84,21 @@ export function productReads(db: Reads): ProductReads {
   return { ...singleProducts(db), ...offSale(db), ...visibleProducts(db) };
 }
 
-function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
+function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 'said' | 'shown' | 'countImages'> {
+  const texts = db.rows(({ product_id, language }: Bound<Pick<SaidBy, 'product_id' | 'language'>>) =>
+    query
+      .selectFrom('_product_text')
+      .select(['list_document', 'detail_document'])
+      .where('product_id', '=', product_id)
+      .where('language', '=', language),
+  );
+  const price = db.values(({ product_id, currency }: Bound<Pick<SaidBy, 'product_id' | 'currency'>>) =>
+    query
+      .selectFrom('_product_price')
+      .select('from_price')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency),
+  );
   const known = db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product as p')
@@ -134,6 +156,10 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
       };
     },
     isVisible: (product_id) => visible.get({ product_id }) !== undefined,
+    said: ({ source, ...of }) => ({
+      document: texts.get(of)?.[`${source}_document`] ?? null,
+      from_price: price.get(of) ?? null,
+    }),
     shown: (product_id) => {
       const row = shown.get({ product_id });
       return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
@@ -149,7 +175,9 @@ function offSale(db: Reads): Pick<ProductReads, 'datesOffAt'> {
   return { datesOffAt: (product_id) => datesOff.get({ product_id }) ?? null };
 }
 
-function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'datesOffAt' | 'isVisible' | 'shown' | 'countImages'> {
+function visibleProducts(
+  db: Reads,
+): Omit<ProductReads, 'find' | 'datesOffAt' | 'isVisible' | 'said' | 'shown' | 'countImages'> {
   const visible = query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null);
   const all = db.values(() => visible.orderBy('product_id'));
   const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
@@ -158,16 +186,16 @@ function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'datesOffAt' | 
   const verifiedBefore = db.values(({ at, limit }: Bound<{ at: Instant } & Limited>) =>
     visible.where('images_verified_at', '<', at).orderBy('images_verified_at').limit(limit),
   );
-  const counted = query.selectFrom('_product').select((of) => of.fn.countAll<number>().as('products'));
-  const count = db.values(() => counted.where('withdrawn_at', 'is', null));
-  const contradicted = db.values(({ since_at }: Bound<{ since_at: Instant }>) =>
-    counted.where('dates_off_at', '<=', since_at).where('sellable', '=', 1),
+  const count = db.values(() =>
+    query
+      .selectFrom('_product')
+      .select((of) => of.fn.countAll<number>().as('products'))
+      .where('withdrawn_at', 'is', null),
   );
   return {
     ids: () => all.all(),
     idsAfter: (product_id, limit) => after.all({ product_id, limit }),
     imagesVerifiedBefore: (at, limit) => verifiedBefore.all({ at, limit }),
     count: () => count.get() ?? 0,
-    contradicted: (since_at) => contradicted.get({ since_at }) ?? 0,
   };
 }

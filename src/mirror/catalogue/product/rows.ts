@@ -87,11 +87,13 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       }
       return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither', differing: [] };
     }
-    const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
+    const { product_id, sale_status } = entry;
+    const said = read.keeps === true && row !== undefined ? row : entry;
+    const { timezone, city_id, country_id, venue_id, latitude, longitude, rating } = said;
     const next: Product = {
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
       ...offSale(entry, decideClosure(closures, entry, sent_at)),
-      rating_count: entry.rating_count ?? null,
+      rating_count: said.rating_count ?? null,
       first_seen_at: row?.first_seen_at ?? sent_at,
       read_at: sent_at,
       images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,

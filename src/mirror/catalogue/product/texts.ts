@@ -28,7 +28,7 @@ export interface ProductTexts {
 
 const textColumns = [
   'title', 'tagline', 'city_name', 'country_name', 'list_document', 'list_hash', 'list_read_at', 'detail_document',
-  'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
+  'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at', 'held_at',
   'text_language', 'slug', 'url', 'summary', 'description', 'duration', 'languages', 'cancellation_policy', 'cancellation_window', 'supplier',
   'venue_name', 'venue_address', 'wheelchair_access', 'is_package',
 ] as const; // biome-ignore format: a list of columns
@@ -58,7 +58,7 @@ export function productTexts(db: Writes, search: SearchTable): ProductTexts {
       [`${source}_document`]: document,
       [`${source}_hash`]: digest,
       [`${source}_read_at`]: sent_at,
-      ...(newest ? { checked_at: sent_at, stale_at } : {}),
+      ...(newest ? { checked_at: sent_at, stale_at, held_at: null } : {}),
       changed_at: changed ? sent_at : row.changed_at,
     }; // biome-ignore format: one row
     const next = changed ? withFacts({ ...received, merged_document: mergedDocument(received) }) : received;
@@ -93,7 +93,7 @@ function emptyText(product_id: number, language: string, at: Instant): Text {
     product_id, language, title: null, tagline: null, city_name: null, country_name: null,
     list_document: null, list_hash: null, list_read_at: null,
     detail_document: null, detail_hash: null, detail_read_at: null, merged_document: null,
-    checked_at: at, changed_at: at, stale_at: at, ...factsOf(null),
+    checked_at: at, changed_at: at, stale_at: at, held_at: null, ...factsOf(null),
   }; // biome-ignore format: one row
 }
 

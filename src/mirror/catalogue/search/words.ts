@@ -2,7 +2,7 @@ import { deletionsOf } from '../../../domain/search/deletions.ts';
 import {
   type Indexed,
   indexed,
-  type Said,
+  type SearchedText,
   type TermOf,
   termsBy,
   type WordReading,
@@ -13,7 +13,7 @@ import type { Tables } from '../../sql/tables.ts';
 import { stemOf } from './stems.ts';
 
 /** What a product says in a language, as `_search_entry` has it. */
-export interface Entry extends Said {
+export interface Entry extends SearchedText {
   readonly search_id: number;
   readonly language: string;
 }

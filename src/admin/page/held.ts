@@ -1,0 +1,42 @@
+import { limitOf } from '../../domain/evidence/claims.ts';
+import { isOpen } from '../../domain/evidence/hold.ts';
+import { amountText, stateText, subjectText, whatToType } from '../../domain/evidence/words.ts';
+import { ago, number } from '../../format.ts';
+import type { HeldClaims } from '../../mirror/evidence.ts';
+import type { MirrorStatus } from '../../mirror/status/status.ts';
+import { type Html, html } from './html.ts';
+import { productLink } from './recent.ts';
+import { tableOf } from './tables.ts';
+
+/** Shows what is held, of how many records, and the commands that settle it; null: nothing is. */
+export function heldPart({ held }: MirrorStatus, now: number): Html | null {
+  if (held.length === 0) return null;
+  return html`<section class="wide"><h2>Held</h2>
+${tableOf<HeldClaims>(
+  'Too many answers take these away at once',
+  [
+    { heading: 'kind', cell: ({ subject }) => subject },
+    { heading: 'claimed', cell: ({ subject }) => subjectText(subject) },
+    { heading: 'records', kind: 'number', cell: ({ claiming }) => number(claiming) },
+    { heading: 'of', kind: 'number', cell: ({ able }) => number(able) },
+    { heading: 'limit', kind: 'number', cell: ({ able }) => number(limitOf(able)) },
+    { heading: 'since', kind: 'number', cell: ({ since }) => ago(since, now) },
+    { heading: 'state', cell: (each) => stateText(each, now) },
+    { heading: 'examples', cell: ({ subject, examples }) => examplesOf(subject, examples) },
+    { heading: 'to settle it', cell: (each) => (isOpen(each) ? commands(each.subject) : null) },
+  ],
+  held,
+)}</section>
+`;
+}
+
+function examplesOf(subject: HeldClaims['subject'], examples: HeldClaims['examples']): Html {
+  return html`${examples.map(
+    ({ product_id, edition, shown, said }, index) =>
+      html`${index === 0 ? '' : '; '}${productLink(product_id)}: ${amountText(subject, edition, shown)}, answered ${amountText(subject, edition, said)}`,
+  )}`;
+}
+
+function commands(subject: HeldClaims['subject']): Html {
+  return html`${whatToType(subject).map((line, index) => html`${index === 0 ? null : html`<br>`}<code>${line}</code>`)}`;
+}

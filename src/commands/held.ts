@@ -1,0 +1,92 @@
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../clock.ts';
+import { isSubject, type Kind, type Subject, subjectNames } from '../domain/evidence/claims.ts';
+import { decisionAt, isOpen } from '../domain/evidence/hold.ts';
+import { amountText, shareText, stateText, subjectText, whatToType } from '../domain/evidence/words.ts';
+import { duration } from '../format.ts';
+import type { HeldClaims } from '../mirror/evidence.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
+import { daemonOrHere } from './daemon-or-here.ts';
+import { configurationFor } from './setup.ts';
+import type { Io } from './terminal/io.ts';
+import { folded, readableWidth, table } from './terminal/table.ts';
+
+export function heldCommand(io: Io): Command {
+  const command = new Command('held').description(
+    'Shows and settles what is held: so many answers took something away at once that they are not believed. The mirror shows what it had, as stale, until the service takes it back, confirms it for hours, or you decide.',
+  );
+  command
+    .command('list', { isDefault: true })
+    .description('Lists what is held, since when, of how many records, with three examples and what to type.')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
+    .addHelpText('after', '\nExamples:\n  catalogued held list\n  catalogued held list --json | jq .held[].subject')
+    .action((options: { json?: boolean }, own: Command) => {
+      const { config } = configurationFor(io, own);
+      using mirror = openMirrorFacts(config.mirror.path);
+      const found = { held: mirror.evidence.held() };
+      const width = readableWidth(io);
+      io.stdout.write(
+        options.json
+          ? `${JSON.stringify(found, null, 2)}\n`
+          : folded(render(found.held, systemClock.now(), width), width),
+      );
+    });
+  for (const [name, does, decision, done] of decisions)
+    command
+      .command(name)
+      .description(does)
+      .addArgument(
+        new Argument('<kind>', `what is held: ${subjectNames.join(', ')}; less or price: all of that`).argParser(
+          kindNamed,
+        ),
+      )
+      .addHelpText('after', `\nExamples:\n  catalogued held ${name} sale-status\n  catalogued held ${name} price`)
+      .action(async (kind: Kind | Subject, _: object, own: Command) => {
+        const { subjects } = await daemonOrHere(
+          { io, loaded: configurationFor(io, own) },
+          { operation: `POST /v1/held/${name}`, body: { kind } },
+          ({ ports }) => ({ subjects: ports.evidence.decide(ports, kind, decision) }),
+        );
+        for (const subject of subjects) io.stdout.write(`${subject}, ${subjectText(subject)}: ${done}.\n`);
+      });
+  return command;
+}
+
+const decisions = [
+  [
+    'approve',
+    'Believes what is held, for 24 hours: each record is asked once more, and then shown as the service says.',
+    'approved',
+    'asked once more, and believed for 24 hours',
+  ],
+  ['reject', 'Keeps what the mirror shows, as stale, for 24 hours.', 'rejected', 'kept as shown for 24 hours'],
+] as const;
+
+function kindNamed(value: string): Kind | Subject {
+  if (value === 'less' || value === 'price' || isSubject(value)) return value;
+  throw new InvalidArgumentError(`expected less, price, ${subjectNames.join(', ')}.`);
+}
+
+function render(held: readonly HeldClaims[], now: number, width: number): string {
+  return held.length === 0 ? 'Nothing is held.\n' : held.map((each) => renderOne(each, now, width)).join('\n');
+}
+
+function renderOne(held: HeldClaims, now: number, width: number): string {
+  const { subject, since, examples, decided_until } = held;
+  const left =
+    decided_until === null || decisionAt(held, now) === null ? '' : ` (for ${duration(decided_until - now)} more)`;
+  const rows = examples.map(({ product_id, title, edition, shown, said }) => [
+    String(product_id),
+    title ?? '-',
+    edition,
+    amountText(subject, edition, shown),
+    amountText(subject, edition, said),
+  ]);
+  return [
+    `${subject}: ${subjectText(subject)}`,
+    `For ${duration(now - since)}: ${shareText(held)}; ${stateText(held, now)}${left}.`,
+    ...(rows.length === 0 ? [] : ['', table(['product', 'title', 'edition', 'shown', 'answered'], rows, width)]),
+    ...(isOpen(held) ? ['', ...whatToType(subject).map((line) => `  ${line}`)] : []),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,26 @@
+import { parseExact } from '../values/exact-json.ts';
+import { isMembers } from '../values/members.ts';
+
+/** Members of the service's answers about a product, and about its checkout, that a shop shows or needs. */
+const watched: ReadonlySet<string> = new Set([
+  'title', 'tagline', 'summary', 'description', 'price', 'city_id', 'geolocation', 'timezone',
+  'whats_included', 'whats_excluded', 'must_know', 'good_to_know', 'usage', 'cancellation_policy', 'languages',
+]); // biome-ignore format: a list of members
+
+/** Returns the watched members of a document that hold something, wherever they stand in it. */
+export function textsIn(document: string | null): ReadonlySet<string> {
+  return new Set(document === null ? [] : held(parseExact(document)));
+}
+
+function held(value: unknown): string[] {
+  if (!isMembers(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    watched.has(name) ? (isSome(member) ? [name] : []) : held(member),
+  );
+}
+
+function isSome(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}

@@ -1,0 +1,91 @@
+import { number } from '../../format.ts';
+import { moneyText } from '../values/money.ts';
+import { limitOf, type Subject, subjects } from './claims.ts';
+import { decisionAt, type Hold, isOpen } from './hold.ts';
+
+/** The claims of each subject, for people. */
+const texts: Readonly<Record<Subject, string>> = {
+  products: 'products missing from the list',
+  'sale-status': 'products off sale',
+  'near-dates': 'near dates all sold out',
+  'far-dates': 'far dates all sold out',
+  variants: 'variants all gone',
+  texts: 'texts gone',
+  'from-prices': 'product prices moved by more than a factor of 2',
+  'near-prices': 'prices of near dates moved by more than a factor of 2',
+  'far-prices': 'prices of far dates moved by more than a factor of 2',
+};
+
+export function subjectText(subject: Subject): string {
+  return texts[subject];
+}
+
+/** Returns the commands that settle a hold. */
+export function whatToType(subject: Subject): string[] {
+  return [`catalogued held approve ${subject}`, `catalogued held reject ${subject}`];
+}
+
+/** A hold, with how many claim it. */
+export interface ToldHold extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until'> {
+  readonly since: number;
+  readonly able: number;
+  readonly claiming: number;
+  readonly examples: readonly { readonly product_id: number }[];
+}
+
+/** Says in one clause that something is held, with the word that a person types for it. */
+export function heldText(held: ToldHold, now: number): string {
+  const { subject, examples } = held;
+  const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
+  const such = some === '' ? '' : `, such as product ${some}`;
+  return `${subject}, ${texts[subject]}: ${shareText(held)}${such}; ${stateText(held, now)}`;
+}
+
+/** Returns how many claim it, of how many. */
+export function shareText({ able, claiming }: Pick<ToldHold, 'able' | 'claiming'>): string {
+  const share = able === 0 ? 0 : Math.round((100 * claiming) / able);
+  return `${number(claiming)} of ${number(able)} records (${share} %, the limit is ${number(limitOf(able))})`;
+}
+
+const stateTexts = {
+  held: 'the mirror shows what it had',
+  approved: 'approved: each is asked once more, and believed',
+  rejected: 'rejected: the mirror shows what it had',
+  asking: 'the service insists: each is asked once more, and believed',
+  'taken-back': 'the service takes it back: each is asked again',
+  reported: 'believed, as held in the configuration says',
+  ended: 'believed less than a day ago, because the service insisted',
+};
+
+/** Returns the state of a hold, in one clause. */
+export function stateText(held: ToldHold, now: number): string {
+  const { state } = held;
+  return stateTexts[isOpen(held) ? (decisionAt(held, now) ?? state) : state];
+}
+
+/** Tells whether people are told of a hold: not of one that was approved, once nothing claims it. */
+export function isTold(held: ToldHold): boolean {
+  return !(held.decision === 'approved' && held.claiming === 0);
+}
+
+/** Returns a shown or claimed amount: how much of a record is there, or its lowest price. */
+export function amountText(subject: Subject, edition: string, amount: number | null): string {
+  if (subjects[subject] === 'price') return amount === null ? 'no price' : moneyText(amount, currencyOf(edition));
+  const some = (amount ?? 0) > 0;
+  switch (subject) {
+    case 'products':
+      return some ? 'listed' : 'missing';
+    case 'sale-status':
+      return some ? 'on sale' : 'off sale';
+    case 'texts':
+    case 'variants':
+      return some ? `${number(amount ?? 0)} ${subject}` : 'none';
+    default:
+      return some ? `${number(amount ?? 0)} dates` : 'none';
+  }
+}
+
+/** The edition of dates is a currency, that of a list has it last. */
+function currencyOf(edition: string): string {
+  return edition.split('/').at(-1) ?? edition;
+}

@@ -1,0 +1,353 @@
+import type { Instant } from '../clock.ts';
+import { appliedCountsMs, type Subject, subjects } from '../domain/evidence/claims.ts';
+import type { Hold } from '../domain/evidence/hold.ts';
+import type { RecordKey } from '../domain/schedule/record.ts';
+import { splitListEdition } from '../domain/schedule/record-kinds.ts';
+import { type Bound, type ExpressionBuilder, type Reads, sql, type Writes } from '../sqlite/statements.ts';
+import { primaryTitle } from './catalogue/of-product.ts';
+import { query, type Schema, upsert } from './sql/sql.ts';
+import type { Tables } from './sql/tables.ts';
+
+type Row = Tables['_claim'];
+type HeldRow = Tables['_held'];
+
+/** What a claim is about. */
+export type ClaimKey = RecordKey & { readonly subject: Subject };
+
+export type StoredClaim = Row;
+
+/** A hold with the records that its sample asks. */
+export type StoredHold = Hold & { readonly sample: readonly ClaimKey[] };
+
+/** A record under a claim, for people. */
+export interface Example {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly edition: string;
+  readonly part: number;
+  readonly shown: number | null;
+  readonly said: number | null;
+}
+
+/** What is held of one subject, for people. */
+export interface HeldClaims {
+  readonly subject: Subject;
+  readonly since: number;
+  readonly state: Hold['state'];
+  /** How many records could claim it, and how many do. */
+  readonly able: number;
+  readonly claiming: number;
+  readonly decision: Hold['decision'];
+  readonly decided_until: number | null;
+  readonly ended_at: number | null;
+  readonly examples: readonly Example[];
+}
+
+/** What is known of claims, and of holds. */
+export interface EvidenceReads {
+  claim(key: ClaimKey): StoredClaim | null;
+  isAny(): boolean;
+  ofProduct(product_id: number): StoredClaim[];
+  /** Returns how many claim a subject: those not applied, and those applied in the last day for being said twice. */
+  claiming(subject: Subject): number;
+  /** Returns how many records show what they could claim away, or did before. */
+  able(subject: Subject): number;
+  /** Returns how many records were answered since an instant, show something of the kind, and do not claim it away. */
+  contradicting(subject: Subject, since: Instant): number;
+  /** Returns those that are not applied, in the order of the key. */
+  pending(subject: Subject): StoredClaim[];
+  /** Returns those that were applied in the last day for being said twice. */
+  applied(subject: Subject): StoredClaim[];
+  examples(subject: Subject, limit: number): Example[];
+  hold(subject: Subject): StoredHold | null;
+  /** Returns what is held now, the oldest first, and what was believed less than a day ago. */
+  held(): HeldClaims[];
+  /** Also those that have ended. */
+  holds(): StoredHold[];
+}
+
+export interface EvidenceTable extends EvidenceReads {
+  note(claim: StoredClaim): void;
+  drop(key: ClaimKey): void;
+  /** Forgets what is claimed of a product but that it is missing. */
+  dropProduct(product_id: number): void;
+  /** Forgets what was applied longer ago than it counts, and what no record can say again. */
+  prune(now: Instant): void;
+  /** Shows what a record has brought as stale, until it is stored again. */
+  markHeld(record: Omit<RecordKey, 'part'>, now: Instant): void;
+  /** The same of dates, both ends included, in a currency. */
+  markDatesHeld(dates: Dates, now: Instant): void;
+  putHold(hold: StoredHold): void;
+  endHold(subject: Subject): void;
+}
+
+const key = ['subject', 'resource', 'product_id', 'edition', 'part'] as const;
+const said = ['shown', 'said', 'first_at', 'last_at', 'held_at', 'applied_at'] as const;
+const ofHold = ['opened_at', 'state', 'next_at', 'sampled_at', 'sample', 'shares', 'decision', 'decided_until', 'ended_at'] as const; // biome-ignore format: a list of columns
+
+export function evidenceTable(db: Writes): EvidenceTable {
+  const note = db.change(upsert('_claim', key, said));
+  const drop = db.change((bound: Bound<ClaimKey>) => query.deleteFrom('_claim').where(isClaim(bound)));
+  const dropProduct = db.change(({ product_id }: Bound<{ product_id: number }>) =>
+    query.deleteFrom('_claim').where('product_id', '=', product_id).where('subject', '<>', 'products'),
+  );
+  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+    query
+      .deleteFrom('_claim')
+      .where(({ or, and, not, eb, exists, selectFrom }) =>
+        or([
+          eb('applied_at', '<', before as never),
+          and([
+            eb('resource', 'not in', ['products', 'product_detail']),
+            not(
+              exists(
+                selectFrom('_record as r')
+                  .select('r.product_id')
+                  .whereRef('r.resource', '=', '_claim.resource')
+                  .whereRef('r.product_id', '=', '_claim.product_id')
+                  .whereRef('r.edition', '=', '_claim.edition')
+                  .whereRef('r.part', '=', '_claim.part'),
+              ),
+            ),
+          ]),
+        ]),
+      ),
+  );
+  const put = db.change(upsert('_held', ['subject'], ofHold));
+  const end = db.change(({ subject }: Bound<{ subject: Subject }>) =>
+    query.deleteFrom('_held').where('subject', '=', subject),
+  );
+  const stale = marking(db);
+  return {
+    ...evidenceReads(db),
+    ...stale,
+    note: (claim) => {
+      note.run(claim);
+    },
+    drop: (of) => {
+      drop.run(of);
+    },
+    dropProduct: (product_id) => {
+      dropProduct.run({ product_id });
+    },
+    prune: (now) => {
+      prune.run({ before: now - appliedCountsMs });
+    },
+    putHold: ({ sample, shares, ...hold }) => {
+      put.run({ ...hold, sample: JSON.stringify(sample), shares: JSON.stringify(shares) } as HeldRow);
+    },
+    endHold: (subject) => {
+      end.run({ subject });
+    },
+  };
+}
+
+interface Dates {
+  readonly product_id: number;
+  readonly edition: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+type Marked = Pick<RecordKey, 'product_id'> & { language: string; currency: string; now: Instant };
+
+function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> {
+  const ofLanguage = (table: '_product_text' | '_checkout_information_read' | '_variant') =>
+    db.change(({ product_id, language, now }: Bound<Marked>) =>
+      query
+        .updateTable(table as '_product_text')
+        .set({ held_at: now })
+        .where('product_id', '=', product_id)
+        .where('language', '=', language),
+    );
+  const texts = ofLanguage('_product_text');
+  const checkout = ofLanguage('_checkout_information_read');
+  const variants = ofLanguage('_variant');
+  const prices = db.change(({ product_id, currency, now }: Bound<Marked>) =>
+    query
+      .updateTable('_product_price')
+      .set({ held_at: now })
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency),
+  );
+  const spans = db.change(({ product_id, edition, from, to, now }: Bound<Dates & { now: Instant }>) =>
+    query
+      .updateTable('_availability_span')
+      .set({ held_at: now })
+      .where('product_id', '=', product_id)
+      .where('currency', '=', edition)
+      .where('from_date', '<=', to)
+      .where('to_date', '>=', from),
+  );
+  return {
+    markHeld: ({ resource, product_id, edition }, now) => {
+      const { language, currency } = splitListEdition(edition);
+      const marked = { product_id, language, currency, now };
+      if (resource === 'checkout_information') checkout.run(marked);
+      else if (resource === 'variants') variants.run(marked);
+      else {
+        texts.run(marked);
+        prices.run(marked);
+      }
+    },
+    markDatesHeld: (dates, now) => {
+      spans.run({ ...dates, now });
+    },
+  };
+}
+
+export function evidenceReads(db: Reads): EvidenceReads {
+  const one = db.rows((bound: Bound<ClaimKey>) => query.selectFrom('_claim').selectAll().where(isClaim(bound)));
+  const any = db.values(() => query.selectFrom('_claim').select('product_id').limit(1));
+  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('_claim').selectAll().where('product_id', '=', product_id).orderBy('subject'),
+  );
+  const ofSubject = ({ subject }: Bound<{ subject: Subject }>) =>
+    query.selectFrom('_claim').where('subject', '=', subject);
+  const claiming = db.values((bound: Bound<{ subject: Subject }>) =>
+    ofSubject(bound)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where(({ or, eb }) => or([eb('applied_at', 'is', null), eb('held_at', 'is', null)])),
+  );
+  const counted = (bound: Bound<{ subject: Subject }>) =>
+    ofSubject(bound).where('applied_at', 'is not', null).where('held_at', 'is', null);
+  const applied = db.values((bound: Bound<{ subject: Subject }>) =>
+    counted(bound).select(({ fn }) => fn.countAll<number>().as('count')),
+  );
+  const taken = db.rows((bound: Bound<{ subject: Subject }>) => counted(bound).selectAll());
+  const pending = db.rows((bound: Bound<{ subject: Subject }>) =>
+    ofSubject(bound).selectAll().where('applied_at', 'is', null).orderBy('resource').orderBy('product_id'),
+  );
+  const examples = db.rows(({ limit, subject }: Bound<{ subject: Subject; limit: number }>) =>
+    ofSubject({ subject })
+      .select(['product_id', 'edition', 'part', 'shown', 'said'])
+      .select((of) => primaryTitle(of.ref('_claim.product_id')).as('title'))
+      .where('applied_at', 'is', null)
+      .orderBy('first_at')
+      .orderBy('product_id')
+      .limit(limit),
+  );
+  const hold = db.rows(({ subject }: Bound<{ subject: Subject }>) =>
+    query.selectFrom('_held').selectAll().where('subject', '=', subject),
+  );
+  const holds = db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
+  const counts = counting(db);
+  const able = (subject: Subject) =>
+    counts(subject, null) + (subjects[subject] === 'less' ? (applied.get({ subject }) ?? 0) : 0);
+  const claims = (subject: Subject) => claiming.get({ subject }) ?? 0;
+  const all = () => holds.all().flatMap((row) => holdOf(row) ?? []);
+  return {
+    claim: (of) => one.get(of) ?? null,
+    isAny: () => any.get() !== undefined,
+    ofProduct: (product_id) => ofProduct.all({ product_id }),
+    claiming: claims,
+    able,
+    contradicting: counts,
+    applied: (subject) => taken.all({ subject }),
+    pending: (subject) => pending.all({ subject }),
+    examples: (subject, limit) => examples.all({ subject, limit }),
+    hold: (subject) => holdOf(hold.get({ subject })),
+    holds: all,
+    held: () =>
+      all().map(({ subject, opened_at, state, decision, decided_until, ended_at }) => ({
+        subject,
+        since: opened_at,
+        state,
+        able: Math.max(able(subject), claims(subject)),
+        claiming: claims(subject),
+        decision,
+        decided_until,
+        ended_at,
+        examples: examples.all({ subject, limit: 3 }),
+      })),
+  };
+}
+
+function isClaim(bound: Bound<ClaimKey>) {
+  return ({ and, eb }: ExpressionBuilder<Schema, '_claim'>) =>
+    and(key.map((column) => eb(column, '=', bound[column] as never)));
+}
+
+function holdOf(row: HeldRow | undefined): StoredHold | null {
+  if (row === undefined) return null;
+  return { ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) };
+}
+
+/**
+ * Counts the records that show what a claim of each subject would take away; of those that were read since an instant only
+ * the ones that do not claim it.
+ */
+function counting(db: Reads): (subject: Subject, since: Instant | null) => number {
+  type Counted = { subject: Subject; since: number };
+  const windows = (resource: 'availability' | 'variants' | 'checkout_information', tier: 'near' | 'far' | null) =>
+    db.values((bound: Bound<Counted>) =>
+      query
+        .selectFrom('_record as r')
+        .innerJoin('_product as p', 'p.product_id', 'r.product_id')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('p.withdrawn_at', 'is', null)
+        .where('r.resource', '=', resource)
+        .where('r.fetched_at', '>=', bound.since as never)
+        .where(sql<number>`coalesce(r.shows, 1)`, '=', 1)
+        .where(({ not, exists, or, eb, selectFrom }) =>
+          or([
+            eb(bound.since, '<', 0),
+            not(
+              exists(
+                selectFrom('_claim as c')
+                  .select('c.product_id')
+                  .where('c.subject', '=', bound.subject)
+                  .whereRef('c.resource', '=', 'r.resource')
+                  .whereRef('c.product_id', '=', 'r.product_id')
+                  .whereRef('c.edition', '=', 'r.edition')
+                  .whereRef('c.part', '=', 'r.part'),
+              ),
+            ),
+          ]),
+        )
+        .$if(tier !== null, (of) => of.where('p.sellable', '=', 1))
+        .$if(tier === 'near', (of) => of.where('r.part', '=', 0))
+        .$if(tier === 'far', (of) => of.where('r.part', '>', 0)),
+    );
+  const visible = (bound: Bound<Counted>) =>
+    query
+      .selectFrom('_product as p')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('p.withdrawn_at', 'is', null)
+      .where('p.read_at', '>=', bound.since as never)
+      .where(({ not, exists, or, eb, selectFrom }) =>
+        or([
+          eb(bound.since, '<', 0),
+          not(
+            exists(
+              selectFrom('_claim as c')
+                .select('c.product_id')
+                .where('c.subject', '=', bound.subject)
+                .whereRef('c.product_id', '=', 'p.product_id'),
+            ),
+          ),
+        ]),
+      );
+  const all = db.values(visible);
+  const enabled = db.values((bound: Bound<Counted>) => visible(bound).where('p.sale_status', '=', 'enabled'));
+  const texts = db.values((bound: Bound<Counted>) =>
+    visible(bound).innerJoin('_product_text as t', 't.product_id', 'p.product_id'),
+  );
+  const prices = db.values((bound: Bound<Counted>) =>
+    visible(bound).innerJoin('_product_price as f', 'f.product_id', 'p.product_id').where('f.from_price', '>', 0),
+  );
+  const [near, far] = [windows('availability', 'near'), windows('availability', 'far')];
+  const counts: Readonly<Record<Subject, readonly (typeof all)[]>> = {
+    products: [all],
+    'sale-status': [enabled],
+    'near-dates': [near],
+    'near-prices': [near],
+    'far-dates': [far],
+    'far-prices': [far],
+    variants: [windows('variants', null)],
+    texts: [texts, windows('checkout_information', null)],
+    'from-prices': [prices],
+  };
+  return (subject, since) =>
+    counts[subject].reduce((sum, each) => sum + (each.get({ subject, since: since ?? -1 }) ?? 0), 0);
+}

@@ -1,0 +1,94 @@
+import type { Subject } from '../../domain/evidence/claims.ts';
+import { standingOf } from '../../domain/evidence/hold.ts';
+import { amountText, subjectText } from '../../domain/evidence/words.ts';
+import { listEditionOf } from '../../domain/schedule/record-kinds.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
+import { duration } from '../../format.ts';
+import type { StoredClaim } from '../../mirror/evidence.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
+import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
+import type { Policy } from '../records/context.ts';
+
+/** A claim that the latest answer about a part of a product makes. */
+export interface ExplainedClaim {
+  readonly subject: Subject;
+  readonly edition: string;
+  /** The dates of a window; null: it is about the product. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** `pending`: it is asked a second time; `held`: too many claim the same; `applied`: it is shown, and looked at again. */
+  readonly state: 'pending' | 'held' | 'applied';
+  /** How much was shown before, or the lowest price in minor units, and what the last answer said. */
+  readonly shown: number | null;
+  readonly said: number | null;
+  readonly first_at: number;
+  readonly last_at: number;
+  /** Since when it is in its state. */
+  readonly since: number;
+  /** When the read is due that decides next; null: none is planned. */
+  readonly again_at: number | null;
+}
+
+/** Explains the claims about a product. */
+export function explainClaims(
+  { evidence }: Pick<MirrorFacts, 'evidence'>,
+  product_id: number,
+  read: readonly RecordDetail[],
+  {
+    datesOf,
+    extent,
+    now,
+  }: { datesOf: (resource: Resource, part: number) => Dates; extent: Policy['extent']; now: number },
+): ExplainedClaim[] {
+  return evidence.ofProduct(product_id).map((claim) => {
+    const { subject, edition, shown, said, first_at, last_at, held_at, applied_at, resource, part } = claim;
+    const held = standingOf(evidence.hold(subject), now) === 'held';
+    const state = applied_at !== null ? 'applied' : held ? 'held' : 'pending';
+    const due = read.filter((record) => decides(record, claim, extent)).map(({ due_at }) => due_at);
+    return {
+      subject,
+      edition,
+      ...datesOf(resource, part),
+      state,
+      shown,
+      said,
+      first_at,
+      last_at,
+      since: applied_at ?? (held ? (held_at ?? first_at) : first_at),
+      again_at: due.length === 0 ? null : Math.min(...due),
+    };
+  });
+}
+
+type Dates = Pick<ExplainedClaim, 'from' | 'to'>;
+
+/** Tells whether a record's next read decides about a claim: the product's own one does, if there is one, for its list entry. */
+function decides(record: RecordDetail, claim: StoredClaim, extent: Policy['extent']): boolean {
+  if (record.resource === 'product_detail')
+    return (
+      (claim.resource === 'product_detail' || claim.subject === 'sale-status' || claim.subject === 'products') &&
+      listEditionOf(record.edition, extent) === claim.edition
+    );
+  return record.resource === claim.resource && record.edition === claim.edition && record.part === claim.part;
+}
+
+/** Returns a sentence for each claim. */
+export function claimTexts(claims: readonly ExplainedClaim[], now: number): string[] {
+  return claims.map((claim) => {
+    const { subject, edition, from, to, shown, said, state, since, last_at, again_at } = claim;
+    const of = from === null ? edition : `${from} to ${to}, ${edition}`;
+    const from_to = `${amountText(subject, edition, shown)} before, ${amountText(subject, edition, said)} in the answer of ${duration(now - last_at)} ago`;
+    const again =
+      again_at === null
+        ? 'asked again with the list'
+        : again_at <= now
+          ? 'asked again now'
+          : `asked again in ${duration(again_at - now)}`;
+    const states = {
+      pending: `shown as before until a second answer agrees, ${again}`,
+      held: `held for ${duration(now - since)}, because too many claim the same, and shown as before, as stale; ${again}; catalogued held list`,
+      applied: `believed ${duration(now - since)} ago, ${again}`,
+    };
+    return `${subjectText(subject)} (${of}): ${from_to}; ${states[state]}`;
+  });
+}
