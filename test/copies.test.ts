@@ -28,13 +28,17 @@ const all: Readonly<Record<ChangeKind, true>> = {
   images_changed: true,
   prices_changed: true,
   experience_changed: true,
+  held: true,
   pass_completed: true,
 };
 const kinds = Object.keys(all);
+/** `held` moves only columns that are marked `clock: true`, which a copy leaves out. */
+const copiedKinds = kinds.filter((kind) => kind !== 'held');
 
 describe('a copy kept by the script of docs/copies.md', () => {
   let followed: Followed | null = null;
-  const once = async () => (followed ??= await follow({ changes: thorough ? 600 : 120, seed: 4, without: kinds }));
+  const once = async () =>
+    (followed ??= await follow({ changes: thorough ? 600 : 120, seed: 4, without: copiedKinds }));
 
   it('equals the views, cell by cell, at the end of every pass', { timeout: 240_000 }, async () => {
     const { wrong, passes } = await once();

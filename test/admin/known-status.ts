@@ -45,7 +45,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   },
   not_offered: [],
   short_lists: [],
-  removals: null,
+  held: [],
   contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
   list_signal: {
@@ -173,6 +173,26 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   },
 };
 
+/** Most near dates that are answered empty, which is held. */
+export const heldDates: DaemonStatus['held'][number] = {
+  subject: 'near-dates',
+  since: now - 3 * hour,
+  state: 'held',
+  able: 900,
+  claiming: 812,
+  decision: null,
+  decided_until: null,
+  ended_at: null,
+  examples: [973698, 703295, 100001].map((product_id) => ({
+    product_id,
+    title: 'Museum of Bread & Roses',
+    edition: 'EUR',
+    part: 0,
+    shown: 24,
+    said: 0,
+  })),
+};
+
 /** What it remembers: two bad quarters of an hour, and one long ago. */
 export const remembered: PageMemory = {
   started_at: now - 50 * hour,
@@ -283,6 +303,21 @@ export const view: ProductView = {
         failures: 3,
         failed_at: now - hour,
         failure: 'bad-answer: variants[2].price: expected an amount, found "free"',
+      },
+    ],
+    claims: [
+      {
+        subject: 'near-dates',
+        edition: 'EUR',
+        from: '2026-11-21',
+        to: '2026-12-21',
+        state: 'held',
+        shown: 24,
+        said: 0,
+        first_at: now - 3 * hour,
+        last_at: now - hour,
+        since: now - 2 * hour,
+        again_at: now + hour,
       },
     ],
     covered: true,

@@ -124,7 +124,6 @@ describe('/metrics', () => {
       catalogued_deliveries_received_total: status.inbox.received,
       catalogued_deliveries_waiting: 0,
       'catalogued_receiver_refused_total{reason="address"}': status.inbox.receiver?.refused.address,
-      catalogued_removals_held: 0,
       catalogued_wal_bytes: status.wal_bytes,
       'catalogued_alarm{kind="closures-held"}': 0,
       'catalogued_subscription_status{subscription="all",status="active"}': 1,

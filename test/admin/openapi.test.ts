@@ -78,7 +78,7 @@ const asked: [OperationName, () => string, (() => unknown)?][] = [
   ['GET /v1/jobs/{id}', () => '/v1/jobs/1'],
   ['GET /v1/schedule', () => '/v1/schedule'],
   ['POST /v1/schedule/{name}/run', () => '/v1/schedule/retention/run', () => ({})],
-  ['GET /v1/removals', () => '/v1/removals'],
+  ['GET /v1/held', () => '/v1/held'],
   ['GET /v1/subscriptions', () => '/v1/subscriptions'],
   ['POST /v1/notifications/replay', () => '/v1/notifications/replay', () => ({ since: 0 })],
   ['GET /v1/doctor', () => '/v1/doctor'],

@@ -17,7 +17,7 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { hour, known, now, remembered } from './known-status.ts';
+import { heldDates, hour, known, now, remembered } from './known-status.ts';
 
 /** Everything of a page that a person reads. */
 function textOf(status: Omit<DaemonStatus, 'conditions'>, memory = remembered): string {
@@ -80,8 +80,11 @@ describe('the operator page says', () => {
     ],
     [
       'what is held for a person',
-      { ...known, removals: { held: 812, since: now - 3 * hour } },
-      [/Removals: 812 products are missing from the list, and held \(for 3 h\)\. .*catalogued removals list/],
+      { ...known, held: [heldDates] },
+      [
+        /Held: near-dates, near dates all sold out: 812 of 900 records \(90 %, the limit is 90\), such as product 973698, 703295, 100001; the mirror shows what it had \(for 3 h\)\. Ask the service; then type catalogued held approve KIND/,
+        /973698\W+24 dates, answered none; .* catalogued held approve near-dates ?catalogued held reject near-dates/,
+      ],
     ],
     [
       'which alarm lasts',

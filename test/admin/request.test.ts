@@ -141,7 +141,11 @@ describe('a request', () => {
       { resources: ['images'], from: 'soon' },
       'from: found "soon"; expected a date, like 2026-12-24',
     ],
-    ['POST /v1/removals/approve', { product_ids: [0] }, 'product_ids[0]: found 0; expected a product id'],
+    [
+      'POST /v1/held/approve',
+      { kind: 'dates' },
+      'kind: found "dates"; expected one of less, price, products, sale-status, near-dates, far-dates, variants, texts, from-prices, near-prices, far-prices',
+    ],
     [
       'POST /v1/subscriptions/reactivate',
       {},

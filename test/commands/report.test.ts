@@ -46,9 +46,12 @@ async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 
   Object.assign(of.closed, { status: 'unavailable', reason: 'temporary_closure', title: hostile });
   of.dearer.price *= 2;
   const [image] = of.pictured.images.splice(0, 1);
-  await harness.drive(harness.clock.sleep(hour));
-  requestResync(ports, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
-  await harness.drive(pass(ports, 4, { job_id: null, signal: new AbortController().signal }));
+  // A product off sale has to be said twice.
+  for (const _ of ['once', 'twice']) {
+    await harness.drive(harness.clock.sleep(hour));
+    requestResync(ports, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
+    await harness.drive(pass(ports, 4, { job_id: null, signal: new AbortController().signal }));
+  }
   const by = { sent_at: harness.clock.now(), reason: 'requested' } as const;
   mirror.transaction(() => {
     mirror.changes.add({ product_id: of.gone.id, kind: 'product_withdrawn', detail: { reason: 'gone' } }, by);

@@ -193,7 +193,7 @@ describe('a command that a signal stops says so, and what was finished:', () => 
     ['upgrade', '--check'],
     ['report', '--week'],
     ['subscription', 'list'],
-    ['removals', 'list'],
+    ['held', 'list'],
   ])('%s, before it has begun: it prints no half answer', async (...args) => {
     const io = capturedIo();
     const stopping = new AbortController();

@@ -198,7 +198,16 @@ describe('one mistake is one line', () => {
       'budget.lanes: reserves 120 % of the rate; expected at most 100 %',
     ],
     ['a lane of its own', configText('budget: { lanes: { mine: 0.1 } }'), 'budget.lanes.mine: unknown key'],
-    ['a share in percent', configText('removals: { hold_share: 10 }'), 'found 10; expected a share from 0 to 1'],
+    [
+      'a guard that is none',
+      configText('held: { less: yes }'),
+      'held.less: found "yes"; expected one of hold, warn, off',
+    ],
+    [
+      'the section that held replaces',
+      configText('removals: { hold_share: 0.1 }'),
+      'removals: unknown key; did you mean held?',
+    ],
     [
       'state among the files of storefronts',
       configText('mirror: { path: state/mirror.db, inbox_path: other/inbox.db, state_dir: state/ }'),

@@ -350,7 +350,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     seq: 'integer, without gaps above mirror_info.feed_floor_seq: a cursor',
     at: `${instant}, when the read that found it was sent`,
     product_id: `${id}; 0: it is of none`,
-    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, dates_withheld, dates_released, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn, checkout_changed, variants_changed, slots_changed, images_changed, prices_changed, experience_changed, pass_completed; readers pass over others',
+    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, dates_withheld, dates_released, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn, checkout_changed, variants_changed, slots_changed, images_changed, prices_changed, experience_changed, held, pass_completed; readers pass over others',
     language: 'text, of a product_changed, checkout_changed or variants_changed; null: it is of no language, or of all',
     date: 'text, YYYY-MM-DD at the venue; null: it is of no date',
     detail: 'text, JSON: what was and what is (src/domain/changes/change.ts)',
@@ -415,18 +415,18 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'oldest_image_at', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
+    'oldest_image_at', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
     'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
   'resync --dry-run': ['records', 'calls', 'minutes', 'estimated_from', 'at_least'],
   explain: [
-    'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',
-    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'covered', 'notices', 'announced_by', 'list_signal',
+    'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'throttled_until', 'withdrawn_at', 'first_seen_at',
+    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'claims', 'covered', 'notices', 'announced_by', 'list_signal',
     'closures', 'calls_per_day',
   ],
-  'explain --date': ['product_id', 'date', 'now', 'history'],
+  'explain --date': ['product_id', 'date', 'now', 'history', 'claims'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'interest', 'what_if'],
   'plan --declaration': ['endpoints'],
   'report --week': [
@@ -439,7 +439,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'check: now': ['sellable', 'state', 'time', 'price', 'max_tickets_per_order', 'slots', 'read_at'],
   'check: mirror': ['sellable', 'state', 'time', 'price', 'max_tickets_per_order', 'slots', 'checked_at', 'stale'],
   'check: alternatives': ['kind', 'product_id', 'date', 'time', 'price', 'checked_at'],
-  'removals list': ['hold', 'products'],
+  'held list': ['held'],
+  'held list: held': [
+    'subject', 'since', 'state', 'able', 'claiming', 'decision', 'decided_until', 'ended_at', 'examples',
+  ],
   'images audit': [
     'at', 'service', 'mirror', 'written_by', 'filled_at', 'rule', 'summary', 'published', 'takedowns', 'credit_changes', 'breaches',
   ],

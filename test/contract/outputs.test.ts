@@ -36,7 +36,7 @@ it('what commands print with --json has the fields of the contract, and no other
     'report --week': ['report', '--week'],
     'resync --dry-run': ['resync', '--all', '--dry-run'],
     'resync --wait': ['resync', '--product', id, '--checkout', '--wait'],
-    'removals list': ['removals', 'list'],
+    'held list': ['held', 'list'],
     'images audit': ['images', 'audit'],
     'notifications list': ['notifications', 'list'],
     'subscription list': ['subscription', 'list'],

@@ -81,6 +81,23 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     expect(await at.differing()).toEqual({});
   });
 
+  it('shows what is held as the file does: stale, and expired later', async () => {
+    const writer = new Database(at.mirror);
+    for (const table of [
+      '_availability_span',
+      '_product_text',
+      '_product_price',
+      '_variant',
+      '_checkout_information_read',
+    ])
+      writer.exec(
+        `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,
+      );
+    writer.close();
+    await at.publication.publish();
+    expect(await at.differing()).toEqual({});
+  });
+
   it('is searched with the same sets of hits: words, beginnings of words, and places', async () => {
     const file = openMirrorAt(at.mirror, at.harness.clock.now());
     const titles = file.prepare<[], string>('SELECT title FROM products').pluck().all();

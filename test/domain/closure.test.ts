@@ -43,9 +43,8 @@ describe('a read about a closed product', () => {
 });
 
 it('so many closures take effect without a read, and no more', () => {
-  const limits = { hold_count: 5, hold_share: 0.1 };
-  expect([4, 5].map((unconfirmed) => mayApply(unconfirmed, 20, limits))).toEqual([true, false]);
-  expect([749, 750].map((unconfirmed) => mayApply(unconfirmed, 7500, limits))).toEqual([true, false]);
+  expect([4, 5].map((unconfirmed) => mayApply(unconfirmed, 20))).toEqual([true, false]);
+  expect([749, 750].map((unconfirmed) => mayApply(unconfirmed, 7500))).toEqual([true, false]);
 });
 
 it('hints are misuse when most of the last hundred were not confirmed', () => {

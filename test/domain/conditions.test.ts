@@ -3,6 +3,7 @@ import { conditionsOf, metSince, noMemory } from '../../src/domain/conditions/de
 import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
+import type { ToldHold } from '../../src/domain/evidence/words.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 import { emptyInbox, healthy, now } from './healthy-facts.ts';
 
@@ -14,6 +15,19 @@ const stale: ConditionFacts = {
 };
 const refused = { how: 'unreachable', says: 'the connection was refused' } as const;
 const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, asked: null, calls: 0 });
+
+/** Most products answered as off sale, which is held. */
+const heldSale = (more: Partial<ToldHold> = {}): ToldHold => ({
+  subject: 'sale-status',
+  since: now - 3 * 60 * minute,
+  state: 'held',
+  able: 242,
+  claiming: 40,
+  decision: null,
+  decided_until: null,
+  examples: [7, 8, 9].map((product_id) => ({ product_id })),
+  ...more,
+});
 
 function check(facts: ConditionFacts, expected: readonly ConditionCode[], memory = noMemory): void {
   expect(conditionsOf(facts, now, memory).map(({ code }) => code)).toEqual(expected);
@@ -42,6 +56,47 @@ describe('the table of conditions', () => {
       expect(means).toMatch(/^[a-z0-9`].{15,}[^.]$/);
       expect(about).toMatch(/^[A-Z][a-z]{1,8}$/);
     }
+  });
+});
+
+describe('what is held', () => {
+  const day = 24 * 60 * minute;
+  const found = (more: Partial<ToldHold>) => conditionsOf({ ...healthy, held: [heldSale(more)] }, now)[0] ?? null;
+
+  it('is told with its kind, its share, three examples and what to type', () => {
+    expect(found({})).toMatchObject({
+      code: 'held',
+      severity: 'warning',
+      since: now - 3 * 60 * minute,
+      says: 'sale-status, products off sale: 40 of 242 records (17 %, the limit is 24), such as product 7, 8, 9; the mirror shows what it had',
+      todo: expect.stringContaining('type catalogued held approve KIND to believe it, or catalogued held reject KIND'),
+    });
+  });
+
+  it('is an error after a day, unless a person has decided', () => {
+    const since = now - day;
+    expect(found({ since })).toMatchObject({ severity: 'error' });
+    expect(found({ since: since + 1 })).toMatchObject({ severity: 'warning' });
+    const rejected = { since, decision: 'rejected', decided_until: now + 1 } as const;
+    expect(found(rejected)).toMatchObject({ severity: 'warning', says: expect.stringContaining('; rejected: ') });
+    expect(found({ ...rejected, decided_until: now })).toMatchObject({ severity: 'error' });
+  });
+
+  it('that the configuration has believed is a warning that says so', () => {
+    expect(found({ state: 'reported', since: now - 2 * day })).toMatchObject({
+      severity: 'warning',
+      says: expect.stringMatching(/; believed, as held in the configuration says$/),
+    });
+  });
+
+  it('is a warning after an agreement, and nothing once what a person approved is claimed no more', () => {
+    expect(found({ state: 'ended', since: now - 2 * day, claiming: 0 })).toMatchObject({
+      severity: 'warning',
+      says: expect.stringMatching(/; believed less than a day ago, because the service insisted$/),
+    });
+    const approved = { state: 'asking', decision: 'approved', decided_until: now + day } as const;
+    expect(found({ ...approved, claiming: 3 })?.says).toMatch(/; approved: each is asked once more, and believed$/);
+    expect(found({ ...approved, claiming: 0 })).toBeNull();
   });
 });
 
@@ -159,7 +214,6 @@ describe('a condition', () => {
       unreachable: { since: now - 2 * minute, says: 'connect EMFILE' },
       clock_offset_ms: null,
       unshown: null,
-      gone: [],
       mute: null,
       shut_out: null,
       public_address: null,
@@ -192,7 +246,7 @@ describe('a condition', () => {
       expect(conditions.map(({ acknowledged }) => acknowledged)).toEqual(['we know']);
       return verdictOf({ filled_at: 0, records: { all: 1, never_fetched: 0 }, conditions }, now).state;
     };
-    expect(verdict({ ...healthy, removals: { held: 9, since: now } }, 'removals-held')).toBe('true');
+    expect(verdict({ ...healthy, held: [heldSale()] }, 'held')).toBe('true');
     expect(verdict(stale, 'promise-broken')).toBe('broken');
   });
 });

@@ -32,7 +32,7 @@ export const healthy: ConditionFacts = {
     },
   ],
   short_lists: [],
-  removals: null,
+  held: [],
   contradicted: null,
   error_rate: { checks: 100, wrong: 1, orders: 0, orders_wrong: 0, rate: 0.01 },
   alarms: [],

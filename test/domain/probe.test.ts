@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Evidence, Exchange } from '../../src/domain/probe/assumption.ts';
+import type { Exchange, ProbeEvidence } from '../../src/domain/probe/assumption.ts';
 import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
 
 const exchange = (name: string, given: Partial<Exchange>): Exchange => ({
@@ -16,7 +16,7 @@ function seen(assumption: string, exchanges: readonly Exchange[]): string {
     from: 'from',
     to: 'to',
   };
-  const evidence: Evidence = {
+  const evidence: ProbeEvidence = {
     exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
     languages: ['en'], first_page: 1, parameters, calls_a_second: 1,
   }; // biome-ignore format: what a probe has seen

@@ -20,13 +20,13 @@ it('a service that answers two requests for the same other dates is caught, thou
   const answered = { from: '2026-11-30', to: '2026-12-06' };
   const first = requests.next();
   if (first === null) throw new Error('no request');
-  const covered = requests.judge(first, naming(first, answered), true);
+  const covered = requests.judge(first, naming(first, answered));
   expect(covered).toMatchObject({ dates: { from: '2026-12-02', to: '2026-12-06' }, asAsked: false });
   requests.stored(covered.kind === 'some' ? covered.rest : []);
   const second = requests.next();
   if (second === null) throw new Error('no second request');
   expect(second.asked).toEqual({ from: '2026-11-30', to: '2026-12-27' });
-  expect(requests.judge(second, naming(second, answered), true)).toEqual({ kind: 'nothing' });
+  expect(requests.judge(second, naming(second, answered))).toEqual({ kind: 'nothing' });
   expect(requests.next()).toBeNull();
   expect(requests.unanswered).toMatchObject([{ from: '2026-12-07', to: '2026-12-16' }]);
 });

@@ -70,7 +70,7 @@ const names = [
 ];
 const paths = [
   '/', '/product', '/metrics', '/openapi.json', '/healthz', '/readyz', '/resync', '/v1/status', '/v1/plan', '/v1/check', '/v1/orders',
-  '/v1/search', '/v1/changes', '/v1/rows', '/v1/jobs', '/v1/resync', '/v1/removals', '/v1/explain', '/v1/interest', '/v1/notifications',
+  '/v1/search', '/v1/changes', '/v1/rows', '/v1/jobs', '/v1/resync', '/v1/held', '/v1/explain', '/v1/interest', '/v1/notifications',
 ]; // biome-ignore format: a list
 
 const asked: fc.Arbitrary<Asked> = fc.record({

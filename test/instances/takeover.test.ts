@@ -139,10 +139,10 @@ describe('two instances', needs('postgres', 'time'), () => {
   it('pass on to the leader what one that stands by is asked', { timeout: longest }, async () => {
     const ask = (instance: Instance, path: string, headers = { authorization: `Bearer ${canary.admin}` }) =>
       fetch(`${instance.admin}${path}`, { headers });
-    const [own, passed] = await Promise.all([leader, other].map((each) => ask(each, '/v1/removals')));
+    const [own, passed] = await Promise.all([leader, other].map((each) => ask(each, '/v1/held')));
     expect(passed?.status).toBe(200);
     expect(await passed?.json()).toEqual(await own?.json());
-    expect((await ask(other, '/v1/removals', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await ask(other, '/v1/held', { authorization: 'Bearer wrong' })).status).toBe(401);
     expect(await (await ask(other, '/metrics')).text()).toContain('\ncatalogued_standby_ready 1\n');
     const job = await fetch(`${other.admin}/v1/resync`, {
       method: 'POST',

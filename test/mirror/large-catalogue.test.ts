@@ -32,7 +32,7 @@ function readAll({ mirror }: TestMirror): void {
   mirror.transaction(() => {
     for (const product_id of [0, ...mirror.products.ids()])
       for (const record of mirror.records.ofProduct(product_id))
-        mirror.records.fetched(record, { ...read, off_sale_at: null, unanswered_at: null });
+        mirror.records.fetched(record, { ...read, off_sale_at: null, unanswered_at: null, shows: null });
   });
 }
 

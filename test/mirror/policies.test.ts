@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { pass } from '../../src/sync/engine.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { section } from '../documents.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -103,6 +105,57 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
       ['expired', 1],
     ]);
   }
+  reader.db.close();
+});
+
+it('a held row is stale in every view that can hold it, not expired before four cadences, and fresh once it is stored again', async () => {
+  await using harness = await filledHarness({ products: 3 });
+  const { mirror, ports } = harness.wiring;
+  const reader = openMirrorWithClock(mirror.path);
+  // Right after the reads: whatever becomes stale now is held.
+  const now = harness.clock.now();
+  const views = [
+    'products',
+    'product_prices',
+    'checkout_information',
+    'variants',
+    'availability_days',
+    'availability_slots',
+    'bookable_days',
+  ];
+  const states = (at: number) => {
+    reader.set(at);
+    return views.map((view) =>
+      reader.db.prepare<[], string>(`SELECT DISTINCT freshness || stale FROM ${view} ORDER BY 1`).pluck().all(),
+    );
+  };
+  expect(states(now)).toEqual(views.map(() => ['fresh0']));
+  mirror.transaction(() => {
+    for (const product_id of mirror.products.ids()) {
+      for (const [resource, edition] of [
+        ['products', 'en/EUR'],
+        ['checkout_information', 'en'],
+        ['variants', 'en'],
+      ] as const)
+        mirror.evidence.markHeld({ resource, product_id, edition }, now);
+      mirror.evidence.markDatesHeld({ product_id, edition: 'EUR', from: '2000-01-01', to: '2999-12-31' }, now);
+    }
+  });
+  for (const at of [now, now + 12 * hour, now + 23 * hour]) expect(states(at)).toEqual(views.map(() => ['stale1']));
+  reader.set(now);
+  const kept = reader.db.prepare<[], string>('SELECT DISTINCT kept FROM freshness').pluck().all();
+  expect(kept).toEqual([1]);
+
+  requestResync(ports, {
+    resources: ['products', 'checkout', 'variants', 'availability'],
+    product_ids: [],
+    from: null,
+    to: null,
+  });
+  for (const record of mirror.products.ids().flatMap((id) => mirror.records.ofProduct(id)))
+    mirror.transaction(() => mirror.records.forgetBody(record));
+  await harness.drive(pass(ports, 4, { job_id: null, signal: new AbortController().signal }));
+  expect(states(harness.clock.now())).toEqual(views.map(() => ['fresh0']));
   reader.db.close();
 });
 

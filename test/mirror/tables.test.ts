@@ -60,7 +60,7 @@ it('the tables that the program is compiled against are those of the files, colu
 });
 
 it('a column that only one of the two has is found (control)', () => {
-  expect(typed(mirror.replace('  _hold: {', '  _hold: {\n    planted: number;'))).not.toEqual(made(mirrorFile));
+  expect(typed(mirror.replace('  _held: {', '  _held: {\n    planted: number;'))).not.toEqual(made(mirrorFile));
   expect(typed(mirror.replace('ended_at: Instant | null;', 'ended_at: Instant;'))).not.toEqual(made(mirrorFile));
   expect(typed(inbox.replace('  delivery: {', '  delivery: {\n    planted: number;'))).not.toEqual(made(inboxFile));
 });

@@ -1,10 +1,12 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { startBudget } from '../../src/domain/budget/budget.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Extent } from '../../src/domain/schedule/record-kinds.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
 import { roll } from '../../src/sandbox/random.ts';
+import { Evidence } from '../../src/sync/evidence/evidence.ts';
 import { judgeAbsence, noteAnswer } from '../../src/sync/records/absence.ts';
 import type { Policy } from '../../src/sync/records/context.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -24,7 +26,7 @@ const policy = {
   extent,
   of: () => ({ extent }),
   included: [],
-  removals: { hold_share: 0.1, hold_count: 5 },
+  held: { less: 'hold', price: 'hold' },
 } as unknown as Policy;
 const { primary } = walkKinds(extent);
 const walkRecord = { ...primary, product_id: 0 };
@@ -87,10 +89,32 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   const service = lyingService(seed);
   let at = instant(begin);
   const outcome: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
-  const ports = { mirror, policy, clock: { now: () => at } as never, log: testLog('silent').log };
+  let drawn = 0;
+  const ports = {
+    mirror,
+    policy,
+    clock: { now: () => at } as never,
+    log: testLog('silent').log,
+    chance: () => {
+      drawn += 1;
+      return roll(seed, drawn, 'chance');
+    },
+    budget: () => startBudget(10, begin),
+    evidence: new Evidence(),
+  };
+  const isHeld = () => ![undefined, 'ended'].includes(mirror.evidence.hold('products')?.state);
+  /** Has the chores look at the hold while hours pass, and its samples be read. */
+  const looks = (walk: number) => {
+    for (let looked = 0; looked < 12; looked += 1) {
+      ports.evidence.look(ports);
+      at = instant(at + 30 * 60_000);
+      for (const { product_id } of mirror.removals.absent()) answer(product_id, walk);
+    }
+  };
   for (const table of [
     '_absence',
-    '_hold',
+    '_held',
+    '_claim',
     '_record',
     '_walk',
     '_walk_row',
@@ -127,16 +151,16 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       at = instant(at + 1000);
       const { shown, complete } = service.list(walk, mood);
       const state = mirror.walks.begin(primary, at, 1);
-      // What the list says of a product that is visible already is not the matter here.
-      for (const id of shown) if (withdrawn.has(id) && meet(id).outcome === 'returned') outcome.returned += 1;
+      for (const id of shown) if (meet(id).outcome === 'returned') outcome.returned += 1;
       mirror.walks.turn(primary, state, { ids: shown, counted: null, unusable: 0, unusable_example: null });
       mirror.walks.end(primary, complete ? at : null);
       mirror.records.setDue(walkRecord, { at: instant(at + week), reason: 'cadence-elapsed' });
-      const before = mirror.removals.openHold();
-      if (complete) judgeAbsence(ports, { edition: primary.edition, started_at: at, rows: shown.length });
-      if (before === null && mirror.removals.openHold() !== null) outcome.holds += 1;
+      const before = isHeld();
+      if (complete) judgeAbsence(ports, { edition: primary.edition, started_at: at });
+      if (!before && isHeld()) outcome.holds += 1;
       at = instant(at + 60_000);
       for (const { product_id } of mirror.removals.absent()) answer(product_id, walk);
+      looks(walk);
       count();
     }
   });
@@ -144,7 +168,8 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   /** What was asked for is read; one in five reads fails, and says nothing. */
   function answer(product_id: number, walk: number): void {
     const record = mirror.records.find({ ...detail, product_id });
-    if (record?.due_reason !== 'missing-from-list' || record.due_at > at) return;
+    const asked = record?.due_reason === 'missing-from-list' || record?.due_reason === 'claimed';
+    if (record === null || !asked || record.due_at > at) return;
     mirror.records.setDue(record, later(at));
     if (roll(seed, walk, product_id, 'fails') < 0.2) return;
     const refused = service.permanently(product_id) ? 'permanently-gone' : 'gone';

@@ -2,7 +2,6 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -30,7 +29,10 @@ async function until(harness: VirtualHarness, so: () => boolean, step = 20 * min
 }
 
 const visible = ({ wiring }: VirtualHarness) => wiring.mirror.products.count();
-const held = ({ wiring }: VirtualHarness) => wiring.mirror.removals.openHold() !== null;
+const hold = ({ wiring }: VirtualHarness) => wiring.mirror.evidence.hold('products');
+const held = (harness: VirtualHarness) => ![undefined, 'ended'].includes(hold(harness)?.state);
+const decide = ({ wiring: { mirror, ports } }: VirtualHarness, decision: 'approved' | 'rejected') =>
+  mirror.transaction(() => ports.evidence.decide(ports, 'products', decision));
 const absence = ({ wiring }: VirtualHarness, product: SandboxProduct) => wiring.mirror.removals.one(product.id);
 const lean = { lean: true, products: 40 };
 
@@ -105,12 +107,13 @@ describe('a product that the service no longer offers', () => {
 
   it('is not brought back by an answer to what was asked before its withdrawal', async () => {
     await using harness = await filled(lean);
-    withdrawMost(harness);
+    const left = withdrawMost(harness);
     await until(harness, () => held(harness));
     const { mirror, ports } = harness.wiring;
     const sent_at = harness.clock.now();
     await lives(harness, minute);
-    approveRemovals(ports, []);
+    decide(harness, 'approved');
+    await until(harness, () => visible(harness) === left);
     const gone = harness.sandbox.products().find(({ withdrawn }) => withdrawn);
     const reading = await harness.drive(
       ports.upstream.in('weekly').productPage(1, 'en', 'EUR', new AbortController().signal),
@@ -146,14 +149,14 @@ describe('a list that lies', () => {
   it.each([
     ['empty', () => true],
     ['halved', ({ id }: { id: number }) => id % 2 === 0],
-  ] as const)('(%s) is held, and passes when the list is whole again', async (_, which) => {
+  ] as const)('(%s) is held, and passes as soon as own reads contradict it', async (_, which) => {
     await using harness = await filled(lean);
     harness.sandbox.world.hide(which);
-    await lives(harness, 6 * hour);
-    expect(held(harness)).toBe(true);
+    await until(harness, () => held(harness), minute);
+    const said = harness.log.lines().filter(({ msg }) => String(msg).startsWith('too many records claim the same'));
+    expect(said).toMatchObject([{ subject: 'products' }]);
+    await lives(harness, 9 * hour);
     expect(visible(harness)).toBe(40);
-    const said = harness.log.lines().filter(({ msg }) => msg === 'mass removal held: catalogued removals list');
-    expect(said).toHaveLength(1);
     harness.sandbox.world.hide(null);
     await until(harness, () => !held(harness));
     expect(visible(harness)).toBe(40);
@@ -233,83 +236,74 @@ describe('a product whose own read answers 404 although the list shows it', () =
 });
 
 describe('sixty percent that are really gone', () => {
-  it('stay until three lists agree, and go when their own reads agree too', async () => {
+  it('stay for three hours in which samples agree, and go when their own reads agree too', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
-    while (held(harness)) {
+    const opened_at = harness.clock.now();
+    while (hold(harness)?.state === 'held') {
       expect(visible(harness)).toBe(40);
       await lives(harness, 20 * minute);
     }
+    expect(harness.clock.now() - opened_at).toBeGreaterThanOrEqual(3 * hour - 20 * minute);
     await until(harness, () => visible(harness) === left);
-    expect(held(harness)).toBe(false);
+    await until(harness, () => !held(harness));
   });
 
-  it('go although another product was never in the list: only what went missing now can contradict', async () => {
+  it('go although another product was never in the list', async () => {
     await using harness = await filled(lean);
     const kept = harness.sandbox.products().find(({ id }) => id % 5 >= 3);
     harness.sandbox.world.hide(({ id }) => id === kept?.id);
     await lives(harness, 4 * hour);
     const left = withdrawMost(harness);
+    // It is not among those that the list shows, and stays.
     await until(harness, () => visible(harness) === left + 1);
-    expect(held(harness)).toBe(false);
+    await until(harness, () => !held(harness));
+    expect(harness.wiring.mirror.products.isVisible(kept?.id ?? 0)).toBe(true);
   });
 
-  it('go alone when three lists agree: what only the last of them lacks is held again', async () => {
+  it('go alone: what only a later list lacks, and can be read, stays', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
-    await until(harness, () => (harness.wiring.mirror.removals.openHold()?.lists ?? 0) === 2, 5 * minute);
-    const before = harness.wiring.mirror.removals.openHold()?.hold_id;
-    const hidden = new Set(
-      harness.sandbox.world
-        .visible()
-        .slice(0, 8)
-        .map(({ id }) => id),
-    );
+    await until(harness, () => held(harness));
+    await lives(harness, hour);
+    const hidden = new Set(harness.sandbox.world.visible().slice(0, 4).map(({ id }) => id)); // biome-ignore format: a set
     harness.sandbox.world.hide(({ id }) => hidden.has(id));
-    await until(harness, () => visible(harness) === left, 5 * minute);
-    const hold = harness.wiring.mirror.removals.openHold();
-    expect([hold === null, hold?.hold_id === before]).toEqual([false, false]);
+    await until(harness, () => visible(harness) === left);
     harness.sandbox.world.hide(null);
     await until(harness, () => !held(harness));
     expect(visible(harness)).toBe(left);
   });
 
-  it('are held on after a restart, with the lists that have agreed so far', async () => {
+  it('are held on after a restart, with the samples that have agreed so far', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
-    await until(harness, () => (harness.wiring.mirror.removals.openHold()?.lists ?? 0) === 2, 5 * minute);
-    const [hold, absent] = [harness.wiring.mirror.removals.openHold(), harness.wiring.mirror.removals.absent()];
+    await until(harness, () => (hold(harness)?.shares.length ?? 0) === 2, 5 * minute);
+    const [before, absent] = [hold(harness), harness.wiring.mirror.removals.absent()];
     await harness.restart();
-    expect(harness.wiring.mirror.removals.openHold()).toEqual(hold);
+    expect(hold(harness)).toEqual(before);
     expect(harness.wiring.mirror.removals.absent()).toEqual(absent);
     await until(harness, () => visible(harness) === left);
   });
 
-  it('go at once when a person approves: some of them, or all', async () => {
+  it('go when a person approves, as soon as their own reads agree', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
-    const { ports, mirror } = harness.wiring;
-    const [one] = mirror.removals.absent();
-    expect(approveRemovals(ports, [one?.product_id ?? 0])).toBe(1);
-    expect([held(harness), visible(harness)]).toEqual([true, 39]);
-    expect(() => approveRemovals(ports, [one?.product_id ?? 0])).toThrow('not held: product');
-    expect(approveRemovals(ports, [])).toBe(39 - left);
-    expect([held(harness), visible(harness)]).toEqual([false, left]);
+    const approved_at = harness.clock.now();
+    expect(decide(harness, 'approved')).toEqual(['products']);
+    await until(harness, () => visible(harness) === left);
+    expect(harness.clock.now() - approved_at).toBeLessThan(3 * hour);
   });
 
-  it('stay when a person does not believe it, and are held again only when three further lists agree', async () => {
+  it('stay for a day when a person does not believe it', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
-    const { mirror, ports } = harness.wiring;
-    expect(rejectRemovals(ports)).toBe(40 - left);
-    const rejected_at = harness.clock.now();
-    await until(harness, () => held(harness));
-    expect(harness.clock.now() - rejected_at).toBeGreaterThan(2 * hour);
+    expect(decide(harness, 'rejected')).toEqual(['products']);
+    await lives(harness, 24 * hour - minute);
     expect(visible(harness)).toBe(40);
-    expect(mirror.removals.absent().every(({ missing_walks }) => missing_walks === 3)).toBe(true);
+    await until(harness, () => visible(harness) === left);
   });
 
   it('cannot be approved or rejected where nothing is held, and one that is merely missing stays', async () => {
@@ -317,8 +311,7 @@ describe('sixty percent that are really gone', () => {
     const product = first(harness);
     product.withdrawn = true;
     await until(harness, () => absence(harness, product)?.missing_walks === 1, minute);
-    expect(() => approveRemovals(harness.wiring.ports, [])).toThrow('no removal is held');
-    expect(() => rejectRemovals(harness.wiring.ports)).toThrow('no removal is held');
+    expect(() => decide(harness, 'approved')).toThrow('nothing of products is held');
     expect(visible(harness)).toBe(40);
   });
 });
@@ -329,7 +322,7 @@ it('a hold and an absence noted by a clock that stood in 2038 do not freeze', as
   await until(harness, () => held(harness));
   const writer = new Database(harness.wiring.mirror.path);
   writer.exec(`UPDATE _absence SET first_missing_at = 2145916800000, last_missing_at = 2145916800000;
-    UPDATE _hold SET opened_at = 2145916800000, last_list_at = 2145916800000`);
+    UPDATE _held SET opened_at = 2145916800000, next_at = 2145916800000, sampled_at = 2145916800000`);
   writer.close();
   await until(harness, () => visible(harness) === left);
 });

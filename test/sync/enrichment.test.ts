@@ -9,7 +9,7 @@ import { filledHarness } from '../fakes/virtual-harness.ts';
 const never = new AbortController().signal;
 
 it('what availability adds to a variant goes with the first read after its last date', async () => {
-  await using harness = await filledHarness({ lean: true, products: 1 });
+  await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
   const { ports, mirror } = harness.wiring;
   const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;

@@ -3,7 +3,6 @@ import { instant } from '../../src/clock.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { approveRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
@@ -161,12 +160,11 @@ describe('the ledger', () => {
   });
 
   it('tells of images that went with their product, and came back with it', async () => {
-    await using harness = await filled(12, { cadence: { products: '1h' }, removals: { hold_count: 1 } });
+    await using harness = await filled(12, { cadence: { products: '1h' } });
     const product = withImages(harness, 3);
     const count = product.images.length;
     product.withdrawn = true;
     await harness.liveUntil(harness.clock.now() + 4 * hour);
-    if (harness.wiring.mirror.removals.openHold() !== null) approveRemovals(harness.wiring.ports, []);
     expect(shownOf(harness, product)).toEqual([]);
     expect(takedowns(harness)).toHaveLength(count);
     expect(takedowns(harness)[0]).toMatchObject({ cause: 'product', returned_at: null });

@@ -153,7 +153,8 @@ describe('a list with fewer rows than the service counts', () => {
     await later(harness, 6 * hour);
     expect(harness.wiring.mirror.products.count()).toBe(products);
     expect(harness.wiring.mirror.removals.absent()).toEqual([]);
-    expect(harness.wiring.mirror.removals.openHold()).toBeNull();
+    expect(harness.wiring.mirror.evidence.holds()).toEqual([]);
+    expect(harness.wiring.mirror.evidence.claiming('products')).toBe(0);
   });
 
   it('is not walked for every 404 of a product that it has', async () => {

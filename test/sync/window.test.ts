@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { KnownProduct } from '../../src/mirror/catalogue/product/reads.ts';
-import { datesOf } from '../../src/sync/reads/window.ts';
 import type { ProductPolicy } from '../../src/sync/records/context.ts';
+import { datesOf } from '../../src/sync/records/window-dates.ts';
 
 const hour = 3_600_000;
 const start = Date.parse('2026-11-21T00:30:00Z');

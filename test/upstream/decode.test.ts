@@ -86,11 +86,20 @@ describe('an availability answer', () => {
     expect(answer.named).toEqual({ from: date?.date, to: '2027-03-01' });
   });
 
-  it('shows no price in a currency that was not asked for, and keeps it', () => {
-    const [offer] =
-      decodeAvailability(availability, { ...question, currency: 'USD' }).days.get('2026-12-01')?.[2][0]?.[2] ?? [];
-    expect(offer?.slice(0, 7)).toEqual([40101, 10, null, null, null, null, null]);
-    expect(offer?.[7]).toMatchObject({ currency: 'EUR', price_mediation: { total_retail_price_incl_vat: 18.5 } });
+  it('in another currency than was asked for throughout is none', () => {
+    expect(() => decodeAvailability(availability, { ...question, currency: 'USD' })).toThrow(
+      'asked for prices in USD, answered in EUR',
+    );
+  });
+
+  it('shows no price in a currency that was not asked for beside others, and keeps it', () => {
+    const [date] = availability.dates;
+    const [slot] = date?.timeslots ?? [];
+    const [first] = slot?.variants ?? [];
+    const dates = [{ ...date, timeslots: [{ ...slot, variants: [first, { ...first, id: 7, currency: 'USD' }] }] }];
+    const [, offer] = [...decodeAvailability({ ...availability, dates }, question).days.values()][0]?.[2][0]?.[2] ?? [];
+    expect(offer?.slice(0, 7)).toEqual([7, 10, null, null, null, null, null]);
+    expect(offer?.[7]).toMatchObject({ currency: 'USD', price_mediation: { total_retail_price_incl_vat: 18.5 } });
   });
 
   it('has no price below zero: what it is of cannot be bought, and what was sent is kept beside it', () => {

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { isMissing } from '../../src/domain/sale/absence.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
@@ -12,7 +11,6 @@ import type { Edit } from '../../src/sandbox/world/edits.ts';
 import { checkBeforeOrder } from '../../src/sync/checks/check.ts';
 import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
 import { countSeen } from '../../src/sync/checks/views.ts';
-import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import type { Told } from './history.ts';
 import { plentyBytes, type World } from './world.ts';
@@ -103,8 +101,6 @@ function addImage(scene: ServiceScene, product: SandboxProduct): void {
   const name = `${Math.floor(scene.chance() * 1e9)}`.padStart(32, '0');
   product.images = [...product.images.slice(-mostImages), { name, credit: word(scene), alt_text: null }];
 }
-
-const anyHeld = ({ harness }: World) => harness.wiring.mirror.removals.openHold() !== null;
 
 const edit =
   (field: Edit['field'], value: (scene: ServiceScene) => unknown): Event<ServiceScene> =>
@@ -349,18 +345,19 @@ const people = {
     const done = await world.attempt(() => work.rotate(null, never));
     world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
-  'removals approved': ({ world }) => {
-    const { sandbox, wiring } = world.harness;
-    if (!anyHeld(world)) return;
-    const held = wiring.mirror.removals.absent().filter(isMissing);
-    const gone = new Set(sandbox.products().flatMap(({ id, withdrawn }) => (withdrawn ? [id] : [])));
-    // Whoever approves has looked, and names what is gone.
-    const named = held.flatMap(({ product_id }) => (gone.has(product_id) ? [product_id] : []));
-    if (named.length > 0 && approveRemovals(wiring.ports, named) > 0) world.seen('a held removal was approved');
+  'held approved': ({ world }) => {
+    const { ports, mirror } = world.harness.wiring;
+    const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
+    if (held === undefined) return;
+    mirror.transaction(() => ports.evidence.decide(ports, held.subject, 'approved'));
+    world.seen('a hold was approved');
   },
-  'removals rejected': ({ world }) => {
-    const { ports } = world.harness.wiring;
-    if (anyHeld(world) && rejectRemovals(ports) > 0) world.seen('a held removal was rejected');
+  'held rejected': ({ world }) => {
+    const { ports, mirror } = world.harness.wiring;
+    const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
+    if (held === undefined) return;
+    mirror.transaction(() => ports.evidence.decide(ports, held.subject, 'rejected'));
+    world.seen('a hold was rejected');
   },
   check: async (scene) => {
     const product = anyProduct(scene);

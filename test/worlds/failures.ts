@@ -83,28 +83,31 @@ function withoutMember(member: string): Planted['plant'] {
   };
 }
 
-const gone = {
-  code: 'fields-gone',
+const held = {
+  code: 'held',
   times: [20 * minute, 20 * minute, minute],
 } as const;
 
-/** Members that the service stops sending. */
-const plantedFields: readonly Planted[] = [
-  { ...gone, failure: 'the sale status is gone from the answers', plant: withoutMember('sale_status') },
+/** Members that the service stops sending, of most products at once. */
+const plantedClaims: readonly Planted[] = [
+  { ...held, failure: 'the sale status is gone from the answers', plant: withoutMember('sale_status') },
   {
-    ...gone,
+    ...held,
     failure: 'the prices of dates are gone from the answers',
     plant: withoutMember('total_retail_price_incl_vat'),
   },
   {
-    ...gone,
-    failure: 'images are gone from the answers',
-    // Since the fill, the products' own reads are what confirms them.
-    prepare: (world) => {
+    ...held,
+    failure: 'all dates are gone from the answers',
+    plant: (world) => {
+      const body = '{"success":true,"sales_enabled":true,"dates":[],"variants":[],"groups":[]}';
+      const mend = fault(world, { kind: 'status', status: 200, path: '/availability', body });
       ask(world);
-      return liveFor(world, 20 * minute, minute);
+      return () => {
+        mend();
+        ask(world);
+      };
     },
-    plant: withoutMember('images'),
   },
 ];
 
@@ -193,7 +196,7 @@ export const planted: readonly Planted[] = [
       };
     },
   },
-  ...plantedFields,
+  ...plantedClaims,
   {
     failure: 'nothing is read although calls are made',
     code: 'no-progress',

@@ -61,6 +61,15 @@ describe('a daemon that believes everything', () => {
   });
 });
 
+describe('a daemon with the rule', () => {
+  it.each(['no dates, one sweep', 'prices × 0.01, one sweep', '40 % close without a word'])(
+    'shows no lie, and every truth in time: %s',
+    async (name) => {
+      expect(await liveCase(caseOf(name), 'rule')).toMatchObject({ shown: [], late: [] });
+    },
+  );
+});
+
 it('a daemon that freezes everything shows no lie, and no truth', async () => {
   const { shown, late } = await liveCase(caseOf('40 % close without a word'), 'freezes');
   expect(shown).toEqual([]);

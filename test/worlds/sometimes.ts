@@ -7,7 +7,7 @@ const wanted = [
   killed before a delivery is stored, killed after a delivery is stored, killed in the first fill,
   killed while the address was rotated, the address was rotated, restarted in order, took another configuration,
   the mirror was lost and filled anew, a question was refused while the files could not be written,
-  a held removal was approved, a held removal was rejected, everything was asked for anew,
+  a hold was approved, a hold was rejected, everything was asked for anew,
   products were asked for anew, a follower caught up, image files were shown, a check said holds, a check said gone,
   a check said unknown, a check said refused: unknown-product, an order was confirmed, an order was failed,
   an order was told twice`),
@@ -16,7 +16,7 @@ const wanted = [
   date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn, checkout_changed, variants_changed,
   dates_withheld`).map((kind) => `feed: ${kind}`),
   ...listed(`
-  removals-held, service-unreachable, promise-broken, disk-full, disk-low, file-locked, clock-doubted, other-dates,
+  held, service-unreachable, promise-broken, disk-full, disk-low, file-locked, clock-doubted, other-dates,
   subscription-broken, receiver-unreachable, changes-not-shown, often-wrong, records-failing`).map(
     (code) => `condition: ${code}`,
   ),

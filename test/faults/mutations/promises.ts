@@ -76,8 +76,7 @@ const kept: readonly Kept[] = [
     file: 'domain/sale/closure.ts',
     tests: ['domain/closure', 'sync/apply', 'sync/notified'],
     lines: {
-      'return unconfirmed < mostMissing(visible, limits);':
-        'return unconfirmed >= 0 || mostMissing(visible, limits) > 0;',
+      'return unconfirmed < mostMissing(visible);': 'return unconfirmed >= 0 || mostMissing(visible) > 0;',
       "return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';":
         "return sent_at >= closure.available_at ? 'undone' : 'undecided';",
       "if (sent_at <= notified_at || is === 'unknown') return 'undecided';":
@@ -101,14 +100,26 @@ const kept: readonly Kept[] = [
     file: 'domain/sale/absence.ts',
     tests: ['domain/absence', 'sync/absence'],
     lines: {
-      "if (rows > 0 && missing <= mostMissing(visible, limits)) return 'plausible';":
-        "if (rows > 0 && missing >= mostMissing(visible, limits)) return 'plausible';",
-      "return lists >= listsAgreeing && there === 0 ? 'agreed' : 'hold';":
-        "return lists >= listsAgreeing && there >= 0 ? 'agreed' : 'hold';",
       "if (answer === 'gone' && missing_walks >= listsWithout) return": "if (answer === 'gone') return",
       "const since = answer === 'gone' ? last_missing_at : first_missing_at;":
         'const since = 0 * first_missing_at * last_missing_at;',
     },
+  },
+  {
+    promise: 4,
+    file: 'domain/evidence/claims.ts',
+    tests: ['domain/evidence/claims', 'sync/absence', 'worlds/lies'],
+    lines: {
+      "if (standing === 'held') return { kind: 'keep', because: 'held' };": '',
+      'whole.claiming > limitOf(whole.able)': 'whole.claiming > whole.able',
+      'return Math.max(one, other) > mostFactor * Math.min(one, other);': 'return one > other * 1e6;',
+    },
+  },
+  {
+    promise: 4,
+    file: 'domain/evidence/hold.ts',
+    tests: ['domain/evidence/hold', 'sync/absence', 'worlds/lies'],
+    lines: { 'return agreed && !isWhole &&': 'return agreed &&' },
   },
   {
     promise: 4,
@@ -126,8 +137,8 @@ const kept: readonly Kept[] = [
     lines: {
       'const failures = record.failures + 1;': 'const failures = 1;',
       'if (record.job_id !== null && (final || failures >= quarantineAfter))': 'if (record.job_id !== null && final)',
-      'const due = { at: instant(again(failures, chance(), now)), reason };':
-        'const due = { at: instant(Math.min(now, again(failures, chance(), now))), reason };',
+      'again_ms === undefined ? again(failures, chance(), now) : now + again_ms':
+        'Math.min(now, again(failures, chance(), now) + (again_ms ?? 0))',
     },
   },
   {

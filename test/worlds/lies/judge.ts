@@ -116,6 +116,17 @@ export function limitOf(able: number): number {
   return Math.max(1, Math.min(Math.floor(able / 2), Math.max(5, Math.floor(able / 10))));
 }
 
+/**
+ * Returns how many facts of a subject may be shown wrong at one time. A window of 31 days is one record, also where it shows none
+ * of the near ones; and what is off sale shows no dates, and is counted apart from them.
+ */
+function limitsOf(subject: Subject, errors: Errors): number {
+  const { able } = errors[subject].wrong;
+  const dated = subject === 'near dates' || subject === 'far dates';
+  const windows = Math.max(able, errors.status.wrong.able);
+  return dated ? limitOf(windows) + Math.min(limitOf(windows), errors.status.wrong.at_once) : limitOf(windows);
+}
+
 /** Errors beyond what a case allows, in words. */
 export interface Verdict {
   /** Lies that were shown. */
@@ -128,7 +139,7 @@ export function verdictOf(errors: Errors, bounds: Bounds): Verdict {
   const [shown, late]: [string[], string[]] = [[], []];
   for (const subject of subjects) {
     const { wrong, late: changes } = errors[subject];
-    const most = limitOf(wrong.able);
+    const most = limitsOf(subject, errors);
     if (wrong.at_once > most)
       shown.push(`${subject}: ${wrong.at_once} of ${wrong.able} were shown wrong at one time, at most ${most} may be`);
     const each = wrong.hours / wrong.able;

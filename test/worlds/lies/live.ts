@@ -27,7 +27,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /** An operator's defaults, but that reads come by the cadence alone. */
-const config = {
+const operated = {
   scheduling: 'fixed',
   budget: { requests_per_second: 10, concurrency: 4 },
   cadence: { availability: { near: { every: '6h' }, middle: { every: '12h' }, far: { every: '24h' } } },
@@ -38,10 +38,16 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
   const began = process.cpuUsage();
   await using stack = new AsyncDisposableStack();
   let watch: Watch | null = null;
-  const harness = await begin(stack, of, {
-    moved: (from) => watch?.look(from),
-    mutated: (jobs) => (daemon === 'freezes' ? jobs.filter(({ name }) => name !== 'pass') : jobs),
-  });
+  const believing = daemon === 'believes' ? { held: { less: 'off', price: 'off' } } : {};
+  const harness = await begin(
+    stack,
+    of,
+    { ...operated, ...believing },
+    {
+      moved: (from) => watch?.look(from),
+      mutated: (jobs) => (daemon === 'freezes' ? jobs.filter(({ name }) => name !== 'pass') : jobs),
+    },
+  );
   watch = stack.use(new Watch(harness));
   const { clock, sandbox, wiring } = harness;
   const start = clock.now();
@@ -67,7 +73,12 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
   return { ...verdictOf(errors, of.bounds), errors, cpu_ms: (user + system) / 1000 };
 }
 
-async function begin(stack: AsyncDisposableStack, of: Case, overrides: HarnessOptions): Promise<VirtualHarness> {
+async function begin(
+  stack: AsyncDisposableStack,
+  of: Case,
+  config: Record<string, unknown>,
+  overrides: HarnessOptions,
+): Promise<VirtualHarness> {
   const sandbox = { products: of.products, lean: true, hold_ms: 5 * minute };
   if (of.before === undefined)
     return stack.use(await notifiedHarness(sandbox, config, { ...overrides, changed: spreadReads })).harness;

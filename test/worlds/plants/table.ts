@@ -82,7 +82,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'the next midnight is the one that has passed, where no zone is known',
     edits: [
       {
-        file: 'src/sync/reads/window.ts',
+        file: 'src/sync/records/window-dates.ts',
         is: '    midnight: ends_at,',
         was: '    midnight: product.timezone === null ? began_at : ends_at,',
       },

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { requestResync } from '../../src/sync/records/resync.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+const empty = '{"success":true,"sales_enabled":true,"dates":[],"variants":[],"groups":[]}';
+
+/** From now on every availability is answered empty, and all of it is read again. */
+async function emptied(harness: VirtualHarness): Promise<void> {
+  harness.sandbox.faults.add({ kind: 'status', status: 200, path: '/availability', body: empty });
+  requestResync(harness.wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  await harness.liveUntil(harness.clock.now() + 30 * minute);
+}
+
+function all<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  const rows = db.prepare<[], Row>(sql).all();
+  db.close();
+  return rows;
+}
+
+const bookable = (harness: VirtualHarness) =>
+  all<{ days: number; stale: number }>(harness, 'SELECT count(*) AS days, sum(stale) AS stale FROM bookable_days')[0];
+const held = ({ wiring }: VirtualHarness) =>
+  wiring.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
+
+describe('dates that are all answered empty', () => {
+  it('are held: shown as they were, as stale, and told to the feed once a product and kind', async () => {
+    await using harness = await filledHarness({ products: 24 });
+    const before = bookable(harness);
+    expect(before).toMatchObject({ days: expect.any(Number), stale: 0 });
+    await emptied(harness);
+    expect(held(harness)).toContain('near-dates held');
+    const after = bookable(harness);
+    // At most the limit is shown wrong.
+    expect(after?.days).toBeGreaterThan((before?.days ?? 0) / 2);
+    expect(after?.stale).toBeGreaterThan(0.9 * (after?.days ?? 0));
+    const told = all<{ times: number }>(
+      harness,
+      "SELECT count(*) AS times FROM changes WHERE kind = 'held' GROUP BY product_id, detail",
+    );
+    expect(told.length).toBeGreaterThan(5);
+    expect(new Set(told.map(({ times }) => times))).toEqual(new Set([1]));
+
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 12 * hour);
+    expect(held(harness)).toEqual([]);
+    expect(bookable(harness)?.days).toBeGreaterThan(0.9 * (before?.days ?? 0));
+  });
+
+  it('are believed, and reported, where the configuration says warn', async () => {
+    await using harness = await filledHarness({ products: 24 }, { held: { less: 'warn' } });
+    await emptied(harness);
+    expect(held(harness)).toContain('near-dates reported');
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    expect(bookable(harness)?.days).toBe(0);
+    expect(() => harness.wiring.ports.evidence.decide(harness.wiring.ports, 'less', 'approved')).toThrow(
+      'nothing of less is held',
+    );
+  });
+});
