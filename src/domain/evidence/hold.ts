@@ -82,16 +82,16 @@ export function judgeHold(
   return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject]] ? 'agreed' : 'goes-on';
 }
 
-/** Returns a hold as it would be if no wrong clock had written it: what began in the future begins now. */
+/** Returns a hold as it would be if no wrong clock had written it, which is mostly the same: what began in the future begins now. */
 export function healed<Held extends Pick<Hold, 'opened_at' | 'next_at' | 'sampled_at'>>(hold: Held, now: number): Held {
   const { opened_at, next_at, sampled_at } = hold;
   const latest = now + futureToleranceMs;
-  return {
-    ...hold,
-    opened_at: opened_at > latest ? now : opened_at,
-    next_at: next_at > now + hourMs ? now : next_at,
-    sampled_at: sampled_at !== null && sampled_at > latest ? null : sampled_at,
+  const ahead = {
+    ...(opened_at > latest ? { opened_at: now } : {}),
+    ...(next_at > now + hourMs ? { next_at: now } : {}),
+    ...(sampled_at !== null && sampled_at > latest ? { sampled_at: null } : {}),
   };
+  return Object.keys(ahead).length === 0 ? hold : { ...hold, ...ahead };
 }
 
 /** Returns the state after a sample of which `share` still claims it: a service that took it back may have said it again. */
