@@ -40,13 +40,13 @@ describe('a copy kept by the script of docs/copies.md', () => {
   const once = async () =>
     (followed ??= await follow({ changes: thorough ? 600 : 120, seed: 4, without: copiedKinds }));
 
-  it('equals the views, cell by cell, at the end of every pass', { timeout: 240_000 }, async () => {
+  it('equals the views, cell by cell, at the end of every pass', async () => {
     const { wrong, passes } = await once();
     expect(wrong).toEqual([]);
     expect(passes).toBeGreaterThan(thorough ? 100 : 20);
   });
 
-  const many = { ...needs('time'), timeout: 240_000 };
+  const many = needs('time');
 
   it('differs once it passes over one kind of change, whichever it is (control)', many, async () => {
     expect((await once()).needless).toEqual([]);

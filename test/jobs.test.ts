@@ -288,13 +288,16 @@ const effects: readonly Effect[] = [
 
 type Mutation = (jobs: readonly Job[]) => Job[];
 
-/** The seconds after noon at which jobs tick and somebody looks: also just before an effect is due. */
+/**
+ * The seconds after noon at which jobs tick and somebody looks: also just before an effect is due. At 1500 what the fill found
+ * empty half an hour before is read again, a call a second: else that would take the time from 1799 to 1800.
+ */
 const looks: Readonly<Record<Effect['at'], readonly number[]>> = {
   '12:00:01': [0.5, 0.75, 1, 2, 5],
   '12:00:05': [1, 2, 2.5, 4, 5, 10],
   '12:00:15': [5, 7.5, 10, 12.5, 14, 15, 20],
   '12:01:00': [1, 2, 5, 10, 15, 30, 45, 59, 60, 61, 120],
-  '12:30:00': [1, 60, 600, 900, 1200, 1799, 1800, 1801, 3600],
+  '12:30:00': [1, 60, 600, 900, 1200, 1500, 1799, 1800, 1801, 3600],
   '13:00:00': [1, 60, 600, 900, 1200, 1800, 2700, 3599, 3600, 3601],
 };
 

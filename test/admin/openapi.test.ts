@@ -38,7 +38,7 @@ beforeAll(async () => {
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   product_id = sandbox.world.visible()[0]?.id ?? 0;
   socket = join(path, 'state', 'admin.sock');
-}, 60_000);
+});
 
 function ask(method: string, path: string, body?: unknown): Promise<{ status: number; answer: unknown }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; answer: unknown }>();

@@ -70,59 +70,60 @@ function idsIn(path: string): number[] {
   return ids;
 }
 
-it("last week's backup with a delivery and a feed reader across it: nothing is lost, and the reader starts again once", {
-  ...needs('time'),
-  timeout: 120_000,
-}, async () => {
-  await using world = await notifiedHarness();
-  const { harness } = world;
-  const { path } = harness.wiring.mirror;
-  const { config } = harness.wiring;
-  const old = follower(path);
-  old.follow();
-  const order = { mirror: path, inbox: config.mirror.inbox_path, directory: config.backup.directory };
-  const { backup } = makeBackup({ ...order, why: 'asked', made_by: 'catalogued test', now: harness.clock.now() });
-  const [one = 0, two = 0, three = 0, four = 0] = world.ids();
-  for (let days = 0; days < 7; days += 1) {
-    harness.sandbox.world.edit(one, { field: 'title', value: `Title of day ${days}` });
-    await world.live(day, hour);
+it(
+  "last week's backup with a delivery and a feed reader across it: nothing is lost, and the reader starts again once",
+  needs('time'),
+  async () => {
+    await using world = await notifiedHarness();
+    const { harness } = world;
+    const { path } = harness.wiring.mirror;
+    const { config } = harness.wiring;
+    const old = follower(path);
     old.follow();
-  }
-  harness.sandbox.world.disable(two, { reason: 'flooded' });
-  await world.live(hour);
-  old.follow();
-  expect(old.starts()).toBe(1);
-  expect(old.copy.get(two)).toMatch(/ 0$/);
-  await harness.restart({
-    meanwhile: async () => {
-      // Announced while nobody receives: the service tries again.
-      harness.sandbox.world.edit(three, { field: 'title', value: 'Announced meanwhile' });
-      const done = restoreBackup(config, backup, { now: harness.clock.now(), dry: false });
-      expect(done).toMatchObject({ inbox: 'kept' });
-    },
-  });
-  const young = follower(path);
-  young.follow();
-  harness.sandbox.world.edit(four, { field: 'title', value: 'After the restore' });
-  for (let hours = 0; hours < 6; hours += 1) {
+    const order = { mirror: path, inbox: config.mirror.inbox_path, directory: config.backup.directory };
+    const { backup } = makeBackup({ ...order, why: 'asked', made_by: 'catalogued test', now: harness.clock.now() });
+    const [one = 0, two = 0, three = 0, four = 0] = world.ids();
+    for (let days = 0; days < 7; days += 1) {
+      harness.sandbox.world.edit(one, { field: 'title', value: `Title of day ${days}` });
+      await world.live(day, hour);
+      old.follow();
+    }
+    harness.sandbox.world.disable(two, { reason: 'flooded' });
     await world.live(hour);
     old.follow();
+    expect(old.starts()).toBe(1);
+    expect(old.copy.get(two)).toMatch(/ 0$/);
+    await harness.restart({
+      meanwhile: async () => {
+        // Announced while nobody receives: the service tries again.
+        harness.sandbox.world.edit(three, { field: 'title', value: 'Announced meanwhile' });
+        const done = restoreBackup(config, backup, { now: harness.clock.now(), dry: false });
+        expect(done).toMatchObject({ inbox: 'kept' });
+      },
+    });
+    const young = follower(path);
     young.follow();
-  }
-  expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
-  old.follow();
-  young.follow();
-  expect([old.starts(), young.starts()]).toEqual([2, 1]);
-  const fresh = follower(path);
-  fresh.follow();
-  expect([...old.copy].sort()).toEqual([...fresh.copy].sort());
-  expect([...young.copy].sort()).toEqual([...fresh.copy].sort());
-  expect([one, three, four].map((id) => fresh.copy.get(id))).toEqual([
-    'Title of day 6 1',
-    'Announced meanwhile 1',
-    'After the restore 1',
-  ]);
-});
+    harness.sandbox.world.edit(four, { field: 'title', value: 'After the restore' });
+    for (let hours = 0; hours < 6; hours += 1) {
+      await world.live(hour);
+      old.follow();
+      young.follow();
+    }
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
+    old.follow();
+    young.follow();
+    expect([old.starts(), young.starts()]).toEqual([2, 1]);
+    const fresh = follower(path);
+    fresh.follow();
+    expect([...old.copy].sort()).toEqual([...fresh.copy].sort());
+    expect([...young.copy].sort()).toEqual([...fresh.copy].sort());
+    expect([one, three, four].map((id) => fresh.copy.get(id))).toEqual([
+      'Title of day 6 1',
+      'Announced meanwhile 1',
+      'After the restore 1',
+    ]);
+  },
+);
 
 describe('moving to another host', needs('time'), () => {
   /** The commands of the recipe in docs/operating.md, in its order. */

@@ -67,7 +67,6 @@ it('completion in zsh completes a command and its option with the tabulator', ne
     print -r -- $said`;
   const said = execFileSync('zsh', ['-f', '-c', session], {
     encoding: 'utf8',
-    timeout: 30_000,
     env: { ...process.env, TERM: 'dumb' },
   });
   expect(said).toMatch(/bugreport.*--record/s);

@@ -110,37 +110,38 @@ describe.concurrent('a running daemon', () => {
     expect((await daemon.ended).code).toBe(0);
   });
 
-  it('behind a login page quotes it in the log and in status, once, and is itself again within a minute of its end', {
-    ...needs('time'),
-    timeout: 240_000,
-  }, async () => {
-    using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, sandbox.url));
-    const options = { cwd: directory.path };
-    const daemon = startCli(['--config', config, 'run'], options);
-    await daemon.said('pass ended');
-    sandbox.faults.add({ kind: 'html' });
-    const resync = await runHere(['--config', config, 'resync', '--all', '--wait'], options);
-    expect(resync).toMatchObject({
-      code: 69,
-      stderr: expect.stringMatching(/^Error: no answer can be used: .*HTML.*`</m),
-    });
-    await daemon.said(/"condition":"service-unusable".*HTML instead of JSON: `<.*"msg":"condition began"/);
-    const status = await runHere(['--config', config, 'status'], options);
-    expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(/HTML instead of JSON: `</) });
-    sandbox.faults.clear();
-    const ended_at = systemClock.monotonic();
-    await daemon.said(/"condition":"service-unusable".*"msg":"condition ended"/);
-    await daemon.said(/pass ended[\s\S]*pass ended/);
-    expect(systemClock.monotonic() - ended_at).toBeLessThan(60_000);
-    expect((await runHere(['--config', config, 'status'], options)).code).toBe(0);
-    daemon.child.kill('SIGTERM');
-    const { code, stdout } = await daemon.ended;
-    expect(code).toBe(0);
-    expect(stdout.match(/service-unusable/g)).toHaveLength(2);
-  });
+  it(
+    'behind a login page quotes it in the log and in status, once, and is itself again within a minute of its end',
+    needs('time'),
+    async () => {
+      using directory = temporaryDirectory();
+      await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+      const config = join(directory.path, 'catalogued.yaml');
+      writeFileSync(config, testConfigText(directory.path, sandbox.url));
+      const options = { cwd: directory.path };
+      const daemon = startCli(['--config', config, 'run'], options);
+      await daemon.said('pass ended');
+      sandbox.faults.add({ kind: 'html' });
+      const resync = await runHere(['--config', config, 'resync', '--all', '--wait'], options);
+      expect(resync).toMatchObject({
+        code: 69,
+        stderr: expect.stringMatching(/^Error: no answer can be used: .*HTML.*`</m),
+      });
+      await daemon.said(/"condition":"service-unusable".*HTML instead of JSON: `<.*"msg":"condition began"/);
+      const status = await runHere(['--config', config, 'status'], options);
+      expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(/HTML instead of JSON: `</) });
+      sandbox.faults.clear();
+      const ended_at = systemClock.monotonic();
+      await daemon.said(/"condition":"service-unusable".*"msg":"condition ended"/);
+      await daemon.said(/pass ended[\s\S]*pass ended/);
+      expect(systemClock.monotonic() - ended_at).toBeLessThan(60_000);
+      expect((await runHere(['--config', config, 'status'], options)).code).toBe(0);
+      daemon.child.kill('SIGTERM');
+      const { code, stdout } = await daemon.ended;
+      expect(code).toBe(0);
+      expect(stdout.match(/service-unusable/g)).toHaveLength(2);
+    },
+  );
 });
 
 it('the demo fills an empty directory, prints what to try, and ends with 0', async () => {

@@ -6,10 +6,7 @@ import { needs } from '../fakes/needs.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-it('the demo shows how the file follows what the service announces', {
-  ...needs('time'),
-  timeout: 60_000,
-}, async () => {
+it('the demo shows how the file follows what the service announces', needs('time'), async () => {
   using directory = temporaryDirectory();
   // Left by a demo that was killed before it had written its configuration.
   mkdirSync(join(directory.path, 'data/demo'), { recursive: true });

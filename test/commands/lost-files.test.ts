@@ -39,7 +39,7 @@ beforeAll(async () => {
   url = sandbox.url;
   const done = await runHere(['--config', write(filled), 'resync', '--all', '--wait']);
   expect(done.code).toBe(0);
-}, 60_000);
+});
 afterAll(() => stack.disposeAsync());
 
 function write(directory: string, more: Record<string, unknown> = {}): string {
@@ -307,7 +307,6 @@ describe('a running daemon', () => {
     ['whose inbox is removed', ({ inbox }) => gone(inbox), 'inbox-lost'],
   ])(
     '%s says so everywhere, stays alive, ends with 65, and goes on after what it said to do',
-    { timeout: 120_000 },
     async (_, harm, alarm) => {
       using place = harness();
       const socket = join(place.directory, 'state', 'admin.sock');
@@ -334,7 +333,7 @@ describe('a running daemon', () => {
     },
   );
 
-  it('whose mirror is put back goes on as if nothing had been', { timeout: 120_000 }, async () => {
+  it('whose mirror is put back goes on as if nothing had been', async () => {
     using place = harness();
     const socket = join(place.directory, 'state', 'admin.sock');
     const daemon = startCli(['--config', place.config, 'run'], { cwd: place.directory });
@@ -354,7 +353,7 @@ describe('a running daemon', () => {
     expect(refused).toMatchObject({ code: 75, stderr: expect.stringContaining('another catalogued holds') });
   });
 
-  it('beside a file whose pages are damaged is not healthy to doctor', { timeout: 60_000 }, async () => {
+  it('beside a file whose pages are damaged is not healthy to doctor', async () => {
     using place = harness();
     const healthy = await runHere(['--config', place.config, 'doctor', '--json']);
     const about = (text: string) => JSON.parse(text).checks.find(({ name }: { name: string }) => name === 'mirror');

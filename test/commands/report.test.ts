@@ -76,7 +76,7 @@ describe('catalogued report --week', () => {
   let week: Awaited<ReturnType<typeof eventfulWeek>>;
   beforeAll(async () => {
     week = await eventfulWeek();
-  }, 60_000);
+  });
   afterAll(() => week.harness[Symbol.asyncDispose]());
 
   it('of a quiet week says that nothing happened, and that what the first fill found is not new', () => {

@@ -19,10 +19,7 @@ function filesBelow(path: string): string[] {
 }
 
 describe('a daemon that receives', () => {
-  it('prints and stores no secret and no address, whatever goes wrong', {
-    ...needs('time'),
-    timeout: 60_000,
-  }, async () => {
+  it('prints and stores no secret and no address, whatever goes wrong', needs('time'), async () => {
     using directory = temporaryDirectory();
     const pem = rsaPem('pkcs8');
     await using sandbox = await startSandbox({

@@ -23,7 +23,7 @@ describe('a planted failure', () => {
 
   it.each(tried(false))(
     '(%s) is seen on status, page, metrics and alerts in its time: %s',
-    { ...needs('time'), timeout: 300_000 },
+    needs('time'),
     async (_, __, each) => {
       await isSeen(each);
     },

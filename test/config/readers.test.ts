@@ -8,6 +8,7 @@ import { secretsOf } from '../../src/config/secrets.ts';
 import { warningsOf } from '../../src/config/warnings.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { wallClock } from '../../src/domain/time/wall-clock.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
@@ -107,8 +108,12 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
     const daemon = stack.use(await startDaemon({ ...loaded, config: watched, secrets }, testLog('silent').log));
     while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
     for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
+    // A price that moves so far is asked again.
+    sandbox.faults.add({ kind: 'prices', factor: 100 });
+    requestResync(daemon.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    await daemon.schedule.run('pass');
     await askedBy('ops.example.com', daemon.admin[0] ?? '');
-  }, 60_000);
+  });
 
   it('every configuration key is read by something that works with it', () => {
     for (const [file, text] of Object.values(startersAlone))

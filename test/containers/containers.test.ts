@@ -152,7 +152,7 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
     };
     await until(subscriptions, (shown) => shown.includes('callback_url'));
     token = /hooks\.example\.com\/catalogued\/([\w-]+)/.exec(subscriptions())?.[1] ?? '';
-  }, 60_000);
+  });
 
   /** What a request from outside is answered with: status, then the body. A receiver that is away may take Caddy seconds to give up. */
   function fetched(url: string, ...args: string[]): string {

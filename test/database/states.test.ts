@@ -26,7 +26,7 @@ describe('states that are published while others are written', needs('postgres',
     at = stack.use(await publishedStage(4, { cadence: { availability: { horizon: 31 } } }));
     copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
     await at.publication.publish();
-  }, 120_000);
+  });
   afterAll(() => stack.disposeAsync());
 
   it(
@@ -78,7 +78,7 @@ describe('states that are published while others are written', needs('postgres',
     const shown = () => at.postgres.query('SELECT DISTINCT rating FROM products');
     expect(await shown()).toEqual([{ rating: 4.5 }]);
     expect(lines().filter(({ msg }) => msg === 'the mirror is not published').length).toBeLessThan(4);
-  }, 60_000);
+  });
 });
 
 const patient = { timeout: 40_000, interval: 50 };

@@ -117,7 +117,7 @@ describe("the venue's clock", () => {
         before = clock;
       }
     }
-  }, 60_000);
+  });
 
   it('and the instants of a date agree: a minute has passed from its instant on, and not before', () => {
     for (const zone of ['Europe/Amsterdam', 'Australia/Lord_Howe', 'Asia/Kolkata', 'Asia/Beirut', null])

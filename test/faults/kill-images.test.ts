@@ -18,7 +18,7 @@ it(`${images} image files killed ${kills} times: none is half, none is left over
   expect(result.again).toBeLessThan(kills * 8 * 15_000);
   expect(result.second).toBeLessThan(result.bytes / 100);
   expect(result.unchanged).toBe(result.images);
-}, 600_000);
+});
 
 it('the harness sees files that are written straight to their final name (control)', needs('time'), async () => {
   const { partial } = await killImages({ images: 100, kills: 5, mode: 'straight', seed });

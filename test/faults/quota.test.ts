@@ -44,10 +44,7 @@ async function runWithin(quota: 'used up' | 'a broken disk'): Promise<{ code: nu
 }
 
 describe('a used-up quota', () => {
-  it('of the mirror is waited out by a daemon like a full disk', {
-    ...needs('strace', 'time'),
-    timeout: 120_000,
-  }, async () => {
+  it('of the mirror is waited out by a daemon like a full disk', needs('strace', 'time'), async () => {
     const { code, said } = await runWithin('used up');
     expect(said.filter((line) => /disk is full: waiting|written again/.test(line))).toHaveLength(2);
     expect(code).toBe(0);

@@ -65,7 +65,7 @@ describe('a PostgreSQL that fails over', needs('postgres', 'time'), () => {
     leader = await at.leading();
     await at.other(leader).standsBy();
     await at.addressed();
-  }, 180_000);
+  });
   afterEach(() => stack.disposeAsync());
 
   /** Waits for settings that a running server takes over, and for what then has to be so. */
@@ -91,9 +91,7 @@ describe('a PostgreSQL that fails over', needs('postgres', 'time'), () => {
     return last;
   }
 
-  it('to a synchronous standby has all that was acknowledged, and goes on under the same numbers', {
-    timeout: 300_000,
-  }, async () => {
+  it('to a synchronous standby has all that was acknowledged, and goes on under the same numbers', async () => {
     await set(pair.primary, "synchronous_standby_names = 'other'", "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'"); // biome-ignore format: a setting and what shows it
     const posts = posting(at.instances);
     await expect.poll(() => posts.acknowledged.length, patient).toBeGreaterThan(50);
@@ -108,9 +106,7 @@ describe('a PostgreSQL that fails over', needs('postgres', 'time'), () => {
     print({ failover: 'synchronous', acknowledged: posts.acknowledged.length, lost: 0, most: at.mostInASecond() });
   });
 
-  it('to a replica that lacks the last commits says so, applies all the same what comes next, and publishes anew', {
-    timeout: 300_000,
-  }, async () => {
+  it('to a replica that lacks the last commits says so, applies all the same what comes next, and publishes anew', async () => {
     const posts = posting(at.instances);
     await expect.poll(() => posts.acknowledged.length, patient).toBeGreaterThan(50);
     await set(pair.standby, "primary_conninfo = ''", 'SELECT count(*) = 0 FROM pg_stat_wal_receiver');

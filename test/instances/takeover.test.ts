@@ -44,7 +44,7 @@ describe('two instances', needs('postgres', 'time'), () => {
     other = at.other(leader);
     await other.ready();
     await at.addressed();
-  }, 180_000);
+  });
   afterEach(() => at[Symbol.asyncDispose]());
 
   /** All that was acknowledged is in the database and applied to the leader's mirror, by whoever led then, and the ceiling was kept by both together. */

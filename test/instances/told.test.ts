@@ -177,43 +177,39 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
   });
 
   // One that timed out would go on beside the next.
-  it.each(seeds)(
-    'is the same everywhere at the end of any drawn course (seed %i)',
-    { timeout: 300_000 },
-    async (seed) => {
-      const draw = sequence(seed);
-      const names = ['a', 'b'] as const;
-      let at: 0 | 1 = 0;
-      let leading = await lead(names[at]);
-      let cursor = { next: 0, feed: null as string | null };
-      const seen: string[] = [];
-      let takeovers = 0;
-      await leading.publish();
-      for (let step = 0; step < 30; step += 1) {
-        leading.change(`change ${step}`);
-        if (draw() < 0.5) await leading.publish();
-        if (draw() < 0.3) await standBy(names[1 - at] as string);
-        if (draw() < 0.3) {
-          // The one that leads dies; another leads, or itself again.
-          leading[Symbol.dispose]();
-          if (draw() < 0.8) at = at === 0 ? 1 : 0;
-          leading = await lead(names[at]);
-          takeovers += 1;
-        }
-        const page = read(names[at], cursor.next, cursor.feed);
-        seen.push(...told(page));
-        cursor = { next: page.changes.at(-1)?.seq ?? cursor.next, feed: page.feed };
+  it.each(seeds)('is the same everywhere at the end of any drawn course (seed %i)', async (seed) => {
+    const draw = sequence(seed);
+    const names = ['a', 'b'] as const;
+    let at: 0 | 1 = 0;
+    let leading = await lead(names[at]);
+    let cursor = { next: 0, feed: null as string | null };
+    const seen: string[] = [];
+    let takeovers = 0;
+    await leading.publish();
+    for (let step = 0; step < 30; step += 1) {
+      leading.change(`change ${step}`);
+      if (draw() < 0.5) await leading.publish();
+      if (draw() < 0.3) await standBy(names[1 - at] as string);
+      if (draw() < 0.3) {
+        // The one that leads dies; another leads, or itself again.
+        leading[Symbol.dispose]();
+        if (draw() < 0.8) at = at === 0 ? 1 : 0;
+        leading = await lead(names[at]);
+        takeovers += 1;
       }
-      await leading.publish();
-      await standBy(names[1 - at] as string);
-      leading[Symbol.dispose]();
-      expect(takeovers).toBeGreaterThan(2);
-      const all = told(read(names[at]));
-      expect(seen).toEqual(all.slice(0, seen.length));
-      const [one, other] = names.map((name) => optionsOf(name).path) as [string, string];
-      expect(differing(one, other)).toEqual([]);
-    },
-  );
+      const page = read(names[at], cursor.next, cursor.feed);
+      seen.push(...told(page));
+      cursor = { next: page.changes.at(-1)?.seq ?? cursor.next, feed: page.feed };
+    }
+    await leading.publish();
+    await standBy(names[1 - at] as string);
+    leading[Symbol.dispose]();
+    expect(takeovers).toBeGreaterThan(2);
+    const all = told(read(names[at]));
+    expect(seen).toEqual(all.slice(0, seen.length));
+    const [one, other] = names.map((name) => optionsOf(name).path) as [string, string];
+    expect(differing(one, other)).toEqual([]);
+  });
 
   it('is read by followers without the rows that only a daemon needs, and by instances with them', async () => {
     using a = await lead('a');

@@ -21,9 +21,7 @@ describe('a leader whose files cannot be written', needs('postgres', 'time'), ()
   }
   const readyz = (instance: Instance) => fetch(`${instance.admin}/readyz`).then(({ status }) => status);
 
-  it('resigns within 40 seconds for one that stands by, loses nothing, and is ready again once it can follow', {
-    timeout: 300_000,
-  }, async () => {
+  it('resigns within 40 seconds for one that stands by, loses nothing, and is ready again once it can follow', async () => {
     await using at = await stage();
     const leader = await leading(at);
     const other = at.other(leader);
@@ -47,7 +45,7 @@ describe('a leader whose files cannot be written', needs('postgres', 'time'), ()
     await leader.standsBy();
   });
 
-  it('leads on and is not ready where none stands by (control)', { timeout: 300_000 }, async () => {
+  it('leads on and is not ready where none stands by (control)', async () => {
     await using at = await stage({ products: 12 });
     const leader = await leading(at);
     await leader.ready();

@@ -89,9 +89,7 @@ describe('whether a feed goes on', () => {
 });
 
 describe('the change feed', () => {
-  it('goes on without a gap and under the same id, however often the process is killed', {
-    timeout: 120_000,
-  }, async () => {
+  it('goes on without a gap and under the same id, however often the process is killed', async () => {
     using directory = temporaryDirectory();
     const first = await run(directory.path, 3);
     for (let times = 0; times < 3; times += 1) {

@@ -44,7 +44,7 @@ beforeAll(async () => {
   mirror = daemon.wiring.mirror.path;
   using reader = open({});
   question = ticketIn(reader);
-}, 60_000);
+});
 afterAll(() => stack.disposeAsync());
 
 function open(options: ReaderOptions = { door: { listen: `unix:${socket}` } }): Reader {
@@ -189,7 +189,7 @@ describe('where the door cannot be used, a reader says so in one line, and goes 
       code: 'daemon-silent',
       exitCode: 75,
     });
-  }, 20_000);
+  });
 
   test.each(['', 'storefront.sock', 'unix:', 'http://127.0.0.1:80', '127.0.0.1'])('"%s" is no address', (listen) => {
     expect(() => open({ door: { listen } })).toThrow(expect.objectContaining({ code: 'bad-argument' }));

@@ -115,12 +115,9 @@ it(`${days} virtual days of one seed leave every table of both files the same, b
   const first = await live(world);
   expect(lived.filter((table) => first[table] === digestOf([]))).toEqual([]);
   expect(differing(first, await live(world))).toEqual([]);
-}, 120_000);
+});
 
-it('two worlds of different seeds, or by a chance that is nobody’s seed, do not (control)', {
-  ...needs('time'),
-  timeout: 120_000,
-}, async () => {
+it('two worlds of different seeds, or by a chance that is nobody’s seed, do not (control)', needs('time'), async () => {
   const world = { seed: 1, days: 1, port: await freePort() };
   const first = await live(world);
   expect(differing(first, await live({ ...world, seed: 2 }))).not.toEqual([]);

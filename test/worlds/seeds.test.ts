@@ -19,10 +19,7 @@ const short = (seed: number) => {
 
 it.each([1, 3])(
   'a daemon that lives through the plan of seed %i leaves nothing wrong, and twice the same bytes',
-  {
-    ...needs('time'),
-    timeout: 240_000,
-  },
+  needs('time'),
   async (seed) => {
     const first = await live(short(seed));
     expect(first.failures).toEqual([]);
@@ -35,7 +32,7 @@ it.each([1, 3])(
 /** Kills, full and low disks, and with 42 image files. */
 it.each([5, 42])(
   'a week of seed %i leaves the same bytes twice, also on a slow network',
-  { ...needs('time'), timeout: 240_000 },
+  needs('time'),
   async (seed) => {
     const first = await live(planOf(seed));
     expect(first.failures).toEqual([]);
@@ -43,20 +40,18 @@ it.each([5, 42])(
   },
 );
 
-it('a daemon that applies every second delivery as if it said nothing is found out (control)', {
-  ...needs('time'),
-  timeout: 120_000,
-}, async () => {
-  const { failures } = await live({ ...short(1), events: [] }, { plant: 'skips a delivery' });
-  expect(failures).toContainEqual(expect.stringMatching(/^what is announced is seen in minutes: /));
-});
+it(
+  'a daemon that applies every second delivery as if it said nothing is found out (control)',
+  needs('time'),
+  async () => {
+    const { failures } = await live({ ...short(1), events: [] }, { plant: 'skips a delivery' });
+    expect(failures).toContainEqual(expect.stringMatching(/^what is announced is seen in minutes: /));
+  },
+);
 
 it.skipIf(plans.length === 0).each(plans)(
   'the plan that failed once is lived through: %s',
-  {
-    ...needs('time'),
-    timeout: 240_000,
-  },
+  needs('time'),
   async (path) => {
     const plan = readPlan(path);
     const first = await live(plan);
