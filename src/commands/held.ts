@@ -45,7 +45,7 @@ export function heldCommand(io: Io): Command {
         const { subjects } = await daemonOrHere(
           { io, loaded: configurationFor(io, own) },
           { operation: `POST /v1/held/${name}`, body: { kind } },
-          ({ ports }) => ({ subjects: ports.evidence.decide(ports, kind, decision) }),
+          ({ ports }) => ({ subjects: ports.evidence.decide(kind, decision) }),
         );
         for (const subject of subjects) io.stdout.write(`${subject}, ${subjectText(subject)}: ${done}.\n`);
       });

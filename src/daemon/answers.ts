@@ -94,7 +94,7 @@ export function answersOf(
     return { job_id, resumed, ...left };
   };
   const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {
-    const subjects = await storage.promptly(() => ports.evidence.decide(ports, kind, decision));
+    const subjects = await storage.promptly(() => ports.evidence.decide(kind, decision));
     await told();
     log.warn({ decision, subjects }, 'held claims decided by an operator');
     return { subjects };

@@ -129,7 +129,7 @@ function wired(
   const { limiter, upstream, raw, probe, serviceClock } = service;
   const policy = policyOf(config, mirror.offers.offers);
   const retries = retryBudget();
-  const judged = {
+  const base = {
     upstream,
     mirror,
     clock,
@@ -140,9 +140,9 @@ function wired(
     retries,
     pageTurns: turns(),
     answerLengths: answerLengths(),
-    evidence: new Evidence(),
     budget: limiter.learned,
   };
+  const judged = { ...base, evidence: new Evidence(base) };
   const ports = { ...judged, refusals: new Refusals(judged, probe) };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
   // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.

@@ -23,7 +23,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   updateImageAlarm(ports);
   updateOtherDatesAlarm(ports);
   judgeNotices(ports);
-  ports.evidence.look(ports);
+  ports.evidence.look();
   await updateCoverage(ports, signal);
   await replanRest(ports, signal);
   healGaps(ports);

@@ -90,7 +90,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   let at = instant(begin);
   const outcome: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   let drawn = 0;
-  const ports = {
+  const base = {
     mirror,
     policy,
     clock: { now: () => at } as never,
@@ -100,13 +100,13 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       return roll(seed, drawn, 'chance');
     },
     budget: () => startBudget(10, begin),
-    evidence: new Evidence(),
   };
+  const ports = { ...base, evidence: new Evidence(base) };
   const isHeld = () => ![undefined, 'ended'].includes(mirror.evidence.hold('products')?.state);
   /** Has the chores look at the hold while hours pass, and its samples be read. */
   const looks = (walk: number) => {
     for (let looked = 0; looked < 12; looked += 1) {
-      ports.evidence.look(ports);
+      ports.evidence.look();
       at = instant(at + 30 * 60_000);
       for (const { product_id } of mirror.removals.absent()) answer(product_id, walk);
     }

@@ -32,7 +32,7 @@ const visible = ({ wiring }: VirtualHarness) => wiring.mirror.products.count();
 const hold = ({ wiring }: VirtualHarness) => wiring.mirror.evidence.hold('products');
 const held = (harness: VirtualHarness) => ![undefined, 'ended'].includes(hold(harness)?.state);
 const decide = ({ wiring: { mirror, ports } }: VirtualHarness, decision: 'approved' | 'rejected') =>
-  mirror.transaction(() => ports.evidence.decide(ports, 'products', decision));
+  mirror.transaction(() => ports.evidence.decide('products', decision));
 const absence = ({ wiring }: VirtualHarness, product: SandboxProduct) => wiring.mirror.removals.one(product.id);
 const lean = { lean: true, products: 40 };
 

@@ -57,8 +57,6 @@ describe('dates that are all answered empty', () => {
     expect(held(harness)).toContain('near-dates reported');
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(bookable(harness)?.days).toBe(0);
-    expect(() => harness.wiring.ports.evidence.decide(harness.wiring.ports, 'less', 'approved')).toThrow(
-      'nothing of less is held',
-    );
+    expect(() => harness.wiring.ports.evidence.decide('less', 'approved')).toThrow('nothing of less is held');
   });
 });

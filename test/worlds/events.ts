@@ -349,14 +349,14 @@ const people = {
     const { ports, mirror } = world.harness.wiring;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
-    mirror.transaction(() => ports.evidence.decide(ports, held.subject, 'approved'));
+    mirror.transaction(() => ports.evidence.decide(held.subject, 'approved'));
     world.seen('a hold was approved');
   },
   'held rejected': ({ world }) => {
     const { ports, mirror } = world.harness.wiring;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
-    mirror.transaction(() => ports.evidence.decide(ports, held.subject, 'rejected'));
+    mirror.transaction(() => ports.evidence.decide(held.subject, 'rejected'));
     world.seen('a hold was rejected');
   },
   check: async (scene) => {

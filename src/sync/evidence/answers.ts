@@ -7,22 +7,22 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
-import type { Passed, SyncPorts } from '../records/context.ts';
-import { askSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
+import type { Passed, Ports } from '../records/context.ts';
+import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
 import { soonest } from './evidence.ts';
 
 /*
  * Says of each kind of answer what it takes away, and passes it on. Called in the transaction that would store it.
  */
 
-type Ports = Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>;
-
 /** What an answer says of dates; null: the same as is stored, `off-sale`: that none of them can be bought. */
 type DatesSaid = Pick<AvailabilityAnswer, 'days'> | 'off-sale' | null;
 
+const noDates = { dates: 0, lowest_price: null };
+
 /** Passes on what an answer says of a window of dates. */
 export function passDates(
-  { mirror, evidence, ...ports }: Ports,
+  { mirror, evidence }: Pick<Ports, 'mirror' | 'evidence'>,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
@@ -33,11 +33,10 @@ export function passDates(
   const isBack = record.due_reason === 'sale-status-changed';
   const isShown = product?.sellable === true && product.dates_off_at === null && !isBack;
   const stored = mirror.availability.shown({ product_id: record.product_id, currency: record.edition }, from, to);
-  const shown = isShown ? stored : { dates: 0, lowest_price: null };
-  const said = answer === null ? stored : answer === 'off-sale' ? { dates: 0, lowest_price: null } : saidBy(answer);
+  const shown = isShown ? stored : noDates;
+  const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
   const tier = record.part === 0 ? 'near' : 'far';
   return evidence.pass(
-    { mirror, ...ports },
     record,
     [
       { subject: `${tier}-dates`, shown: shown.dates, said: said.dates },
@@ -55,86 +54,54 @@ function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>): { dates: number; lo
 }
 
 /** What becomes of an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
-export type PassedEntry = Passed | (Omit<Extract<Passed, { kind: 'keep' }>, 'kind'> & { readonly kind: 'sale-only' });
+export interface PassedEntry extends Pick<Passed, 'next'> {
+  readonly kind: Passed['kind'] | 'sale-only';
+}
 
 /** Passes on what a list entry, or a product's own read, says. What it claims of texts and prices is asked of the same read. */
 export function passEntry(
-  { mirror, evidence, policy, ...ports }: Ports,
+  ports: Pick<Ports, 'mirror' | 'evidence' | 'policy' | 'clock'>,
   entry: ProductEntry,
-  {
-    source,
-    language,
-    currency,
-    primary,
-    sent_at,
-    reason,
-  }: Pick<ProductRead, 'source' | 'language' | 'currency' | 'primary' | 'sent_at' | 'reason'>,
+  { source, language, currency, primary, sent_at, reason }: Omit<ProductRead, 'now' | 'stale_at'>,
 ): PassedEntry {
+  const { mirror, evidence, policy } = ports;
   const { product_id } = entry;
   const known = mirror.products.find(product_id);
   // A new or returning product shows nothing yet, and an older answer is not stored.
   if (known === null || !mirror.products.isVisible(product_id) || known.read_at > sent_at)
-    return { kind: 'store', look: null };
+    return { kind: 'store', next: null };
   const stored = mirror.products.said({ product_id, language, currency, source });
-  const texts = textsSaid(stored.document, entry.document);
-  const price: Said = { subject: 'from-prices', shown: stored.from_price, said: entry.from_price };
-  const answer = { sent_at, reason };
-  const all = { mirror, policy, ...ports };
-  const resource = source === 'list' ? ('products' as const) : ('product_detail' as const);
-  const record = { resource, product_id, edition: `${language}/${currency}`, part: 0 };
-  const passed = evidence.pass(all, record, [texts, price], answer);
+  const resource = source === 'list' ? 'products' : 'product_detail';
+  const passed = evidence.pass(
+    { resource, product_id, edition: `${language}/${currency}`, part: 0 },
+    [
+      textsSaid(stored.document, entry.document),
+      { subject: 'from-prices', shown: stored.from_price, said: entry.from_price },
+    ],
+    { sent_at, reason },
+  );
   if (language !== primary.language || currency !== primary.currency) return passed;
-  const sale: Said = {
-    subject: 'sale-status',
-    shown: known.sale_status === 'enabled' ? 1 : 0,
-    said: entry.sale_status === 'enabled' ? 1 : 0,
-  };
   const announced = mirror.closures.inForce(product_id) !== null;
-  const place = { ...walkKinds(policy.extent).primary, product_id };
-  const sold = evidence.pass(all, place, [sale], { ...answer, announced });
-  let next = sold.kind === 'store' ? sold.look : sold.due;
-  if (source === 'list' && next !== null && hasOwnReads(policy)) {
-    askSaleStatus(all, product_id, next);
-    next = null;
-  }
-  if (passed.kind === 'store')
-    return sold.kind === 'store' ? { ...sold, look: soonest([passed.look, next]) } : { ...sold, due: next };
-  const due = soonest([passed.due, next]);
-  return sold.kind === 'store' ? { ...passed, kind: 'sale-only', due } : { ...passed, due };
+  const sold = evidence.pass(
+    { ...walkKinds(policy.extent).primary, product_id },
+    [{ subject: 'sale-status', shown: onSale(known), said: onSale(entry) }],
+    { sent_at, reason, announced },
+  );
+  // The product's own read decides, where there is one.
+  const isElsewhere = source === 'list' && hasOwnReads(policy);
+  if (isElsewhere && sold.next !== null) askReads(ports, ownReads(policy), [product_id], sold.next);
+  const next = soonest([passed.next, isElsewhere ? null : sold.next]);
+  return { kind: sold.kind === 'store' && passed.kind === 'keep' ? 'sale-only' : sold.kind, next };
+}
+
+function onSale({ sale_status }: Pick<ProductEntry, 'sale_status'>): number {
+  return sale_status === 'enabled' ? 1 : 0;
 }
 
 /** Returns which texts a document takes away of those that one of the same kind had. */
-function textsSaid(before: string | null, after: string): Said {
+export function textsSaid(before: string | null, after: string): Said {
   const [shown, said] = [textsIn(before), textsIn(after)];
   // One text that was there is enough: a shop has nothing else to show in its place.
   const isLess = [...shown].some((name) => !said.has(name));
   return { subject: 'texts', shown: shown.size, said: isLess ? 0 : said.size };
-}
-
-/** Passes on what an answer says of a product's checkout. */
-export function passCheckoutInformation(
-  { mirror, evidence, ...ports }: Ports,
-  record: RecordFacts,
-  document: string,
-  sent_at: Instant,
-): Passed {
-  const stored = mirror.checkoutInformation.document(record);
-  return evidence.pass({ mirror, ...ports }, record, [textsSaid(stored, document)], {
-    sent_at,
-    reason: record.due_reason,
-  });
-}
-
-/** Passes on how many variants an answer names. */
-export function passVariants(
-  { mirror, evidence, ...ports }: Ports,
-  record: RecordFacts,
-  said: number,
-  sent_at: Instant,
-): Passed {
-  const shown = mirror.variants.count(record);
-  return evidence.pass({ mirror, ...ports }, record, [{ subject: 'variants', shown, said }], {
-    sent_at,
-    reason: record.due_reason,
-  });
 }

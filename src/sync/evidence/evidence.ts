@@ -11,13 +11,11 @@ import {
   stillSays,
   subjects,
   takesAway,
-  type Verdict,
   type Whole,
 } from '../../domain/evidence/claims.ts';
 import {
   decidedMs,
   decisionAt,
-  type HoldVerdict,
   healed,
   isOpen,
   judgeHold,
@@ -32,16 +30,15 @@ import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
 import type { ClaimedBy, ClaimJudge, ClaimPorts, Passed } from '../records/context.ts';
-import { askAbsence, askOwnRead, askPlace, askSaleStatus } from '../records/deciding-reads.ts';
+import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOf } from '../records/reschedule.ts';
-import { markStale } from './stale.ts';
+import { datesOf } from '../records/window-dates.ts';
 
-/** What becomes of one thing that an answer says, before it is known whether all of it is stored. */
-type Judgement =
-  /** Since when it is taken away that it still is; null: it takes nothing away. */
-  | { readonly kind: 'store'; readonly subject: Subject; readonly applied_at: number | null }
-  | (Extract<Verdict, { kind: 'take' }> & { readonly claim: StoredClaim })
-  | Extract<Passed, { kind: 'keep' }>;
+/** What becomes of one thing that an answer says. `applies`: the claim that the mirror takes over if the whole answer is stored. */
+type Judgement = Passed & { readonly applies?: StoredClaim };
+
+/** An answer that takes nothing away. */
+const harmless: Judgement = { kind: 'store', next: null };
 
 /** A hold of which nothing is known yet. */
 const undecided = { state: 'held', shares: [], decision: null, decided_until: null } as const;
@@ -54,33 +51,37 @@ const countedMs = 60_000;
  * the transaction of their caller.
  */
 export class Evidence implements ClaimJudge {
+  readonly #ports: ClaimPorts;
   readonly #able = new Map<Subject, { readonly at: number; readonly able: number }>();
   /** When the last second question is due: they are spread over their share of the rate. */
   #asked_at = 0;
 
-  /** Decides whether an answer about a record is stored: as a whole, or not at all. */
-  pass(ports: ClaimPorts, record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed {
-    const judged = said.map((each) => this.#judge(ports, record, each, answer));
-    const kept = judged.find((each) => each.kind === 'keep');
-    if (kept !== undefined) return kept;
-    const looks = judged.flatMap((each) => (each.kind === 'keep' ? [] : (this.#taken(ports, each, answer) ?? [])));
-    return { kind: 'store', look: soonest(looks) };
+  constructor(ports: ClaimPorts) {
+    this.#ports = ports;
   }
 
-  #judge(ports: ClaimPorts, record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
+  /** Decides whether an answer about a record is stored: as a whole, or not at all. */
+  pass(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed {
+    const judged = said.map((each) => this.#judge(record, each, answer));
+    const kept = judged.find(({ kind }) => kind === 'keep');
+    if (kept !== undefined) return kept;
+    for (const { applies } of judged) if (applies !== undefined) this.#evidence.note(applies);
+    return { kind: 'store', next: soonest(judged.map(({ next }) => next)) };
+  }
+
+  #judge(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
     const { sent_at, reason, announced, decides = true, withdraws = true } = answer;
-    const { evidence } = ports.mirror;
     const { subject } = said;
     const key: ClaimKey = { ...keyOf(record), subject };
-    const claim = evidence.claim(key);
+    const claim = this.#evidence.claim(key);
     if (claim !== null && claim.applied_at !== null && stillSays(claim, said)) {
-      evidence.note({ ...claim, last_at: sent_at });
-      return { kind: 'store', applied_at: claim.applied_at, subject };
+      this.#evidence.note({ ...claim, last_at: sent_at });
+      return { kind: 'store', next: lookAt(subject, claim.applied_at, sent_at) };
     }
     const takes = takesAway(said) && announced !== true && (claim === null || !returns(claim, said));
     if (!takes) {
-      if (claim !== null && withdraws) evidence.drop(key);
-      return { kind: 'store', applied_at: null, subject };
+      if (claim !== null && withdraws) this.#evidence.drop(key);
+      return harmless;
     }
     // An answer that says yet another price says nothing twice.
     const again = claim !== null && claim.applied_at === null && stillSays(claim, said) ? claim : null;
@@ -93,82 +94,78 @@ export class Evidence implements ClaimJudge {
       held_at: again?.held_at ?? null,
       applied_at: null,
     };
-    evidence.note(next);
-    const verdict = judgeClaim({
+    this.#evidence.note(next);
+    const guard = this.#guardOf(subject);
+    const whole = this.#whole(subject);
+    const { kind, because } = judgeClaim({
       first_at: decides ? (again?.first_at ?? null) : null,
       sent_at,
-      standing: this.#standing(ports, subject),
-      whole: this.#whole(ports, subject),
-      guard: guardOf(ports, subject),
+      standing: guard === 'hold' ? standingOf(this.#evidence.hold(subject), this.#now()) : 'free',
+      whole,
+      guard,
       live: reason === 'live-check',
     });
-    if (guardOf(ports, subject) === 'warn') this.#warn(ports, subject);
-    if (verdict.kind === 'take')
-      return decides ? { ...verdict, claim: next } : { kind: 'store', applied_at: null, subject };
-    if (verdict.because === 'said-once') return { ...verdict, due: decides ? this.#askAgain(ports, sent_at) : null };
-    if (verdict.because === 'too-many') this.#open(ports, subject);
-    else hold(ports, next);
-    return { ...verdict, due: null };
+    // Where a mass of claims is believed, it is reported.
+    if (guard === 'warn' && whole.claiming > limitOf(whole.able)) this.#begin(subject);
+    if (kind === 'take') {
+      if (!decides) return harmless;
+      // What an agreement or a person applies is the new state of the world, and counts no more.
+      const counts = because === 'said-twice' || because === 'live-check';
+      const applies = { ...next, applied_at: sent_at, held_at: counts ? null : (next.held_at ?? sent_at) };
+      return { kind: 'store', next: lookAt(subject, sent_at, sent_at), applies };
+    }
+    if (because === 'too-many') this.#open(subject);
+    if (because === 'held') this.#hold(next);
+    const isAsked = because === 'said-once' && decides;
+    return { kind: 'keep', next: isAsked ? { at: this.#askAgainAt(sent_at), reason: 'claimed' } : null };
   }
 
-  /** Notes what is taken away by an answer that is stored, and returns the next look at it. */
-  #taken({ mirror }: ClaimPorts, judged: Exclude<Judgement, { kind: 'keep' }>, { sent_at }: ClaimedBy): Due | null {
-    if (judged.kind === 'store')
-      return judged.applied_at === null ? null : lookAt(judged.subject, judged.applied_at, sent_at);
-    const { claim, because } = judged;
-    // What an agreement or a person applies is the new state of the world, and counts no more.
-    const counts = because === 'said-twice' || because === 'live-check';
-    mirror.evidence.note({ ...claim, applied_at: sent_at, held_at: counts ? null : (claim.held_at ?? sent_at) });
-    return lookAt(claim.subject, sent_at, sent_at);
+  get #evidence() {
+    return this.#ports.mirror.evidence;
   }
 
-  /** Tells of a mass of claims where they are believed. */
-  #warn(ports: ClaimPorts, subject: Subject): void {
-    const { able, claiming } = this.#whole(ports, subject);
-    if (claiming > limitOf(able)) this.#begin(ports, subject);
+  #now(): Instant {
+    return this.#ports.clock.now();
   }
 
-  #standing({ mirror, clock, policy }: ClaimPorts, subject: Subject) {
-    return policy.held[subjects[subject]] === 'hold'
-      ? standingOf(mirror.evidence.hold(subject), clock.now())
-      : ('free' as const);
+  #guardOf(subject: Subject) {
+    return this.#ports.policy.held[subjects[subject]];
   }
 
-  #whole({ mirror, clock }: ClaimPorts, subject: Subject): Whole {
-    const now = clock.now();
+  #whole(subject: Subject): Whole {
+    const now = this.#now();
     const known = this.#able.get(subject);
     const fresh = known !== undefined && now >= known.at && now - known.at < countedMs;
-    const able = fresh ? known.able : mirror.evidence.able(subject);
+    const able = fresh ? known.able : this.#evidence.able(subject);
     if (!fresh) this.#able.set(subject, { at: now, able });
-    const claiming = mirror.evidence.claiming(subject);
+    const claiming = this.#evidence.claiming(subject);
     return { able: Math.max(able, claiming), claiming };
   }
 
-  #askAgain({ budget }: Pick<ClaimPorts, 'budget'>, sent_at: Instant): Due {
-    const at = instant(Math.ceil(askAgainAt(sent_at, this.#asked_at, budget().rate)));
+  #askAgainAt(sent_at: Instant): Instant {
+    const at = instant(Math.ceil(askAgainAt(sent_at, this.#asked_at, this.#ports.budget().rate)));
     this.#asked_at = at;
-    return { at, reason: 'claimed' };
+    return at;
   }
 
   /** Begins a hold over a subject, unless there is one. */
-  #begin(ports: ClaimPorts, subject: Subject): 'new' | 'known' {
-    const { mirror, clock, log } = ports;
-    const now = clock.now();
-    const known = mirror.evidence.hold(subject);
+  #begin(subject: Subject): 'new' | 'known' {
+    const opened_at = this.#now();
+    const known = this.#evidence.hold(subject);
     if (known !== null && known.state !== 'ended') return 'known';
-    const whole = this.#whole(ports, subject);
-    mirror.evidence.putHold({
+    const whole = this.#whole(subject);
+    this.#evidence.putHold({
       subject,
-      opened_at: now,
+      opened_at,
       ...undecided,
-      ...(guardOf(ports, subject) === 'warn' ? { state: 'reported' as const } : {}),
+      ...(this.#guardOf(subject) === 'warn' ? { state: 'reported' as const } : {}),
       // The first sample is drawn at the next look.
-      next_at: now,
+      next_at: opened_at,
       sampled_at: null,
       sample: [],
       ended_at: null,
     });
-    log.error(
+    this.#ports.log.error(
       { subject, ...whole, limit: limitOf(whole.able) },
       'too many records claim the same: catalogued held list',
     );
@@ -176,86 +173,109 @@ export class Evidence implements ClaimJudge {
   }
 
   /** Holds all claims of a subject. What was applied in the last day is asked again first. */
-  #open(ports: ClaimPorts, subject: Subject): void {
-    const { mirror } = ports;
-    if (this.#begin(ports, subject) === 'new')
-      for (const claim of mirror.evidence.applied(subject))
-        ask(ports, keyOfClaim(claim), this.#askAgain(ports, ports.clock.now()).at);
-    for (const claim of mirror.evidence.pending(subject)) {
+  #open(subject: Subject): void {
+    if (this.#begin(subject) === 'new') this.#askAll(this.#evidence.applied(subject));
+    for (const claim of this.#evidence.pending(subject)) {
       if (claim.held_at !== null) continue;
-      hold(ports, claim);
-      rest(ports, claim);
+      this.#hold(claim);
+      this.#rest(claim);
     }
+  }
+
+  /** Shows a record as stale because its claim is held, and tells the feed once a product and hold. */
+  #hold(claim: StoredClaim): void {
+    const { mirror, policy } = this.#ports;
+    const now = this.#now();
+    const { product_id, subject, edition, part } = claim;
+    const told = mirror.evidence
+      .ofProduct(product_id)
+      .some((each) => each.subject === subject && each.held_at !== null && each.applied_at === null);
+    mirror.evidence.note({ ...claim, held_at: claim.held_at ?? now });
+    if (claim.resource !== 'availability') mirror.evidence.markHeld(claim, now);
+    else {
+      const product = mirror.products.find(product_id);
+      const window = product === null ? null : datesOf(policy.of(product.category), product, part, now);
+      if (window !== null)
+        mirror.evidence.markDatesHeld({ product_id, edition, from: window.from, to: window.to }, now);
+    }
+    // The answer that takes the claim back is stored like a new one, and so is fresh.
+    mirror.records.forgetBody(claim);
+    if (!told && product_id !== 0)
+      mirror.changes.add(
+        { product_id, kind: 'held', detail: { subject } },
+        { sent_at: claim.last_at, reason: 'claimed' },
+      );
+  }
+
+  /** Has a second question wait for the record's cadence: while claims are held, a sample is asked. */
+  #rest(claim: StoredClaim): void {
+    const { mirror, policy } = this.#ports;
+    const record = mirror.records.find(claim);
+    if (record === null || record.due_reason !== 'claimed') return;
+    const product = mirror.products.find(claim.product_id);
+    const every = cadenceOf(policy.of(product?.category ?? null), record, product);
+    mirror.records.setDue(record, dueByCadence(record, this.#now(), every));
   }
 
   /** Looks at the holds: draws and judges their samples, and ends those that are over. Run once a minute. */
-  look(ports: ClaimPorts): void {
-    const { mirror, clock } = ports;
-    const holds = mirror.evidence.holds();
+  look(): void {
+    const holds = this.#evidence.holds();
     // Where nothing is claimed it waits for no other writer.
-    if (holds.length === 0 && !mirror.evidence.isAny()) return;
-    mirror.transaction(() => {
-      mirror.evidence.prune(clock.now());
-      for (const each of holds) this.#lookAt(ports, each);
+    if (holds.length === 0 && !this.#evidence.isAny()) return;
+    this.#ports.mirror.transaction(() => {
+      this.#evidence.prune(this.#now());
+      for (const each of holds) this.#lookAt(each);
     });
   }
 
-  #lookAt(ports: ClaimPorts, stored: StoredHold): void {
-    const { mirror, clock, log } = ports;
-    const now = clock.now();
+  #lookAt(stored: StoredHold): void {
+    const { log } = this.#ports;
+    const now = this.#now();
     const found = healed(stored, now);
     const { subject, ended_at, decided_until } = found;
     const isTold = ended_at !== null && now - ended_at < toldAfterMs;
-    const guard = guardOf(ports, subject);
+    const guard = this.#guardOf(subject);
     // The configuration has another word for it by now: where it is to be held, the next claim begins it.
     const isOther = guard === 'off' || (guard === 'hold' && found.state === 'reported');
-    if (isOther || (found.state === 'ended' && !isTold)) mirror.evidence.endHold(subject);
+    if (isOther || (found.state === 'ended' && !isTold)) this.#evidence.endHold(subject);
     if (isOther || found.state === 'ended') return;
     if (found.state === 'asking' && decided_until !== null && now >= decided_until) {
       // What is claimed a day after it was agreed, or approved, is another matter.
-      mirror.evidence.putHold({ ...found, ...undecided, opened_at: now });
+      this.#evidence.putHold({ ...found, ...undecided, opened_at: now });
       return;
     }
-    const sampled = this.#sampled(ports, found);
-    const verdict: HoldVerdict = judgeHold(
-      sampled,
-      {
-        ...this.#whole(ports, subject),
-        contradicting: mirror.evidence.contradicting(subject, instant(found.opened_at)),
-      },
-      now,
-    );
+    const sampled = this.#sampled(found);
+    const contradicting = this.#evidence.contradicting(subject, instant(found.opened_at));
+    const verdict = judgeHold(sampled, { ...this.#whole(subject), contradicting }, now);
     const decision = decisionAt(found, now);
+    const pending = this.#evidence.pending(subject);
     // What a person has approved is believed for as long as that is good for.
     if (verdict === 'passed' && decision !== 'approved') {
       const isBelieved = sampled.state === 'asking';
       log.warn({ subject }, isBelieved ? 'a mass of claims was believed' : 'a mass of claims has passed');
-      if (isBelieved) mirror.evidence.putHold({ ...sampled, state: 'ended', ended_at: now });
-      else mirror.evidence.endHold(subject);
-      for (const claim of mirror.evidence.pending(subject)) mirror.evidence.note({ ...claim, held_at: null });
-      this.#askAll(ports, subject);
+      if (isBelieved) this.#evidence.putHold({ ...sampled, state: 'ended', ended_at: now });
+      else this.#evidence.endHold(subject);
+      for (const claim of pending) this.#evidence.note({ ...claim, held_at: null });
+      this.#askAll(pending);
     } else if (verdict === 'taken-back' || (verdict === 'agreed' && decision === null)) {
       const state = verdict === 'agreed' ? 'asking' : 'taken-back';
       log.warn({ subject, state }, 'held claims are asked again');
-      mirror.evidence.putHold({
-        ...sampled,
-        state,
-        ...(decision === null ? { decided_until: instant(now + decidedMs) } : {}),
-      });
-      this.#askAll(ports, subject);
-    } else if (sampled !== stored) mirror.evidence.putHold(sampled);
+      const until = decision === null ? { decided_until: instant(now + decidedMs) } : {};
+      this.#evidence.putHold({ ...sampled, state, ...until });
+      this.#askAll(pending);
+    } else if (sampled !== stored) this.#evidence.putHold(sampled);
   }
 
   /** Returns the hold with its sample judged and the next one drawn, where that is due. */
-  #sampled(ports: ClaimPorts, found: StoredHold): StoredHold {
-    const { mirror, clock, chance } = ports;
-    const now = clock.now();
+  #sampled(found: StoredHold): StoredHold {
+    const { chance } = this.#ports;
+    const now = this.#now();
     if (now < found.next_at) return found;
     const { sampled_at, subject, opened_at, state } = found;
-    const share = sampled_at === null ? null : shareOf(ports, found.sample, sampled_at);
+    const share = sampled_at === null ? null : this.#shareOf(found.sample, sampled_at);
     const next_at = instant(nextSampleAt(opened_at, now));
-    const sample = drawn(mirror.evidence.pending(subject), chance).map((claim) => keyOfClaim(claim));
-    for (const key of sample) ask(ports, key, instant(Math.floor(now + chance() * (next_at - now))));
+    const sample = drawn(this.#evidence.pending(subject), chance).map((claim) => ({ ...keyOf(claim), subject }));
+    for (const key of sample) this.#ask(key, instant(Math.floor(now + chance() * (next_at - now))));
     return {
       ...found,
       state: share === null ? state : stateAfterSample(state, share),
@@ -266,27 +286,39 @@ export class Evidence implements ClaimJudge {
     };
   }
 
-  /** Asks all that claim a subject, each in its turn. */
-  #askAll(ports: ClaimPorts, subject: Subject): void {
-    for (const claim of ports.mirror.evidence.pending(subject))
-      ask(ports, keyOfClaim(claim), this.#askAgain(ports, ports.clock.now()).at);
+  /** Returns which share of a sample's answers still claims it; null: none has answered. */
+  #shareOf(sample: readonly ClaimKey[], sampled_at: number): number | null {
+    const claims = sample.map((key) => this.#evidence.claim(key));
+    const answered = claims.filter((claim) => claim === null || claim.last_at >= sampled_at);
+    return answered.length === 0 ? null : answered.filter((claim) => claim !== null).length / answered.length;
+  }
+
+  /** Asks what some claims are about, each in its turn. */
+  #askAll(claims: readonly ClaimKey[]): void {
+    for (const claim of claims) this.#ask(claim, this.#askAgainAt(this.#now()));
+  }
+
+  /** Makes the reads due that decide about a claim. */
+  #ask(claim: ClaimKey, at: Instant): void {
+    askReads(this.#ports, readsAbout(this.#ports.policy, claim), [claim.product_id], { at, reason: 'claimed' });
   }
 
   /** Settles a hold because a person decides: what is held is believed, or kept, for a day. Returns the subjects. */
-  decide(ports: ClaimPorts, kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[] {
-    const { mirror, clock } = ports;
-    const until = instant(clock.now() + decidedMs);
-    const holds = mirror.evidence.holds().filter((each) => isOpen(each) && isOf(each.subject, kind));
+  decide(kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[] {
+    const until = instant(this.#now() + decidedMs);
+    const holds = this.#evidence
+      .holds()
+      .filter((each) => isOpen(each) && (each.subject === kind || subjects[each.subject] === kind));
     if (holds.length === 0)
       throw new CataloguedError('not-held', `nothing of ${kind} is held`, {
         exitCode: exitCodes.usage,
         hint: 'see what is held: catalogued held list',
       });
-    mirror.transaction(() => {
+    this.#ports.mirror.transaction(() => {
       for (const each of holds) {
         const state = decision === 'approved' ? 'asking' : each.state;
-        mirror.evidence.putHold({ ...each, state, decision, decided_until: until });
-        if (decision === 'approved') this.#askAll(ports, each.subject);
+        this.#evidence.putHold({ ...each, state, decision, decided_until: until });
+        if (decision === 'approved') this.#askAll(this.#evidence.pending(each.subject));
       }
     });
     return holds.map(({ subject }) => subject);
@@ -298,77 +330,13 @@ export function soonest(looks: readonly (Due | null)[]): Due | null {
   return looks.filter((look) => look !== null).toSorted((a, b) => a.at - b.at)[0] ?? null;
 }
 
-function isOf(subject: Subject, kind: Kind | Subject): boolean {
-  return subject === kind || subjects[subject] === kind;
-}
-
-function guardOf({ policy }: Pick<ClaimPorts, 'policy'>, subject: Subject) {
-  return policy.held[subjects[subject]];
-}
-
 function keyOf({ resource, product_id, edition, part }: RecordKey): RecordKey {
   return { resource, product_id, edition, part };
-}
-
-function keyOfClaim({ subject, ...record }: StoredClaim): ClaimKey {
-  return { ...keyOf(record), subject };
 }
 
 function lookAt(subject: Subject, applied_at: number, sent_at: number): Due | null {
   const at = lookAgainAt(subject, applied_at, sent_at);
   return at === null ? null : { at: instant(at), reason: 'taken-away' };
-}
-
-/** Shows a record as stale because its claim is held, and tells the feed once a product and hold. */
-function hold(ports: ClaimPorts, claim: StoredClaim): void {
-  const { mirror, clock } = ports;
-  const now = clock.now();
-  const { product_id, subject } = claim;
-  const told = mirror.evidence
-    .ofProduct(product_id)
-    .some((each) => each.subject === subject && each.held_at !== null && each.applied_at === null);
-  mirror.evidence.note({ ...claim, held_at: claim.held_at ?? now });
-  markStale(ports, claim);
-  // The answer that takes the claim back is stored like a new one, and so is fresh.
-  mirror.records.forgetBody(claim);
-  if (!told && product_id !== 0)
-    mirror.changes.add(
-      { product_id, kind: 'held', detail: { subject } },
-      { sent_at: claim.last_at, reason: 'claimed' },
-    );
-}
-
-/** Has a second question wait for the record's cadence: while claims are held, a sample is asked. */
-function rest({ mirror, clock, policy }: ClaimPorts, claim: StoredClaim): void {
-  const record = mirror.records.find(claim);
-  if (record === null || record.due_reason !== 'claimed') return;
-  const product = mirror.products.find(claim.product_id);
-  const every = cadenceOf(policy.of(product?.category ?? null), record, product);
-  mirror.records.setDue(record, dueByCadence(record, clock.now(), every));
-}
-
-/** Makes a record due because of its claim: a product's place in a list, or the read that decides about it. */
-function ask(ports: ClaimPorts, { subject, resource, product_id, edition, part }: ClaimKey, at: Instant): void {
-  const due = { at, reason: 'claimed' } as const;
-  if (subject === 'products') askAbsence(ports, product_id, due);
-  else if (subject === 'sale-status') askSaleStatus(ports, product_id, due);
-  else if (resource === 'products') askPlace(ports, product_id, edition, due);
-  else if (resource === 'product_detail') askOwnRead(ports, product_id, edition, due);
-  else
-    ports.mirror.records.bringForward(
-      { kinds: [{ resource, edition, part }], product_ids: [product_id] },
-      at,
-      'claimed',
-    );
-}
-
-/** Returns which share of a sample's answers still claim it; null: none has answered. */
-function shareOf({ mirror }: ClaimPorts, sample: readonly ClaimKey[], sampled_at: number): number | null {
-  const claims = sample.map((key) => mirror.evidence.claim(key));
-  const silent = claims.filter((claim) => claim !== null && claim.last_at < sampled_at).length;
-  const answered = sample.length - silent;
-  if (answered === 0) return null;
-  return claims.filter((claim) => claim !== null && claim.last_at >= sampled_at).length / answered;
 }
 
 /** Draws a sample. */

@@ -184,11 +184,11 @@ export async function readAvailability(
           withdraws: isLast,
         });
         if (passed.kind === 'keep') {
-          settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: passed.due });
+          settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: passed.next });
           return 'kept';
         }
-        taken ||= passed.look !== null;
-        look = soonest([look, passed.look]);
+        taken ||= passed.next !== null;
+        look = soonest([look, passed.next]);
         const where = { from: answered.from, today: window.today, product, first } as const;
         const stored = storeAnswer(ports, record, where, cut);
         note(found, stored);

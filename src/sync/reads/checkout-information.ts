@@ -1,6 +1,6 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import { passCheckoutInformation } from '../evidence/answers.ts';
+import { textsSaid } from '../evidence/answers.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf, reschedule } from '../records/reschedule.ts';
@@ -27,15 +27,16 @@ export async function refreshCheckoutInformation(
       const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence), now: clock.now() };
-      const document = reading.kind === 'read' ? reading.value.document : mirror.checkoutInformation.document(record);
-      const passed = passCheckoutInformation(ports, record, document ?? '{}', sent_at);
-      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.due });
+      const stored = mirror.checkoutInformation.document(record);
+      const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
+      const passed = ports.evidence.pass(record, [textsSaid(stored, document)], by);
+      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.next });
       if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
       const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
       if (changed) assignCategory(ports, product_id);
       // If prices turn out to be dynamic, they are read more often from now on.
       if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
-      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence, sooner: passed.look });
+      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence, sooner: passed.next });
     },
     reading.kind === 'unchanged' ? 'soon' : 'now',
   );

@@ -49,7 +49,7 @@ export async function notOnSale(
     const passed = passDates(ports, record, { from, to }, 'off-sale', { sent_at });
     if (passed.kind === 'keep') {
       doubtSaleStatus(ports, product_id);
-      settleKept(ports, record, { sent_at, cadence: every, due: passed.due });
+      settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
       return { sale: 'on', sent_at, kept: true };
     }
     mirror.availability.prune({ product_id, currency: record.edition }, earliest);

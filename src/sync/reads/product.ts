@@ -60,7 +60,7 @@ export function storeProductDetail(
   } as const;
   const passed = passEntry(ports, value, by);
   const every = cadenceOf(policy.of(known?.category ?? null), record, known);
-  if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: passed.due });
+  if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
   const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
     ...by,
     now: clock.now(),
@@ -70,7 +70,7 @@ export function storeProductDetail(
   // A read in a further currency brings only its price.
   if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
-  if (passed.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: passed.due });
+  if (passed.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
   const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
   const reopening = off ? reopeningLook(expectedReopening(ports, product_id), sent_at, every) : null;
@@ -79,7 +79,7 @@ export function storeProductDetail(
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
     body_hash: hash,
     cadence: every,
-    sooner: soonest([primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null, passed.look]),
+    sooner: soonest([primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null, passed.next]),
   });
 }
 

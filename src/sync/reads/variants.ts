@@ -1,6 +1,5 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import { passVariants } from '../evidence/answers.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
@@ -25,9 +24,10 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   };
   return commit(
     () => {
-      const said = reading.kind === 'read' ? reading.value.length : mirror.variants.count(record);
-      const passed = passVariants(ports, record, said, sent_at);
-      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.due });
+      const shown = mirror.variants.count(record);
+      const said = reading.kind === 'read' ? reading.value.length : shown;
+      const passed = ports.evidence.pass(record, [{ subject: 'variants', shown, said }], read);
+      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.next });
       if (reading.kind === 'unchanged') mirror.variants.confirm(read);
       const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
       return settleStored(ports, record, {
@@ -35,7 +35,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
         changed,
         body_hash: hash,
         cadence,
-        sooner: passed.look,
+        sooner: passed.next,
         shows: said > 0,
       });
     },

@@ -11,7 +11,7 @@ import { soonest } from '../evidence/evidence.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { askPlace, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
+import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
 import { extraWalk } from '../records/pricing.ts';
 import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
@@ -199,9 +199,9 @@ function storeEntry(
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
   const passed = passEntry(ports, entry, read);
-  const due = passed.kind === 'store' ? passed.look : passed.due;
-  if (due !== null) askPlace(ports, product_id, place.edition, due);
-  if (passed.kind === 'keep') return { differs: false, ask: due };
+  const ask = passed.next;
+  if (ask !== null) askReads(ports, [place], [product_id], ask);
+  if (passed.kind === 'keep') return { differs: false, ask };
   const stored = mirror.products.store(entry, {
     ...read,
     now: clock.now(),
@@ -210,5 +210,5 @@ function storeEntry(
   });
   afterStore(ports, { product_id, language, sent_at }, stored);
   if (primary) noteSignal(ports, { product_id, sent_at }, stored);
-  return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask: due };
+  return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask };
 }

@@ -12,7 +12,7 @@ import type { Absent } from '../../mirror/catalogue/removals.ts';
 import type { Passed, Ports } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
-type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'budget' | 'evidence'>;
+type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log' | 'evidence'>;
 
 /** A complete walk over the primary list. */
 interface CompleteWalk {
@@ -47,7 +47,7 @@ function claimAbsence(
 ): Passed {
   const { primary } = walkKinds(ports.policy.extent);
   const gone = { subject: 'products', shown: 1, said: 0 } as const;
-  return ports.evidence.pass(ports, { ...primary, product_id }, [gone], {
+  return ports.evidence.pass({ ...primary, product_id }, [gone], {
     sent_at,
     reason: 'missing-from-list',
     decides,

@@ -4,7 +4,7 @@ import type { ExtraLimits } from '../../domain/budget/extra-calls.ts';
 import type { RetryBudget } from '../../domain/budget/retry-budget.ts';
 import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
-import type { Kind, Said, Subject, Verdict } from '../../domain/evidence/claims.ts';
+import type { Kind, Said, Subject } from '../../domain/evidence/claims.ts';
 import type { AskedRecord, Reach } from '../../domain/evidence/reach.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
@@ -88,25 +88,21 @@ export interface ClaimedBy {
   readonly withdraws?: boolean;
 }
 
-/** What becomes of an answer. */
-export type Passed =
-  /** It is stored; `look`: the next look at what it has taken away, where that comes before the cadence. */
-  | { readonly kind: 'store'; readonly look: Due | null }
-  /** The mirror keeps what it has; `due`: the second question, null: the next read at the cadence. */
-  | {
-      readonly kind: 'keep';
-      readonly because: Extract<Verdict, { kind: 'keep' }>['because'];
-      readonly due: Due | null;
-    };
+/** What becomes of an answer: it is stored, or the mirror keeps what it has. */
+export interface Passed {
+  readonly kind: 'store' | 'keep';
+  /** The next look at what is taken away, or the second question; null: the next read at the cadence. */
+  readonly next: Due | null;
+}
 
 /** Every answer that takes something away passes here before it is stored (evidence/evidence.ts). */
 export interface ClaimJudge {
   /** Decides in a transaction whether an answer about a record is stored: as a whole, or not at all. */
-  pass(ports: ClaimPorts, record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed;
+  pass(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed;
   /** Draws and judges the samples of what is held, and ends what is over. Run once a minute. */
-  look(ports: ClaimPorts): void;
+  look(): void;
   /** Settles what is held because a person decides. Returns the subjects. */
-  decide(ports: ClaimPorts, kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[];
+  decide(kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[];
 }
 
 export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;

@@ -10,6 +10,7 @@ import {
   splitListEdition,
   walkKinds,
 } from '../../domain/schedule/record-kinds.ts';
+import type { ClaimKey } from '../../mirror/evidence.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { Ports } from './context.ts';
 
@@ -20,6 +21,7 @@ import type { Ports } from './context.ts';
 
 type DecidingPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 type Extents = { readonly extent: Extent };
+type Reads = RecordSelection['kinds'];
 
 /** The list is walked because of a doubt at most this often. */
 const lookEveryMs = 3_600_000;
@@ -46,52 +48,50 @@ export function askOwnReads(
   return kinds.length === 0 ? null : mirror.records.bringForward({ kinds, product_ids }, clock.now(), reason);
 }
 
-/**
- * Makes the reads due that decide about products: their own. Where products have none, the page of the list on which
- * each last stood is read (`readPlace`).
- */
-export function askDecidingReads(ports: DecidingPorts, product_ids: readonly number[], reason: DueReason): void {
-  if (askOwnReads(ports, product_ids, reason) !== null) return;
-  const { primary } = walkKinds(ports.policy.extent);
-  createPlaces(ports, product_ids, [primary]);
-  ports.mirror.records.bringForward({ kinds: [primary], product_ids }, ports.clock.now(), reason);
+/** Returns the read that decides whether a product is on sale: its own, or its place in the primary list (`readPlace`). */
+function saleReads(policy: Extents): RecordKind[] {
+  return hasOwnReads(policy) ? ownReads(policy) : [walkKinds(policy.extent).primary];
 }
 
-/** Makes the read due that decides whether a product is on sale: its own, or its place in the primary list. */
-export function askSaleStatus(ports: DecidingPorts, product_id: number, { at, reason }: Due): void {
-  const { edition } = walkKinds(ports.policy.extent).primary;
-  const kinds = ownReads(ports.policy);
-  if (kinds.length === 0) askPlace(ports, product_id, edition, { at, reason });
-  else ports.mirror.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
-}
-
-/** Makes a product's own read due that says what a list of an edition says of it. */
-export function askOwnRead({ mirror, policy }: DecidingPorts, product_id: number, edition: string, due: Due): void {
+/** Returns the reads that decide about a claim: what a list says is asked of the same list. */
+export function readsAbout(policy: Extents, { subject, resource, edition, part }: ClaimKey): Reads {
+  if (subject === 'products') return absenceReads(policy);
+  if (subject === 'sale-status') return saleReads(policy);
+  if (resource !== 'product_detail') return [{ resource, edition, part }];
   const { extent } = policy;
-  const kinds = productKinds(extent).filter(
-    (kind) => kind.resource === 'product_detail' && listEditionOf(kind.edition, extent) === edition,
+  return productKinds(extent).filter(
+    (kind) => kind.resource === resource && listEditionOf(kind.edition, extent) === edition,
   );
-  mirror.records.bringForward({ kinds, product_ids: [product_id] }, due.at, due.reason);
 }
 
-/** Makes the read due that decides whether a product is gone. */
-export function askAbsence({ mirror, policy }: DecidingPorts, product_id: number, { at, reason }: Due): void {
-  mirror.records.bringForward({ kinds: absenceReads(policy), product_ids: [product_id] }, at, reason);
+/** Makes reads of products due. Places in lists get a record first. Returns how many it brought forward. */
+export function askReads(
+  ports: DecidingPorts,
+  kinds: Reads,
+  product_ids: readonly number[],
+  { at, reason }: Due,
+): number {
+  const isAsked = (place: RecordKind) =>
+    kinds.some(({ resource, edition }) => resource === place.resource && edition === place.edition);
+  createPlaces(ports, product_ids, placesIn(ports.policy.extent).filter(isAsked));
+  return ports.mirror.records.bringForward({ kinds, product_ids }, at, reason);
 }
 
-/** Makes the page of a list due on which a product stands: what a list says is asked of the same list. */
-export function askPlace(ports: DecidingPorts, product_id: number, edition: string, { at, reason }: Due): void {
-  const { primary, further } = walkKinds(ports.policy.extent);
-  const kinds = [primary, ...further].filter((kind) => kind.resource === primary.resource && kind.edition === edition);
-  createPlaces(ports, [product_id], kinds);
-  ports.mirror.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
+/** Makes the reads due that decide whether products are on sale. */
+export function askDecidingReads(ports: DecidingPorts, product_ids: readonly number[], reason: DueReason): void {
+  askReads(ports, saleReads(ports.policy), product_ids, { at: ports.clock.now(), reason });
+}
+
+/** Returns the kinds of record of a product's place: one in each list of products. */
+function placesIn(extent: Extent): RecordKind[] {
+  const { primary, further } = walkKinds(extent);
+  return [primary, ...further.filter(({ resource }) => resource === primary.resource)];
 }
 
 /** Where products have no own reads: makes a record of their place in each list, so that notices make it due too. */
 export function createPlacesInLists(ports: DecidingPorts, product_ids: readonly number[]): void {
   if (hasOwnReads(ports.policy)) return;
-  const { primary, further } = walkKinds(ports.policy.extent);
-  createPlaces(ports, product_ids, [primary, ...further.filter(({ resource }) => resource === primary.resource)]);
+  createPlaces(ports, product_ids, placesIn(ports.policy.extent));
 }
 
 function createPlaces({ mirror, clock }: DecidingPorts, product_ids: readonly number[], kinds: readonly RecordKind[]) {
@@ -221,20 +221,10 @@ export function walkAgain(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   at: Instant,
   reason: DueReason,
-  others: RecordSelection['kinds'] = [],
+  others: Reads = [],
 ): number {
   const kinds = [walkKinds(policy.extent).primary, ...others];
   return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
-}
-
-/** Makes them due as soon as the last walk is `apart` ago. */
-function walkAgainSpaced(
-  ports: DecidingPorts,
-  apart: number,
-  reason: DueReason,
-  others: RecordSelection['kinds'] = [],
-): void {
-  walkAgain(ports, spaced(walkedAt(ports), apart, ports.clock.now()), reason, others);
 }
 
 /** Walks the list soon, because a doubt may concern any product: at most once an hour. */
@@ -245,5 +235,5 @@ export function walkListSoon(ports: DecidingPorts): void {
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );
-  walkAgainSpaced(ports, lookEveryMs, 'suspicion', prices);
+  walkAgain(ports, spaced(walkedAt(ports), lookEveryMs, ports.clock.now()), 'suspicion', prices);
 }

@@ -1,13 +1,12 @@
 import type { Subject } from '../../domain/evidence/claims.ts';
 import { standingOf } from '../../domain/evidence/hold.ts';
 import { amountText, subjectText } from '../../domain/evidence/words.ts';
-import { listEditionOf } from '../../domain/schedule/record-kinds.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { duration } from '../../format.ts';
-import type { StoredClaim } from '../../mirror/evidence.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Policy } from '../records/context.ts';
+import { readsAbout } from '../records/deciding-reads.ts';
 
 /** A claim that the latest answer about a part of a product makes. */
 export interface ExplainedClaim {
@@ -34,21 +33,20 @@ export function explainClaims(
   { evidence }: Pick<MirrorFacts, 'evidence'>,
   product_id: number,
   read: readonly RecordDetail[],
-  {
-    datesOf,
-    extent,
-    now,
-  }: { datesOf: (resource: Resource, part: number) => Dates; extent: Policy['extent']; now: number },
+  by: { datesOf: (resource: Resource, part: number) => Dates; extent: Policy['extent']; now: number },
 ): ExplainedClaim[] {
   return evidence.ofProduct(product_id).map((claim) => {
     const { subject, edition, shown, said, first_at, last_at, held_at, applied_at, resource, part } = claim;
-    const held = standingOf(evidence.hold(subject), now) === 'held';
+    const held = standingOf(evidence.hold(subject), by.now) === 'held';
     const state = applied_at !== null ? 'applied' : held ? 'held' : 'pending';
-    const due = read.filter((record) => decides(record, claim, extent)).map(({ due_at }) => due_at);
+    const reads = readsAbout(by, claim);
+    const isOne = (of: RecordDetail) =>
+      reads.some((each) => each.resource === of.resource && each.edition === of.edition && each.part === of.part);
+    const due = read.filter(isOne).map(({ due_at }) => due_at);
     return {
       subject,
       edition,
-      ...datesOf(resource, part),
+      ...by.datesOf(resource, part),
       state,
       shown,
       said,
@@ -61,16 +59,6 @@ export function explainClaims(
 }
 
 type Dates = Pick<ExplainedClaim, 'from' | 'to'>;
-
-/** Tells whether a record's next read decides about a claim: the product's own one does, if there is one, for its list entry. */
-function decides(record: RecordDetail, claim: StoredClaim, extent: Policy['extent']): boolean {
-  if (record.resource === 'product_detail')
-    return (
-      (claim.resource === 'product_detail' || claim.subject === 'sale-status' || claim.subject === 'products') &&
-      listEditionOf(record.edition, extent) === claim.edition
-    );
-  return record.resource === claim.resource && record.edition === claim.edition && record.part === claim.part;
-}
 
 /** Returns a sentence for each claim. */
 export function claimTexts(claims: readonly ExplainedClaim[], now: number): string[] {
