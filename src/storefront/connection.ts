@@ -3,7 +3,7 @@ import { isPassing, sqliteCode } from '../sqlite/fault.ts';
 import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
-import { columnsOf, contractVersion, type ViewName } from './views/views.ts';
+import { contractVersion } from './views/views.ts';
 
 /** `CTLG`: what marks a file as a mirror. */
 const applicationId = 0x43544c47;
@@ -17,20 +17,10 @@ export interface Query<Bound, Row> {
   get(bound: Bound): Row | undefined;
 }
 
-/** What the view of the file, which may be of an older contract, lets a statement say. */
-export interface Columns {
-  /** The columns of a view as a list for SELECT, each with the alias before it, or what stands `instead` of it. */
-  (view: ViewName, alias: string, instead?: Readonly<Record<string, string>>): string;
-  /** Only those of these names, the same way. */
-  some(view: ViewName, alias: string, names: readonly string[]): string;
-  /** Whether a view has a column. */
-  has(view: string, column: string): boolean;
-}
-
 /** The open file. */
 export interface Connection {
   readonly path: string;
-  query<Bound extends object, Row>(sql: (columns: Columns) => string): Query<Bound, Row>;
+  query<Bound extends object, Row>(sql: string): Query<Bound, Row>;
   /** All reads of `work` see one state of the mirror. */
   transaction<Result>(work: () => Result): Result;
   /** Counts up whenever what was learned about the mirror may no longer hold. */
@@ -114,41 +104,13 @@ export function connect(path: string, now: () => number): Connection {
     }
   }
 
-  const namesIn = (view: string) =>
-    new Set(opened.db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view));
-
-  /** A column that the file's contract does not have yet is null. */
-  function listOf(
-    view: ViewName,
-    alias: string,
-    instead: Readonly<Record<string, string>> = {},
-    only?: readonly string[],
-  ): string {
-    const there = namesIn(view);
-    return columnsOf(view)
-      .filter(([name]) => only === undefined || only.includes(name))
-      .map(([name, { since }]) => {
-        if (since !== undefined && !there.has(name)) return `NULL AS ${name}`;
-        return instead[name] === undefined ? `${alias}.${name}` : `${instead[name]} AS ${name}`;
-      })
-      .join(', ');
-  }
-
-  const columns: Columns = Object.assign(
-    (view: ViewName, alias: string, instead?: Readonly<Record<string, string>>) => listOf(view, alias, instead),
-    {
-      some: (view: ViewName, alias: string, names: readonly string[]) => listOf(view, alias, {}, names),
-      has: (view: string, column: string) => namesIn(view).has(column),
-    },
-  );
-
-  function query<Bound extends object, Row>(sql: (columns: Columns) => string): Query<Bound, Row> {
+  function query<Bound extends object, Row>(sql: string): Query<Bound, Row> {
     let statement: Statement<[Bound], Row> | null = null;
     let formed = -1;
     const current = (): Statement<[Bound], Row> => {
       if (within === 0) look();
       if (statement === null || formed !== form) {
-        statement = opened.db.prepare<[Bound], Row>(plannedOnce(sql(columns)));
+        statement = opened.db.prepare<[Bound], Row>(plannedOnce(sql));
         formed = form;
       }
       return statement;

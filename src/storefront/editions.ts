@@ -1,4 +1,3 @@
-import { CataloguedError } from '../errors.ts';
 import { members } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import { badArgument } from './problems.ts';
@@ -23,7 +22,6 @@ interface Mirrored {
   readonly primary: string;
 }
 
-/** A mirror of an older contract does not say what it mirrors: there only the primary ones are told from the rest. */
 export function editionsOf(
   connection: Connection,
   defaults: { readonly language?: string | undefined; readonly currency?: string | undefined },
@@ -43,9 +41,9 @@ export function editionsOf(
 
 function checked(connection: Connection, column: 'language' | 'currency', view: 'languages' | 'currencies') {
   const all = connection.query<[], { value: string; is_primary: 0 | 1 }>(
-    () => `SELECT ${column} AS value, is_primary FROM ${view}`,
+    `SELECT ${column} AS value, is_primary FROM ${view}`,
   );
-  const any = connection.query<[], { value: string }>(() => `SELECT ${column} AS value FROM products LIMIT 1`);
+  const any = connection.query<[], { value: string }>(`SELECT ${column} AS value FROM products LIMIT 1`);
   let mirrored: Mirrored | null = null;
   let era = -1;
 
@@ -58,12 +56,7 @@ function checked(connection: Connection, column: 'language' | 'currency', view: 
   function current(): Mirrored | null {
     if (era === connection.era && mirrored !== null) return mirrored;
     era = connection.era;
-    try {
-      mirrored = read();
-    } catch (error) {
-      if (!(error instanceof CataloguedError) || error.code !== 'older-contract') throw error;
-      mirrored = null;
-    }
+    mirrored = read();
     return mirrored;
   }
 

@@ -7,13 +7,10 @@ type Asked = Readonly<Partial<Record<'city_id' | 'country_id' | 'tag_id', number
 export function existing(connection: Connection): (question: Asked) => void {
   const checks = (['city_id', 'country_id', 'tag_id'] as const).map((name) => {
     const view = name === 'tag_id' ? 'product_tags' : 'products';
-    const one = connection.query<[number], { found: 1 }>(
-      () => `SELECT 1 AS found FROM ${view} WHERE ${name} = ? LIMIT 1`,
-    );
+    const one = connection.query<[number], { found: 1 }>(`SELECT 1 AS found FROM ${view} WHERE ${name} = ? LIMIT 1`);
     const called = name === 'tag_id' ? 'NULL' : `max(${name.replace('_id', '_name')})`;
     const some = connection.query<[], { id: number; called: string | null }>(
-      () =>
-        `SELECT ${name} AS id, ${called} AS called FROM ${view} WHERE ${name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 10`,
+      `SELECT ${name} AS id, ${called} AS called FROM ${view} WHERE ${name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 10`,
     );
     return { name, one, some };
   });

@@ -1,7 +1,7 @@
 import { wholeNumber } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import { badArgument, CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
-import type { ViewRow } from './views/views.ts';
+import { allColumns, type ViewRow } from './views/views.ts';
 
 type Change = ViewRow<'changes'>;
 
@@ -33,11 +33,10 @@ export interface Feed {
 
 export function feedOf(connection: Connection): Feed {
   const ends = connection.query<[], Ends>(
-    (columns) =>
-      `SELECT ${columns('mirror_info', 'm')}, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest FROM mirror_info m`,
+    `SELECT ${allColumns('mirror_info', 'm')}, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest FROM mirror_info m`,
   );
   const page = connection.query<[number, number], Change>(
-    (columns) => `SELECT ${columns('changes', 'c')} FROM changes c WHERE c.seq > ? ORDER BY c.seq LIMIT ?`,
+    `SELECT ${allColumns('changes', 'c')} FROM changes c WHERE c.seq > ? ORDER BY c.seq LIMIT ?`,
   );
 
   const found = () => ends.get([]) ?? { feed_floor_seq: 0, newest: 0, feed_id: null };

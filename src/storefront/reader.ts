@@ -1,3 +1,4 @@
+import { allColumns } from './views/views.ts';
 import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
@@ -90,12 +91,12 @@ function readerOver(
   { door, currency }: Pick<ReaderOptions, 'door' | 'currency'>,
 ): Reader {
   const { query } = connection;
-  const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
-  const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const info = query<[], MirrorInfoRow>(`SELECT ${allColumns('mirror_info', 'm')} FROM mirror_info m`);
+  const freshness = query<[], FreshnessRow>(`SELECT ${allColumns('freshness', 'f')} FROM freshness f`);
   const currencies = query<[], CurrencyRow>(
-    (columns) => `SELECT ${columns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
+    `SELECT ${allColumns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
   );
-  const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
+  const policies = query<[], PolicyRow>(`SELECT ${allColumns('policies', 'p')} FROM policies p`);
   const feed = feedOf(connection);
   const { calls, close: closeDoor } = doorOf(door, currency);
   const close = () => {

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import type { Edition, Editions } from './editions.ts';
 import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
 import type { ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
-import type { ViewRow } from './views/views.ts';
+import { allColumns, someColumns, type ViewRow } from './views/views.ts';
 
 /** Products in a currency: their prices in another one than the primary stand in `product_prices`. */
 interface OfProduct {
@@ -25,35 +25,29 @@ export function catalogueReads(
 > {
   const { query } = connection;
   const product = query<OfProduct, ProductRow>(
-    (columns) =>
-      `SELECT ${productColumns(columns)} FROM products p WHERE p.product_id = @product_id AND p.language = @language`,
+    `SELECT ${productColumns} FROM products p WHERE p.product_id = @product_id AND p.language = @language`,
   );
   const prices = query<[number], ViewRow<'product_prices'>>(
-    (columns) =>
-      `SELECT ${columns('product_prices', 'c')} FROM product_prices c WHERE c.product_id = ? ORDER BY c.currency`,
+    `SELECT ${allColumns('product_prices', 'c')} FROM product_prices c WHERE c.product_id = ? ORDER BY c.currency`,
   );
   const images = query<[number], ImageRow>(
-    (columns) => `SELECT ${columns('images', 'i')} FROM images i WHERE i.product_id = ? ORDER BY i.position`,
+    `SELECT ${allColumns('images', 'i')} FROM images i WHERE i.product_id = ? ORDER BY i.position`,
   );
   const checkout = query<[number, string], ViewRow<'checkout_information'>>(
-    (columns) =>
-      `SELECT ${columns('checkout_information', 'c')} FROM checkout_information c WHERE c.product_id = ? AND c.language = ?`,
+    `SELECT ${allColumns('checkout_information', 'c')} FROM checkout_information c WHERE c.product_id = ? AND c.language = ?`,
   );
   const variants = query<[number, string], ViewRow<'variants'>>(
-    (columns) =>
-      `SELECT ${columns('variants', 'w')} FROM variants w WHERE w.product_id = ? AND w.language = ? ORDER BY w.variant_id`,
+    `SELECT ${allColumns('variants', 'w')} FROM variants w WHERE w.product_id = ? AND w.language = ? ORDER BY w.variant_id`,
   );
   const alternatives = query<OfProduct, ProductRow>(
-    (columns) => `SELECT ${productColumns(columns)} FROM alternatives a
+    `SELECT ${productColumns} FROM alternatives a
       CROSS JOIN products p ON p.product_id = a.alternative_product_id
       WHERE a.product_id = @product_id AND p.language = @language ORDER BY p.product_id`,
   );
   const withdrawn = query<[number], WithdrawnRow>(
-    (columns) => `SELECT ${columns('withdrawn_products', 'w')} FROM withdrawn_products w WHERE w.product_id = ?`,
+    `SELECT ${allColumns('withdrawn_products', 'w')} FROM withdrawn_products w WHERE w.product_id = ?`,
   );
-  const sellable = query<[number], { sellable: 0 | 1 }>(
-    () => 'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
-  );
+  const sellable = query<[number], { sellable: 0 | 1 }>('SELECT sellable FROM products WHERE product_id = ? LIMIT 1');
   const of = (product_id: number, options: Edition): [number, string] => [
     identifier('product_id', product_id),
     editions.of(options).language,
@@ -87,16 +81,16 @@ export function availabilityReads(
     WHERE d.product_id = ? AND d.currency = ? AND +d.date BETWEEN ? AND ?`;
   const days = keptByKey((names: readonly string[]) =>
     query<[number, string, string, string], KnownDay>(
-      (columns) => `${ofSpan(columns.some('availability_days', 'd', names))} ORDER BY d.date`,
+      `${ofSpan(someColumns('availability_days', 'd', names))} ORDER BY d.date`,
     ),
   );
-  const cheapest = query<[number, string, string, string], KnownDay>((columns) => {
-    const printed = printedOfDate(columns, 'availability_days', 'd');
-    return `${ofSpan(columns('availability_days', 'd'))} AND d.state = 'available' AND ${printed.price} IS NOT NULL
-      ORDER BY ${adultsFirst(printed)}, d.date LIMIT 1`;
-  });
+  const printed = printedOfDate('d');
+  const cheapest = query<[number, string, string, string], KnownDay>(
+    `${ofSpan(allColumns('availability_days', 'd'))} AND d.state = 'available' AND ${printed.price} IS NOT NULL
+      ORDER BY ${adultsFirst(printed)}, d.date LIMIT 1`,
+  );
   const slots = query<[number, string, string], SlotRow>(
-    (columns) => `SELECT ${columns('availability_slots', 's')} FROM availability_slots s
+    `SELECT ${allColumns('availability_slots', 's')} FROM availability_slots s
       WHERE s.product_id = ? AND s.currency = ? AND s.date = ? ORDER BY s.time, s.variant_id`,
   );
 

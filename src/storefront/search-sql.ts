@@ -1,4 +1,3 @@
-import type { Columns } from './connection.ts';
 import { printedOfDate, printedOfProduct } from './printed-sql.ts';
 
 /** Which parts a search has: each form of it is one statement, prepared once. */
@@ -18,9 +17,9 @@ export interface SearchForm {
  * is asked for by its price, with the place as a set of products: twenty cheap ones are found long before all the others
  * there are looked up (`+` keeps the planner from doing that).
  */
-export function searchSql(form: SearchForm, columns: Columns): string {
+export function searchSql(form: SearchForm): string {
   const { text, near, date, city, priced, sellable } = form;
-  const printed = date ? printedOfDate(columns, 'bookable_days', 'b') : printedOfProduct(columns, 'p.product_id');
+  const printed = date ? printedOfDate('b') : printedOfProduct('p.product_id');
   const { price } = printed;
   const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
   const where = [

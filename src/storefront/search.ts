@@ -79,7 +79,7 @@ export function searcher(connection: Connection, editions: Editions): (question:
     const key = Object.values(form).join();
     const prepared = queries.get(key);
     if (prepared !== undefined) return prepared;
-    const made = connection.query<object, Found>((columns) => searchSql(form, columns));
+    const made = connection.query<object, Found>(searchSql(form));
     queries.set(key, made);
     return made;
   }

@@ -4,7 +4,7 @@ import type { Editions } from './editions.ts';
 import { existing } from './existing.ts';
 import { experienceColumns } from './printed-sql.ts';
 import type { Reader } from './reader-types.ts';
-import type { ViewRow } from './views/views.ts';
+import { allColumns, type ViewRow } from './views/views.ts';
 
 /** Returns what is read of where products are: venues, cities and countries. */
 export function whereReads(
@@ -14,25 +14,20 @@ export function whereReads(
   const { query } = connection;
   const named = existing(connection);
   const one = query<object, ViewRow<'experiences'>>(
-    (columns) =>
-      `SELECT ${experienceColumns(columns)} FROM experiences e WHERE e.experience_id = @experience_id AND e.language = @language`,
+    `SELECT ${experienceColumns} FROM experiences e WHERE e.experience_id = @experience_id AND e.language = @language`,
   );
   const page = 'e.language = @language AND e.experience_id > @after ORDER BY e.experience_id LIMIT @limit';
-  const all = query<object, ViewRow<'experiences'>>(
-    (columns) => `SELECT ${experienceColumns(columns)} FROM experiences e WHERE ${page}`,
-  );
+  const all = query<object, ViewRow<'experiences'>>(`SELECT ${experienceColumns} FROM experiences e WHERE ${page}`);
   const inCity = query<object, ViewRow<'experiences'>>(
-    (columns) => `SELECT ${experienceColumns(columns)}
+    `SELECT ${experienceColumns}
       FROM (SELECT DISTINCT venue_id FROM products WHERE city_id = @city_id AND language = @language) v
       CROSS JOIN experiences e ON e.experience_id = v.venue_id WHERE ${page}`,
   );
   const cities = query<[string], ViewRow<'cities'>>(
-    (columns) =>
-      `SELECT ${columns('cities', 'c')} FROM cities c WHERE c.language = ? ORDER BY c.products DESC, c.city_id`,
+    `SELECT ${allColumns('cities', 'c')} FROM cities c WHERE c.language = ? ORDER BY c.products DESC, c.city_id`,
   );
   const countries = query<[string], ViewRow<'countries'>>(
-    (columns) =>
-      `SELECT ${columns('countries', 'c')} FROM countries c WHERE c.language = ? ORDER BY c.products DESC, c.country_id`,
+    `SELECT ${allColumns('countries', 'c')} FROM countries c WHERE c.language = ? ORDER BY c.products DESC, c.country_id`,
   );
   return {
     experience: (experience_id, options = {}) =>

@@ -55,7 +55,7 @@ function counted(values: string, idOf: (value: number) => number | undefined = (
 /** Returns what names values, of those that are shown alone. */
 function names(connection: Connection, facet: 'city' | 'country') {
   const named = connection.query<object, { id: number; name: string | null }>(
-    () => `SELECT i.value AS id,
+    `SELECT i.value AS id,
   (SELECT p.${facet}_name FROM products p WHERE p.${facet}_id = i.value AND p.language = @language LIMIT 1) AS name
 FROM json_each(@ids) i`,
   );

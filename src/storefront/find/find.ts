@@ -76,7 +76,7 @@ type Row = Omit<FindHit, 'highlight' | 'found_in' | 'distance_km'> & {
 };
 
 export function finder(connection: Connection, editions: Editions): (question?: FindQuestion) => Found {
-  const understand = connection.query<object, Understood>(() => understoodSql);
+  const understand = connection.query<object, Understood>(understoodSql);
   const highlight = highlighter(connection);
   const named = existing(connection);
   const pages = statements<Row>(connection, pageSql);

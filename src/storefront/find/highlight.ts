@@ -9,11 +9,9 @@ export interface Piece {
 
 /** Returns which words of a text stand for what was asked: by the letters and words of the file, as everything else. */
 export function highlighter(connection: Connection): (text: string, every: string, language: string) => Piece[] {
-  const letters = connection.query<[], { letter: string; folded: string }>(
-    () => 'SELECT letter, folded FROM search_letters',
-  );
+  const letters = connection.query<[], { letter: string; folded: string }>('SELECT letter, folded FROM search_letters');
   const terms = connection.query<[string, string], { term: string }>(
-    () => 'SELECT term FROM search_words WHERE word = ? AND language = ?',
+    'SELECT term FROM search_words WHERE word = ? AND language = ?',
   );
   let folds: ReadonlyMap<string, string> | null = null;
 

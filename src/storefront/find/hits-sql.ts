@@ -1,4 +1,3 @@
-import type { Columns } from '../connection.ts';
 import { type PrintedSql, printedOfDate, printedOfDates, printedOfProduct } from '../printed-sql.ts';
 import type { Filters, FindQuestion, Order } from './question.ts';
 
@@ -56,17 +55,17 @@ export function filterBindings({
   return { city_id, country_id, tag_id, min_rating, min_price, max_price, from: from ?? to, to: to ?? from };
 }
 
-function printedSql(columns: Columns, id: string, dates: FilterForm['dates']): PrintedSql {
-  return dates === 'none' ? printedOfProduct(columns, id) : printedOfDates(columns, id);
+function printedSql(id: string, dates: FilterForm['dates']): PrintedSql {
+  return dates === 'none' ? printedOfProduct(id) : printedOfDates(id);
 }
 
 /**
  * Returns the conditions of filters, about a product: its row of `products`, or the narrower one of `product_popularity`.
  * `day`: the row of `bookable_days` that is joined, where one date is asked for.
  */
-export function filterSql(form: FilterForm, row: 'p' | 'r', columns: Columns, day: 'b' | null = null): string[] {
+export function filterSql(form: FilterForm, row: 'p' | 'r', day: 'b' | null = null): string[] {
   const id = `${row}.product_id`;
-  const { price } = day === null ? printedSql(columns, id, form.dates) : printedOfDate(columns, 'bookable_days', day);
+  const { price } = day === null ? printedSql(id, form.dates) : printedOfDate(day);
   const conditions = [
     form.city && `${row}.city_id = @city_id`,
     form.country && `${row}.country_id = @country_id`,
@@ -143,7 +142,7 @@ function awaySql(near: boolean, id: string): string {
  * Returns the query of all that was found, the table `hit`: what narrows most is asked first, and everything else is looked
  * up by key. Who names it twice has it `AS MATERIALIZED`: else it is asked twice.
  */
-function hitSql(form: Form, columns: Columns): string {
+function hitSql(form: Form): string {
   const { text, near, filters, order } = form;
   const day = filters.dates === 'one' ? 'b' : null;
   const first = text ? 'e' : (day ?? 'r');
@@ -157,11 +156,10 @@ function hitSql(form: Form, columns: Columns): string {
     day && 'b.currency = @currency AND b.date = @from',
     // The plus: what is found by words or by a day is looked up in the set, and not the set in what is far larger.
     near && `${first === 'r' ? '' : '+'}${first}.product_id IN ${nearby}`,
-    ...filterSql(filters, 'r', columns, day),
+    ...filterSql(filters, 'r', day),
   ];
   const byPrice = order === 'price' || order === 'price_down';
-  const ofDay =
-    day === null ? printedSql(columns, 'r.product_id', filters.dates) : printedOfDate(columns, 'bookable_days', day);
+  const ofDay = day === null ? printedSql('r.product_id', filters.dates) : printedOfDate(day);
   const price = byPrice ? ofDay.price : 'NULL';
   return `SELECT r.product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
   r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
@@ -181,16 +179,16 @@ const orderSql: Readonly<Record<Order, string>> = {
 };
 
 /** Returns a page of what was found, each with how many there are in all. */
-export function pageSql(form: Form, columns: Columns): string {
+export function pageSql(form: Form): string {
   const order = orderSql[form.order];
   const { dates } = form.filters;
-  const printed = printedSql(columns, 'h.product_id', dates);
+  const printed = printedSql('h.product_id', dates);
   const date =
     dates !== 'none'
       ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
       : 'NULL';
   return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS MATERIALIZED (
-${hitSql(form, columns)}
+${hitSql(form)}
 )
 SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
   p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${printed.price} AS price,
@@ -201,21 +199,21 @@ CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 ORDER BY ${order}`;
 }
 
-export function totalSql(form: Form, columns: Columns): string {
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (${hitSql(form, columns)}) SELECT count(*) AS total FROM hit`;
+export function totalSql(form: Form): string {
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (${hitSql(form)}) SELECT count(*) AS total FROM hit`;
 }
 
 /** At most so many products are counted by facets: the first ones, where there are more. */
 export const mostCounted = 10_000;
 
 /** Returns what there is to count of what was found, each a JSON array of its values; `cut`: there are more than are counted. */
-export function facetSql({ cut, ...form }: Form & { readonly cut: boolean }, columns: Columns): string {
+export function facetSql({ cut, ...form }: Form & { readonly cut: boolean }): string {
   const values = ['city_id', 'country_id', 'rating', 'price'] as const;
   return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (
-${hitSql(form, columns)}
+${hitSql(form)}
 ),
 fact AS MATERIALIZED (
-  SELECT product_id, city_id, country_id, rating, ${printedSql(columns, 'h.product_id', form.filters.dates).price} AS price
+  SELECT product_id, city_id, country_id, rating, ${printedSql('h.product_id', form.filters.dates).price} AS price
   FROM ${cut ? `(SELECT * FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted})` : 'hit'} h
 )
 SELECT ${values.map((name) => `json_group_array(${name}) AS ${name}`).join(', ')},

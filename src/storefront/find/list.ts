@@ -1,5 +1,5 @@
 import { identifier, members, wholeNumber } from '../arguments.ts';
-import type { Columns, Connection, Query } from '../connection.ts';
+import type { Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { productColumns } from '../printed-sql.ts';
@@ -29,7 +29,7 @@ export function lister(connection: Connection, editions: Editions): List {
 
   function list(form: ListForm): Query<object, Listed> {
     const key = JSON.stringify(form);
-    const known = lists.get(key) ?? connection.query<object, Listed>((columns) => listSql(form, columns));
+    const known = lists.get(key) ?? connection.query<object, Listed>(listSql(form));
     lists.set(key, known);
     return known;
   }
@@ -56,7 +56,7 @@ interface ListForm {
   readonly filters: FilterForm;
 }
 
-function listSql({ experience, filters }: ListForm, columns: Columns): string {
+function listSql({ experience, filters }: ListForm): string {
   const { tag } = filters;
   const first = experience ? 'e' : tag ? 'g' : 'p';
   const joined = [
@@ -70,9 +70,9 @@ function listSql({ experience, filters }: ListForm, columns: Columns): string {
     experience && 'e.experience_id = @experience_id',
     tag && 'g.tag_id = @tag_id',
     // Tags are joined already.
-    ...filterSql({ ...filters, tag: false }, 'p', columns),
+    ...filterSql({ ...filters, tag: false }, 'p'),
   ];
   const given = (parts: readonly (string | false)[]) => parts.filter((each) => each !== false);
-  return `SELECT ${productColumns(columns)} FROM ${given(joined).join(' CROSS JOIN ')}
+  return `SELECT ${productColumns} FROM ${given(joined).join(' CROSS JOIN ')}
     WHERE ${given(where).join(' AND ')} ORDER BY ${first}.product_id LIMIT @limit`;
 }

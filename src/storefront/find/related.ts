@@ -19,7 +19,7 @@ type Related = (product_id: number, options?: RelatedOptions) => ViewRow<'produc
  */
 export function relatedTo(connection: Connection, editions: Editions): Related {
   const related = connection.query<object, ViewRow<'products'>>(
-    (columns) => `WITH near (product_id, together) AS MATERIALIZED (
+    `WITH near (product_id, together) AS MATERIALIZED (
   SELECT product_id, max(together) FROM (
     SELECT o.product_id, 1 AS together
     FROM product_experiences x CROSS JOIN product_experiences o ON o.experience_id = x.experience_id
@@ -30,7 +30,7 @@ export function relatedTo(connection: Connection, editions: Editions): Related {
     WHERE p.product_id = @product_id AND p.language = @language
   ) WHERE product_id <> @product_id GROUP BY product_id
 )
-SELECT ${productColumns(columns)}
+SELECT ${productColumns}
 FROM (
   SELECT n.product_id, row_number() OVER (ORDER BY n.together DESC, (
     SELECT count(*) FROM product_tags g CROSS JOIN product_tags o ON o.tag_id = g.tag_id AND o.product_id = n.product_id

@@ -2,18 +2,12 @@
 export interface ViewColumn<Value> {
   readonly type: 'integer' | 'real' | 'text';
   readonly nullable: boolean;
-  /** The contract that brought it: in the mirror of an older one it is null. Absent: it was always there. */
-  readonly since?: number;
   /** Never there: it carries the type. */
   readonly of?: Value;
 }
 
 export type Row<Columns> = {
-  readonly [Name in keyof Columns]: Columns[Name] extends ViewColumn<infer Value>
-    ? Columns[Name] extends { readonly since: number }
-      ? Value | null
-      : Value
-    : never;
+  readonly [Name in keyof Columns]: Columns[Name] extends ViewColumn<infer Value> ? Value : never;
 };
 
 export const integer: ViewColumn<number> = { type: 'integer', nullable: false };
@@ -25,14 +19,14 @@ export const orNull = <Value>(column: ViewColumn<Value>): ViewColumn<Value | nul
   nullable: true,
 });
 
-/** What `policies` are asked with: null in a mirror that an older version has written. */
+/** Columns with which `policies` are asked. */
 export const expiry = {
-  expired_at: { ...integer, since: 3 },
-  freshness: { ...text<'fresh' | 'stale' | 'expired'>(), since: 3 },
+  expired_at: integer,
+  freshness: text<'fresh' | 'stale' | 'expired'>(),
 };
 
 /** What a shop prints, and whose price it is. */
 export const printed = {
-  lowest_adult_price: { ...orNull(integer), since: 5 },
-  price_variant_type: { ...orNull(text()), since: 5 },
+  lowest_adult_price: orNull(integer),
+  price_variant_type: orNull(text()),
 };

@@ -7,7 +7,7 @@ import { bit, expiry, integer, orNull, printed, type Row, text, type ViewColumn 
  */
 
 /** The contract that these rows are of. */
-export const contractVersion = 5;
+export const contractVersion = 1;
 
 export const views = {
   ...catalogueViews,
@@ -17,10 +17,10 @@ export const views = {
     written_by: text(),
     feed_floor_seq: integer,
     filled_at: orNull(integer),
-    feed_id: { ...text(), since: 4 },
-    published_at: { ...orNull(integer), since: 5 },
+    feed_id: text(),
+    published_at: orNull(integer),
   },
-  currencies: { currency: text(), is_primary: bit, exponent: { ...integer, since: 5 } },
+  currencies: { currency: text(), is_primary: bit, exponent: integer },
   availability_days: {
     product_id: integer,
     date: text(),
@@ -109,6 +109,19 @@ export type ViewName = keyof typeof views;
 
 export function columnsOf(view: ViewName): [name: string, column: ViewColumn<unknown>][] {
   return Object.entries(views[view]);
+}
+
+/** Returns the columns of a view as a list for SELECT, each with the alias before it, or the expression that stands `instead`. */
+export function allColumns(view: ViewName, alias: string, instead: Readonly<Record<string, string>> = {}): string {
+  return columnsOf(view)
+    .map(([name]) => (instead[name] === undefined ? `${alias}.${name}` : `${instead[name]} AS ${name}`))
+    .join(', ');
+}
+
+/** Returns the columns of these names in the order of the view, as a list for SELECT. */
+export function someColumns(view: ViewName, alias: string, names: readonly string[]): string {
+  const chosen = columnsOf(view).filter(([name]) => names.includes(name));
+  return chosen.map(([name]) => `${alias}.${name}`).join(', ');
 }
 
 export type ViewRow<View extends ViewName> = Row<(typeof views)[View]>;
