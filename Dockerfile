@@ -12,7 +12,7 @@ RUN npm ci --ignore-scripts && node node_modules/rolldown/bin/cli.mjs -c .rolldo
   && find dist/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 
 FROM ${BASE}
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0-rc
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="catalogued" \
   org.opencontainers.image.description="Keeps a partner's local copy of a ticketing service's catalogue true" \

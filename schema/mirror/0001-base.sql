@@ -1,10 +1,10 @@
--- Oldest safe version: 0.1.0
--- Tables are singular, STRICT and private to the daemon; the views of 0002 are what storefronts read.
+-- Oldest safe version: 1.0.0-rc
+-- Private tables of mirror.db, without the views (views.sql): storefronts read those. Names begin with `_`, all tables are STRICT.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.
 
 -- One row: what this file is, and whom it belongs to.
-CREATE TABLE mirror (
+CREATE TABLE _mirror (
   mirror_id INTEGER PRIMARY KEY CHECK (mirror_id = 1),
   pair_id TEXT NOT NULL,            -- shared with inbox.db: a mirror beside another inbox is refused
   contract_version INTEGER NOT NULL,
@@ -13,18 +13,24 @@ CREATE TABLE mirror (
   feed_floor_seq INTEGER NOT NULL DEFAULT 0,
   filled_at INTEGER,                -- when every record had been read once
   language TEXT,                    -- the primary language: visibility, sale status and images come from its reads
-  currency TEXT                     -- the primary currency
+  currency TEXT,                    -- the primary currency
+  last_delivery_id INTEGER NOT NULL DEFAULT 0,  -- of inbox.db: the last one applied
+  -- The size whose file the view images shows, the first that is configured; NULL: no files are kept.
+  image_size TEXT,
+  feed_id TEXT,                     -- given before anybody can read the file
+  -- Of inbox.db: the last told order that was counted, written in the transaction of the counts.
+  last_order_number INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The offset of each time zone in use, one row a transition, so that a view can tell a venue's today by itself.
-CREATE TABLE zone_offset (
+CREATE TABLE _zone_offset (
   timezone TEXT NOT NULL,           -- '' is a product whose zone is unknown
   valid_from INTEGER NOT NULL,
   offset_minutes INTEGER NOT NULL,
   PRIMARY KEY (timezone, valid_from)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE product (
+CREATE TABLE _product (
   product_id INTEGER PRIMARY KEY,
   timezone TEXT,
   sale_status TEXT NOT NULL CHECK (sale_status IN ('enabled', 'disabled', 'unknown')),
@@ -44,13 +50,22 @@ CREATE TABLE product (
   images_verified_at INTEGER,       -- when the newest complete read of its images was sent
   withdrawn_at INTEGER,
   withdrawn_reason TEXT,
-  sellable INTEGER NOT NULL GENERATED ALWAYS AS
-    (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL
+  sellable INTEGER NOT NULL GENERATED ALWAYS AS (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL,
+  category TEXT,                    -- the first one that matches; NULL: none
+  sold REAL NOT NULL DEFAULT 0,     -- tickets of reported orders, each halved in thirty days
+  sold_at INTEGER,                  -- when sold was last counted
+  covered INTEGER NOT NULL DEFAULT 0 CHECK (covered IN (0, 1)),  -- by a working, trusted subscription
+  dates_off_at INTEGER,             -- the earliest off_sale_at of its records
+  rating_count INTEGER,             -- by how many people; NULL: not said
+  asked REAL NOT NULL DEFAULT 0,    -- checks before orders, each halved in thirty days
+  asked_at INTEGER,                 -- when asked was last counted
+  signal_at INTEGER,                -- the last two polls of the list between which its price or sale status differed
+  signal_before_at INTEGER
 ) STRICT;
 
--- What is said of a product in one language: the list entry and the single-product read, kept apart.
-CREATE TABLE product_text (
-  product_id INTEGER NOT NULL REFERENCES product,
+-- Texts of a product in one language: the list entry and the single-product read, kept apart.
+CREATE TABLE _product_text (
+  product_id INTEGER NOT NULL REFERENCES _product,
   language TEXT NOT NULL,
   title TEXT,
   tagline TEXT,
@@ -66,55 +81,95 @@ CREATE TABLE product_text (
   detail_hash TEXT,
   detail_read_at INTEGER,
   merged_document TEXT,             -- the detail over the list, only where the list has members that the detail lacks
+  -- Taken out of the document once, where it is stored: in the view it would make each read of a product ten times as dear.
+  slug TEXT,
+  url TEXT,
+  summary TEXT,
+  description TEXT,
+  duration TEXT,
+  languages TEXT,
+  cancellation_policy TEXT,
+  cancellation_window INTEGER,
+  supplier TEXT,
+  venue_name TEXT,
+  venue_address TEXT,
+  wheelchair_access INTEGER,
+  is_package INTEGER,
+  text_language TEXT,               -- of the texts, where the service names another than the one asked for; two letters
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
-CREATE TABLE product_price (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE _product_price (
+  product_id INTEGER NOT NULL REFERENCES _product,
   currency TEXT NOT NULL,
   from_price INTEGER,
   read_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL DEFAULT 0,
+  prediscount_price INTEGER,        -- what it cost before a reduction
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
   PRIMARY KEY (product_id, currency)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE product_tag (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE _product_tag (
+  product_id INTEGER NOT NULL REFERENCES _product,
   tag_id INTEGER NOT NULL,
   PRIMARY KEY (product_id, tag_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX product_tag_by_tag ON product_tag (tag_id, product_id);
-CREATE INDEX product_by_city ON product (city_id) WHERE withdrawn_at IS NULL;
 
-CREATE TABLE experience (
+CREATE INDEX product_tag_by_tag ON _product_tag (tag_id, product_id);
+
+CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
+
+CREATE TABLE _experience (
   experience_id INTEGER PRIMARY KEY,
   title TEXT,
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
   document_hash TEXT NOT NULL,
-  document TEXT NOT NULL
+  document TEXT NOT NULL,
+  -- Taken out of the document, for pages.
+  tagline TEXT,
+  url TEXT,
+  address TEXT,
+  city_name TEXT,
+  country_name TEXT,
+  latitude REAL,
+  longitude REAL,
+  rating REAL,
+  rating_count INTEGER,
+  from_price INTEGER,
+  currency TEXT                     -- of from_price
 ) STRICT;
 
 -- As the experiences say it; the product's own venue is added by the view.
-CREATE TABLE product_experience (
+CREATE TABLE _product_experience (
   product_id INTEGER NOT NULL,
-  experience_id INTEGER NOT NULL REFERENCES experience,
+  experience_id INTEGER NOT NULL REFERENCES _experience,
   PRIMARY KEY (product_id, experience_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX product_experience_by_experience ON product_experience (experience_id, product_id);
 
-CREATE TABLE image (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE INDEX product_experience_by_experience ON _product_experience (experience_id, product_id);
+
+CREATE TABLE _image (
+  product_id INTEGER NOT NULL REFERENCES _product,
   image_key TEXT NOT NULL,
   position INTEGER NOT NULL,
   credit TEXT,
   document TEXT NOT NULL,           -- the service's JSON: its addresses and the alternative text are read from it
   first_seen_at INTEGER NOT NULL,
+  withdrawn_at INTEGER,             -- when the complete read was sent that no longer returned it; NULL: it stands
+  doubted_at INTEGER,               -- when its host said that it is gone: hidden until a read sent later returns it
   PRIMARY KEY (product_id, image_key)
 ) STRICT;
 
-CREATE TABLE checkout_information_read (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE _checkout_information_read (
+  product_id INTEGER NOT NULL REFERENCES _product,
   language TEXT NOT NULL,
   has_timeslots INTEGER,
   has_dynamic_pricing INTEGER,
@@ -124,12 +179,15 @@ CREATE TABLE checkout_information_read (
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
   document TEXT NOT NULL,
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
 -- A variant as the variants read has it, as availability has it, or both.
-CREATE TABLE variant (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE _variant (
+  product_id INTEGER NOT NULL REFERENCES _product,
   language TEXT NOT NULL,
   variant_id INTEGER NOT NULL,
   checked_at INTEGER NOT NULL,
@@ -138,12 +196,16 @@ CREATE TABLE variant (
   variants_document TEXT,
   availability_document TEXT,
   merged_document TEXT,             -- both: the variants read over availability
+  variant_type TEXT,                -- as the view shows it: the variants read decides, availability fills in
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
   PRIMARY KEY (product_id, language, variant_id)
 ) STRICT;
 
--- What an availability answer says beyond dates and variants (groups and whatever is unknown), for the near dates.
-CREATE TABLE availability_context (
-  product_id INTEGER NOT NULL REFERENCES product,
+-- Parts of an availability answer beside dates and variants (groups and unknown members), for the near dates.
+CREATE TABLE _availability_context (
+  product_id INTEGER NOT NULL REFERENCES _product,
   currency TEXT NOT NULL,
   document TEXT NOT NULL,
   read_at INTEGER NOT NULL,
@@ -151,7 +213,7 @@ CREATE TABLE availability_context (
 ) STRICT, WITHOUT ROWID;
 
 -- Non-overlapping spans of dates that one answer covered: an unchanged window costs one row a tier, not thirty-one.
-CREATE TABLE availability_span (
+CREATE TABLE _availability_span (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   from_date TEXT NOT NULL,
@@ -161,11 +223,14 @@ CREATE TABLE availability_span (
   body_hash TEXT NOT NULL,
   max_tickets_per_order INTEGER,
   variant_ids TEXT NOT NULL,        -- JSON array: the variants whose details the answer brought
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
   PRIMARY KEY (product_id, currency, from_date)
 ) STRICT, WITHOUT ROWID;
 
--- The narrow summary of one date; its slots stand in day_document.
-CREATE TABLE day (
+-- The narrow summary of one date; its slots stand in _day_document.
+CREATE TABLE _day (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
@@ -175,20 +240,21 @@ CREATE TABLE day (
   availability INTEGER,
   hash TEXT NOT NULL,
   document_id INTEGER,
+  lowest_adult_price INTEGER,       -- what a shop may print: an adult pays it (src/domain/catalogue/printed-price.ts)
+  price_variant_type TEXT,          -- of the variant whose price that is
   PRIMARY KEY (product_id, currency, date)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX day_bookable ON day (currency, date, lowest_price, product_id, max_tickets) WHERE available = 1;
 
 -- Positional JSON: [availability, timezone, [[minutes, availability, [[variant_id, max_tickets, retail_price,
 -- ticket_value, booking_fee, commission, pricing_restriction, extra], ...], extra], ...], extra]; trailing nulls left off.
-CREATE TABLE day_document (
+CREATE TABLE _day_document (
   document_id INTEGER PRIMARY KEY,
   document TEXT NOT NULL
 ) STRICT;
 
 -- One row for everything that is fetched by itself, with what is known of its reads and when it is due again.
 -- A walk over a list is a record of product 0. Never fetched: due in 1970, in the order of the first fill.
-CREATE TABLE record (
+CREATE TABLE _record (
   resource TEXT NOT NULL,           -- products, experiences, product_detail, checkout_information, variants, availability
   product_id INTEGER NOT NULL,
   edition TEXT NOT NULL,            -- language ('en'), currency ('EUR') or both ('en/EUR')
@@ -202,15 +268,27 @@ CREATE TABLE record (
   failures INTEGER NOT NULL DEFAULT 0,  -- in a row
   failed_at INTEGER,
   failure TEXT,
-  job_id INTEGER REFERENCES job,    -- the resync that waits for it
+  job_id INTEGER REFERENCES _job,   -- the resync that waits for it
+  lane INTEGER NOT NULL DEFAULT 6,  -- domain/lanes.ts, 0 the most urgent; 6: fill
+  fetched_reason TEXT,              -- why the last stored read was made
+  shape REAL,                       -- what is believed of its change rate (volatility.ts)
+  exposure REAL,                    -- milliseconds
+  notified_at INTEGER,              -- the newest notification that no later read has answered; NULL: none is open
+  -- The last failed order that showed that it had changed: its next read does not update the estimate again.
+  told_at INTEGER,
+  off_sale_at INTEGER,              -- availability: since when its answers say "not on sale"; NULL: the last one spoke of days
+  -- Availability: since when some of its dates are not answered; NULL: the last answer spoke of all.
+  unanswered_at INTEGER,
+  shows INTEGER,                    -- 1: its last stored answer showed something that can be taken away; NULL: not known
   PRIMARY KEY (resource, product_id, edition, part)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX record_due ON record (due_at);
-CREATE INDEX record_of_product ON record (product_id);
-CREATE INDEX record_of_job ON record (job_id) WHERE job_id IS NOT NULL;
+
+CREATE INDEX record_of_product ON _record (product_id);
+
+CREATE INDEX record_of_job ON _record (job_id) WHERE job_id IS NOT NULL;
 
 -- A walk over a paged list that is under way, page by page, so that a kill costs one page.
-CREATE TABLE walk (
+CREATE TABLE _walk (
   resource TEXT NOT NULL,
   edition TEXT NOT NULL,
   started_at INTEGER NOT NULL,
@@ -218,18 +296,24 @@ CREATE TABLE walk (
   attempt INTEGER NOT NULL,
   repeated INTEGER NOT NULL,        -- rows met a second time in this attempt
   completed_at INTEGER,             -- the end of the last complete walk: no row repeated, as many as announced
+  counted INTEGER,                  -- the most that a page of this attempt counted; NULL: none counted
+  unusable INTEGER NOT NULL DEFAULT 0,  -- rows of this attempt that could not be used
+  unusable_example TEXT,            -- why, of the first of them
   PRIMARY KEY (resource, edition)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE walk_row (
+CREATE TABLE _walk_row (
   resource TEXT NOT NULL,
   edition TEXT NOT NULL,
   id INTEGER NOT NULL,
   attempt INTEGER NOT NULL,         -- the newest attempt that met it
+  -- The page on which a product stood; where the service has no single-product read, it decides about a notification; NULL: not
+  -- known.
+  page INTEGER,
   PRIMARY KEY (resource, edition, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE job (
+CREATE TABLE _job (
   job_id INTEGER PRIMARY KEY,
   scope TEXT NOT NULL,              -- what was asked for, as JSON {kinds, product_ids}: an interrupted job is found again by it
   requested_at INTEGER NOT NULL,
@@ -239,7 +323,7 @@ CREATE TABLE job (
 ) STRICT;
 
 -- The promise a resource is held to, as configured; for availability a tier is a span of days from the venue's today.
-CREATE TABLE promise (
+CREATE TABLE _promise (
   resource TEXT NOT NULL,
   tier TEXT NOT NULL,
   promise_ms INTEGER NOT NULL,
@@ -247,3 +331,555 @@ CREATE TABLE promise (
   last_part INTEGER NOT NULL,
   PRIMARY KEY (resource, tier)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX record_due ON _record (lane, due_at);
+
+CREATE INDEX product_category ON _product (category) WHERE category IS NOT NULL;
+
+CREATE INDEX product_images_verified ON _product (images_verified_at) WHERE withdrawn_at IS NULL;
+
+-- One row: what the limiter has learned, so that a restart forgets neither the rate nor a pause, and the price of a call.
+CREATE TABLE _budget (
+  budget_id INTEGER PRIMARY KEY CHECK (budget_id = 1),
+  state TEXT,                       -- JSON of domain/budget.ts
+  surveyed_at INTEGER,
+  category_cadences TEXT,           -- JSON: as configured when due instants were planned
+  demand TEXT,                      -- JSON of domain/schedule/price.ts; NULL: not surveyed yet
+  -- After a changed cadence the records of products up to this one are planned again; NULL: all are.
+  replanned_to INTEGER,
+  -- For which kinds each product has its records, as JSON: the next start with the same configuration need not go through all of
+  -- them; NULL: not known.
+  made_for TEXT
+) STRICT;
+
+-- The change feed. AUTOINCREMENT: its counter is part of the transaction, so numbers have no gaps and none comes twice,
+-- also after old rows were pruned.
+CREATE TABLE _change (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,              -- when the read that found it was sent
+  product_id INTEGER NOT NULL,
+  kind TEXT NOT NULL,               -- domain/change.ts
+  language TEXT,
+  date TEXT,
+  detail TEXT NOT NULL,             -- JSON
+  reason TEXT,                      -- why that read was made
+  total_bytes INTEGER NOT NULL DEFAULT 0  -- of this change and of all before it: the size of the feed, without reading it
+) STRICT;
+
+CREATE INDEX change_at ON _change (at);
+
+CREATE INDEX change_of_product ON _change (product_id, date);
+
+-- Products that the list no longer shows.
+CREATE TABLE _absence (
+  product_id INTEGER PRIMARY KEY REFERENCES _product,
+  missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
+  first_missing_at INTEGER NOT NULL,
+  last_missing_at INTEGER NOT NULL,
+  answer TEXT CHECK (answer IN ('gone', 'permanently-gone', 'there')),  -- of a direct read since
+  answered_at INTEGER
+) STRICT;
+
+-- Conditions that a person should know of, for as long as they last.
+CREATE TABLE _alarm (
+  kind TEXT PRIMARY KEY,            -- images-vanished
+  raised_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  products INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE _experience_absence (
+  experience_id INTEGER PRIMARY KEY REFERENCES _experience,
+  missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
+  last_missing_at INTEGER NOT NULL
+) STRICT;
+
+-- A product that a notification closed, and with which words. In force until ended_at.
+CREATE TABLE _closure (
+  closure_id INTEGER PRIMARY KEY,
+  product_id INTEGER NOT NULL REFERENCES _product,
+  delivery_id INTEGER NOT NULL,
+  notified_at INTEGER NOT NULL,     -- when the newest delivery that said so was received
+  applied_at INTEGER,               -- NULL: one too many at once, it waits for its read
+  available_at INTEGER,             -- when the first read since that says available was sent
+  confirmed_at INTEGER,             -- when the first read since that says disabled was sent
+  ended_at INTEGER,                 -- undone where no read confirmed it, else reopened
+  reason TEXT,
+  expected_reopening TEXT,
+  alternative_product_id INTEGER
+) STRICT;
+
+CREATE UNIQUE INDEX closure_in_force ON _closure (product_id) WHERE ended_at IS NULL;
+
+CREATE INDEX closure_applied ON _closure (applied_at);
+
+CREATE INDEX product_alternative ON _product (alternative_product_id) WHERE alternative_product_id IS NOT NULL;
+
+-- Subscriptions to change notifications, as the service is known to have them: no address, token or secret is here.
+CREATE TABLE _subscription (
+  subscription_id TEXT PRIMARY KEY,
+  declared_id TEXT,                 -- the declaration it is (a part of); NULL: nobody declares it any more
+  type TEXT NOT NULL,               -- as declared: product_ids, experience_ids or products_i_sell
+  held_type TEXT,                   -- as the service has it; NULL: not known
+  status TEXT,                      -- the service's word; ours: accepted (it said none), missing; NULL: never asked
+  status_at INTEGER,                -- since when it is that
+  change_types TEXT,                -- JSON array; NULL: not known
+  entity_ids TEXT,                  -- JSON array; NULL: not known, or products_i_sell
+  address TEXT CHECK (address IN ('ours', 'moved', 'foreign')),  -- whose address it calls; NULL: not known
+  epoch INTEGER,                    -- of our address
+  differences TEXT NOT NULL DEFAULT '[]',  -- JSON array of words: the last comparison with what is declared
+  checked_at INTEGER,               -- when it was last read or put
+  read_failures INTEGER NOT NULL DEFAULT 0,  -- reads in a row that brought nothing
+  read_not_before INTEGER,          -- no read before this instant
+  put_at INTEGER,                   -- when a PUT was last accepted
+  put_hash TEXT,                    -- of what was put
+  wrested_at INTEGER,               -- when a PUT was last sent against an address that is not ours
+  tried_at INTEGER,                 -- the last PUT or reactivation, whatever came of it
+  failures INTEGER NOT NULL DEFAULT 0,  -- attempts in a row after which it did not work
+  failure TEXT,                     -- of the last one: refused or failed, code and words
+  not_before INTEGER,               -- no attempt before this instant
+  last_delivery_at INTEGER,
+  -- Of the changes that reads found and it should have announced, those it did: the newest count most.
+  announced REAL NOT NULL DEFAULT 0,
+  announceable REAL NOT NULL DEFAULT 0,
+  trusted INTEGER NOT NULL DEFAULT 1 CHECK (trusted IN (0, 1)),  -- whether what it covers is read less often
+  -- Of the last attempt.
+  failure_kind TEXT CHECK (failure_kind IN ('refused', 'missing', 'throttled', 'unreachable', 'failed', 'self-test'))
+) STRICT;
+
+-- The mirrored products that it covers; none for products_i_sell, whose list only the service knows.
+CREATE TABLE _subscription_product (
+  subscription_id TEXT NOT NULL REFERENCES _subscription,
+  product_id INTEGER NOT NULL,
+  since_at INTEGER,                 -- since when it has been seen to cover it
+  PRIMARY KEY (subscription_id, product_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX subscription_product_by_product ON _subscription_product (product_id, subscription_id);
+
+-- The newest notification of each kind about a product.
+CREATE TABLE _notice (
+  subscription_id TEXT NOT NULL,
+  product_id INTEGER NOT NULL,
+  change_type TEXT NOT NULL,
+  received_at INTEGER NOT NULL,
+  -- 1: the mirror showed what an update named as the old value when it was told, so a read that follows must show another.
+  awaited INTEGER NOT NULL DEFAULT 0 CHECK (awaited IN (0, 1)),
+  PRIMARY KEY (product_id, change_type, subscription_id)
+) STRICT, WITHOUT ROWID;
+
+-- A change that a read found and somebody should announce: judged once every notification of it has had its time.
+CREATE TABLE _expected_notice (
+  product_id INTEGER NOT NULL,
+  change_type TEXT NOT NULL,
+  since_at INTEGER NOT NULL,        -- the last read that did not show it
+  found_at INTEGER NOT NULL,
+  PRIMARY KEY (product_id, change_type)
+) STRICT, WITHOUT ROWID;
+
+-- Periods in which notifications could not come: of all subscriptions, or of one. Repaired when all that it covers was read since.
+CREATE TABLE _gap (
+  gap_id INTEGER PRIMARY KEY,
+  subscription_id TEXT,             -- NULL: nothing could be received
+  from_at INTEGER NOT NULL,
+  to_at INTEGER,                    -- NULL: it lasts
+  healed_to INTEGER NOT NULL DEFAULT 0,  -- products up to this one were made due
+  products INTEGER NOT NULL DEFAULT 0,  -- how many
+  closed_at INTEGER
+) STRICT;
+
+CREATE INDEX gap_open ON _gap (gap_id) WHERE closed_at IS NULL;
+
+CREATE INDEX image_withdrawn ON _image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+
+CREATE TABLE _image_credit (
+  product_id INTEGER NOT NULL,
+  image_key TEXT NOT NULL,
+  at INTEGER NOT NULL,              -- when the read that found it was sent
+  old TEXT,                         -- NULL: none was asked for
+  new TEXT,
+  PRIMARY KEY (product_id, image_key, at)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX image_credit_at ON _image_credit (at);
+
+-- Each time that an image ceased to be shown because the service no longer returned it, or its product.
+CREATE TABLE _image_takedown (
+  product_id INTEGER NOT NULL,
+  image_key TEXT NOT NULL,
+  withdrawn_at INTEGER NOT NULL,    -- when the first complete read without it was sent, or its product was withdrawn
+  verified_at INTEGER,              -- when the last one that returned it was sent
+  cause TEXT NOT NULL CHECK (cause IN ('image', 'product')),
+  credit TEXT,
+  returned_at INTEGER,              -- a later read returned it again
+  PRIMARY KEY (product_id, image_key, withdrawn_at)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX image_takedown_at ON _image_takedown (withdrawn_at);
+
+-- Copies of the image files: one row an image of a product and size, whether or not its file was fetched yet.
+CREATE TABLE _image_file (
+  product_id INTEGER NOT NULL,
+  image_key TEXT NOT NULL,
+  size TEXT NOT NULL,               -- small, medium, large or extra_large
+  url TEXT NOT NULL,
+  file TEXT,                        -- ab/cd/<checksum>.<extension> in images.directory; NULL: there is none
+  checksum TEXT,                    -- SHA-256, lower case hex
+  media_type TEXT,                  -- of what the bytes are
+  width INTEGER,
+  height INTEGER,
+  bytes INTEGER,
+  etag TEXT,                        -- as the host sent it
+  last_modified TEXT,               -- as the host sent it
+  fetched_at INTEGER,               -- when the request that brought the file was sent
+  checked_at INTEGER,               -- when the host was last asked, whatever it answered
+  due_at INTEGER NOT NULL,
+  failures INTEGER NOT NULL DEFAULT 0,  -- in a row
+  failure TEXT,                     -- of the last one
+  -- Gone: hidden until a read of the product sent after checked_at returns it.
+  failure_kind TEXT CHECK (failure_kind IN ('gone', 'failed')),
+  PRIMARY KEY (product_id, image_key, size)
+) STRICT;
+
+-- Entries that product_search has indexed, written only by the transaction that changes a product. A table of its own, with an
+-- integer key: VACUUM renumbers the rows of _product_text, and the index needs to know what to forget.
+CREATE TABLE _search_entry (
+  search_id INTEGER PRIMARY KEY,
+  product_id INTEGER NOT NULL,
+  language TEXT NOT NULL,
+  title TEXT,
+  tagline TEXT,
+  summary TEXT,
+  city TEXT,
+  venue TEXT,                       -- the title of the venue's experience; where it is not known, what the product calls it
+  country TEXT,
+  UNIQUE (product_id, language)
+) STRICT;
+
+CREATE TRIGGER search_entry_added AFTER INSERT ON _search_entry BEGIN
+  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
+END;
+
+CREATE TRIGGER search_entry_dropped AFTER DELETE ON _search_entry BEGIN
+  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
+END;
+
+CREATE TRIGGER search_entry_changed AFTER UPDATE ON _search_entry BEGIN
+  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
+  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
+END;
+
+-- A place is a box without extent, rounded outwards; x, y and z are the same place on a globe of radius 1, exactly: the
+-- distance of two places follows from them without a cosine, also at the poles and across the antimeridian.
+CREATE VIRTUAL TABLE product_places USING rtree(
+  product_id, min_latitude, max_latitude, min_longitude, max_longitude, +x REAL, +y REAL, +z REAL
+);
+
+-- Products of one venue, and the venue's own arm of product_experiences.
+CREATE INDEX product_by_venue ON _product (venue_id) WHERE withdrawn_at IS NULL;
+
+-- Checks before orders that found the mirror wrong: counts by product, tier and day of the report. No
+-- order stands here, nor what one was made of. Rows go with retention.changes.
+CREATE TABLE _check_count (
+  product_id INTEGER NOT NULL,
+  tier TEXT NOT NULL CHECK (tier IN ('near', 'middle', 'far')),
+  day INTEGER NOT NULL,             -- whole days since 1970, UTC
+  checks INTEGER NOT NULL,          -- that the service answered, of dates that the mirror had
+  wrong INTEGER NOT NULL,           -- of them, those that found the mirror wrong
+  orders INTEGER NOT NULL,          -- orders that tell whether the mirror was right
+  orders_wrong INTEGER NOT NULL,
+  tickets INTEGER NOT NULL,         -- of confirmed orders
+  said_available INTEGER NOT NULL,  -- of all that were wrong: what was shown could not be had,
+  said_sold_out INTEGER NOT NULL,   -- what could be had was not shown,
+  said_price INTEGER NOT NULL,      -- it cost something else
+  unknown INTEGER NOT NULL,         -- checks and orders of dates that the mirror did not have
+  unanswered INTEGER NOT NULL,      -- checks that the service did not answer in time
+  PRIMARY KEY (product_id, tier, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX check_count_day ON _check_count (day);
+
+-- Paths of the service profile that the specification does not list: whether the service has them, by what it answered.
+CREATE TABLE _offer (
+  path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'product', 'subscription', 'reactivate')),
+  answered_at INTEGER,              -- the last answer that shows that it exists, to the hour; NULL: none ever did
+  refused_at INTEGER,               -- the first 404 or 405 since; NULL: none
+  not_offered_at INTEGER,           -- since when it counts as not offered; NULL: it is asked as usual
+  asked_at INTEGER                  -- when it was last asked while it counts so
+) STRICT;
+
+CREATE INDEX product_dates_off ON _product (dates_off_at) WHERE dates_off_at IS NOT NULL;
+
+CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
+
+CREATE TRIGGER record_off_sale_changed AFTER UPDATE OF off_sale_at ON _record WHEN OLD.off_sale_at IS NOT NEW.off_sale_at
+BEGIN
+  UPDATE _product SET dates_off_at = (SELECT min(off_sale_at) FROM _record WHERE product_id = NEW.product_id AND off_sale_at IS NOT NULL)
+  WHERE product_id = NEW.product_id;
+END;
+
+CREATE TRIGGER record_off_sale_dropped AFTER DELETE ON _record WHEN OLD.off_sale_at IS NOT NULL
+BEGIN
+  UPDATE _product SET dates_off_at = (SELECT min(off_sale_at) FROM _record WHERE product_id = OLD.product_id AND off_sale_at IS NOT NULL)
+  WHERE product_id = OLD.product_id;
+END;
+
+CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;
+
+-- Search for what people type: words with their endings taken off, and what a typo makes of them. src/mirror/catalogue/search
+-- fills all of it, in the transaction that changes a product, and when the file is opened under other rules.
+-- Texts of a product in a language as terms, apart by where they stand; the same search_id as in _search_entry.
+CREATE TABLE _search_text (
+  search_id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,               -- the title up to its colon, without the words of its city
+  title TEXT NOT NULL,
+  city TEXT NOT NULL,
+  country TEXT NOT NULL,
+  venue TEXT NOT NULL,
+  tagline TEXT NOT NULL,
+  summary TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER search_text_added AFTER INSERT ON _search_text BEGIN
+  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
+  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
+END;
+
+CREATE TRIGGER search_text_dropped AFTER DELETE ON _search_text BEGIN
+  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
+  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
+END;
+
+CREATE TRIGGER search_text_changed AFTER UPDATE ON _search_text BEGIN
+  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
+  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
+  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
+  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
+END;
+
+-- A word as people type it, folded, and the term that stands for it; of words written as one, the terms one after the other.
+CREATE TABLE _search_word (
+  word TEXT NOT NULL,
+  language TEXT NOT NULL,
+  term TEXT NOT NULL,
+  documents INTEGER NOT NULL,       -- how many entries have it
+  PRIMARY KEY (word, language, term)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _search_delete (
+  shorter TEXT NOT NULL,
+  word TEXT NOT NULL,
+  PRIMARY KEY (shorter, word)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _search_letter (
+  letter TEXT PRIMARY KEY,
+  folded TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _search_generic_word (
+  language TEXT NOT NULL,
+  word TEXT NOT NULL,
+  PRIMARY KEY (language, word)
+) STRICT, WITHOUT ROWID;
+
+-- By which rules all of this was made; another version makes it again.
+CREATE TABLE _search_rules (
+  rules_id INTEGER PRIMARY KEY CHECK (rules_id = 1),
+  version TEXT NOT NULL
+) STRICT;
+
+-- A product's place in the service's own order, where the list is asked for in it; the first is 1.
+CREATE TABLE _product_list_place (
+  product_id INTEGER PRIMARY KEY,
+  list_place INTEGER NOT NULL
+) STRICT;
+
+-- Offers of a date from one instant to another: until its next time begins at the venue, which takes its price and its places
+-- along. A date that is still far is one row (up to its first time), and is divided when it comes near. A time that has begun is
+-- not sold any more, and each view sees that by its own clock, also while the daemon is dead.
+CREATE TABLE _bookable (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  date TEXT NOT NULL,
+  from_at INTEGER NOT NULL,         -- 0: from whenever on
+  until_at INTEGER NOT NULL,        -- excluded
+  lowest_price INTEGER,
+  max_tickets INTEGER,
+  lowest_adult_price INTEGER,       -- as in _day
+  price_variant_type TEXT,          -- as in _day
+  PRIMARY KEY (product_id, currency, date, from_at)
+) STRICT, WITHOUT ROWID;
+
+-- Prices printed of a product from the row before on: one look-up, at any time, also while the daemon is dead.
+CREATE TABLE _printed_price (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  until_at INTEGER NOT NULL,        -- excluded
+  lowest_price INTEGER,
+  lowest_adult_price INTEGER,
+  price_variant_type TEXT,
+  PRIMARY KEY (product_id, currency, until_at)
+) STRICT, WITHOUT ROWID;
+
+-- Products whose stored dates are still to be priced.
+CREATE TABLE _unpriced (
+  product_id INTEGER PRIMARY KEY
+) STRICT;
+
+CREATE INDEX bookable_by_price ON _bookable
+  (currency, date, lowest_adult_price, product_id, lowest_price, price_variant_type, max_tickets, from_at, until_at);
+
+-- Elsewhere the same time is another instant.
+CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON _product WHEN new.timezone IS NOT old.timezone BEGIN
+  INSERT OR IGNORE INTO _unpriced VALUES (new.product_id);
+END;
+
+-- The languages that are mirrored, the primary one among them.
+CREATE TABLE _mirror_language (
+  language TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- Counts by city and country are read from here alone.
+CREATE INDEX product_by_country ON _product (country_id, city_id, sellable) WHERE withdrawn_at IS NULL;
+
+CREATE VIRTUAL TABLE product_search USING fts5(
+  title, tagline, summary, city, venue, product_id UNINDEXED, language UNINDEXED,
+  content = '_search_entry', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+);
+
+-- Terms are folded already: "ascii" takes every other letter as it is.
+CREATE VIRTUAL TABLE search_terms USING fts5(
+  name, title, city, country, venue, tagline, summary,
+  content = '_search_text', content_rowid = 'search_id', tokenize = 'ascii', prefix = '2 3'
+);
+
+-- Names of the groups of variants. Only availability has them, and the answer of a window may name fewer than another.
+CREATE TABLE _variant_group (
+  product_id INTEGER NOT NULL REFERENCES _product,
+  group_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  read_at INTEGER NOT NULL,
+  PRIMARY KEY (product_id, group_id)
+) STRICT, WITHOUT ROWID;
+
+-- Shoppers' interest in products, as shops report it: sums in which no shopper can be recognised. A table of its own,
+-- because they are counted far more often than a product is read.
+CREATE TABLE _interest (
+  product_id INTEGER NOT NULL,
+  part INTEGER NOT NULL,            -- the window of dates that was looked at; -1: no date was told
+  views REAL NOT NULL,              -- seen, checked before an order, and ten for each ticket sold
+  counted_at INTEGER NOT NULL,      -- as of when: halved in thirty days
+  PRIMARY KEY (product_id, part)
+) STRICT, WITHOUT ROWID;
+
+-- Share of outdated data that shoppers see, found by random reads, in periods of six hours.
+CREATE TABLE _audit (
+  from_at INTEGER NOT NULL,         -- when the period began
+  tier TEXT NOT NULL CHECK (tier IN ('all', 'near', 'middle', 'far')),  -- all: of any of its dates
+  audited INTEGER NOT NULL,         -- reads that showed whether what the mirror had was true
+  untrue INTEGER NOT NULL,          -- of them, those that found something else
+  PRIMARY KEY (from_at, tier)
+) STRICT, WITHOUT ROWID;
+
+-- The product list shows some of the changes of dates: how many, and how often it is right, is learned from reads.
+CREATE TABLE _signal (
+  tier TEXT PRIMARY KEY,            -- near, far: the dates that it is about
+  rightly REAL NOT NULL,            -- pseudo-counts of domain/schedule/signal.ts
+  wrongly REAL NOT NULL,
+  shown REAL NOT NULL,
+  hidden REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- After each pass of a first fill it is asked whether a record still waits for its first read.
+CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
+
+-- The keys of rows that have changed, while rows.publish is set: numbered by their last change, so that a follower
+-- that knows all up to a number asks for those above it. Triggers write them, in the transaction that changes the row.
+CREATE TABLE _row (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  source TEXT NOT NULL,             -- the table
+  key TEXT NOT NULL,                -- JSON array of its primary key
+  UNIQUE (source, key)
+) STRICT;
+
+-- Origin of the numbers; no row: nothing is published.
+CREATE TABLE _row_feed (
+  row_feed_id INTEGER PRIMARY KEY CHECK (row_feed_id = 1),
+  origin TEXT NOT NULL,             -- another one: the numbers start over, and a follower with them
+  floor INTEGER NOT NULL,           -- numbers up to it are forgotten
+  -- Where several instances share a database: the newest change that readers may see, as another instance goes on from what is
+  -- published there; NULL: all.
+  last_seq INTEGER
+) STRICT;
+
+-- Which number was the last at an instant: how old the numbers are, to forget them.
+CREATE TABLE _row_mark (
+  at INTEGER PRIMARY KEY,
+  number INTEGER NOT NULL
+) STRICT;
+
+-- Of a followed copy only: what it follows, and how far it is.
+CREATE TABLE _followed (
+  followed_id INTEGER PRIMARY KEY CHECK (followed_id = 1),
+  origin TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  published_at INTEGER NOT NULL     -- by the daemon's clock: all is as it was then
+) STRICT;
+
+-- Lists whose last walk met fewer rows than the service counts, or rows that could not be used.
+CREATE TABLE _short_list (
+  resource TEXT NOT NULL,
+  edition TEXT NOT NULL,
+  since_at INTEGER NOT NULL,        -- when the first of its short walks in a row ended
+  walked_at INTEGER NOT NULL,       -- when the last one ended
+  counted INTEGER NOT NULL,
+  met INTEGER NOT NULL,
+  unusable INTEGER NOT NULL,
+  unusable_example TEXT,
+  row_hash TEXT NOT NULL,           -- of the ids that were met
+  lists INTEGER NOT NULL,           -- that agree, at least half an hour apart
+  agreed_at INTEGER NOT NULL,       -- when the last one began that counts
+  PRIMARY KEY (resource, edition)
+) STRICT, WITHOUT ROWID;
+
+-- Parts of what is shown that the latest answer about a record takes away, until that is applied or taken back.
+CREATE TABLE _claim (
+  subject TEXT NOT NULL,            -- what is counted and held apart: near-dates, far-dates, variants …
+  resource TEXT NOT NULL,
+  product_id INTEGER NOT NULL,
+  edition TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  shown INTEGER,                    -- how much was shown before, or the lowest price, in minor units
+  said INTEGER,                     -- the same by the latest answer
+  first_at INTEGER NOT NULL,        -- when the first answer was sent that said so, and the last one
+  last_at INTEGER NOT NULL,
+  -- The instant when it was held, and since then not counted where it was applied all the same; NULL: neither.
+  held_at INTEGER,
+  applied_at INTEGER,               -- when the mirror took it over; NULL: it shows what it had
+  PRIMARY KEY (subject, resource, product_id, edition, part)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX _claim_product ON _claim (product_id);
+
+-- Claims of one subject that are held, because too many records make them.
+CREATE TABLE _held (
+  subject TEXT PRIMARY KEY,
+  opened_at INTEGER NOT NULL,
+  state TEXT NOT NULL,              -- held, asking, taken-back, reported, ended
+  next_at INTEGER NOT NULL,         -- when the sample under way is judged
+  sampled_at INTEGER,               -- when it was drawn
+  sample TEXT NOT NULL,             -- the records that it asks, as JSON
+  shares TEXT NOT NULL,             -- of the last three samples: the share that still claimed it, as JSON
+  decision TEXT,                    -- approved, rejected; NULL: no person has decided
+  decided_until INTEGER,
+  ended_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO product_search (product_search, rank) VALUES ('rank', 'bm25(10.0, 4.0, 1.0, 6.0, 5.0)');
+
+INSERT INTO _budget (budget_id) VALUES (1);

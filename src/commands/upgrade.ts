@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts';
 import { duration, megabytes } from '../format.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile, openMirrorForReading } from '../mirror/sql/files.ts';
-import { oldestSafeVersion } from '../sqlite/database-file.ts';
+import { compareVersions, oldestSafeVersion } from '../sqlite/database-file.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -36,10 +36,7 @@ function render(check: UpgradeCheck, directory: string): string {
   const { version, written_by, contract, added, removed, backup_ms, change_ms, needed_bytes, free_bytes } = check;
   const stays = check.mirror === null && check.inbox === null;
   const enough = free_bytes >= needed_bytes;
-  const opens = [mirrorFile, inboxFile]
-    .map(oldestSafeVersion)
-    .toSorted(Intl.Collator('en', { numeric: true }).compare)
-    .at(-1);
+  const opens = [mirrorFile, inboxFile].map(oldestSafeVersion).toSorted(compareVersions).at(-1);
   const lines = [
     `Version   ${version}; the mirror was written by ${written_by}`,
     `Schema    mirror ${steps(check.mirror)}, inbox ${steps(check.inbox)}`,

@@ -45,7 +45,7 @@ export const budget = section({
     .min(0, { error: 'expected a share from 0 to 10' })
     .max(10, { error: 'expected a share from 0 to 10' })
     .optional()
-    .meta({ deprecated: true, description: 'Understood until contract 7: write share and times.' }),
+    .meta({ deprecated: true, description: 'Understood until contract 3: write share and times.' }),
   lanes: lanes.describe('Shares of the rate that are reserved.'),
 }).describe('How many calls the service may be sent.');
 

@@ -135,7 +135,7 @@ export const configSchema = z
         keep: whole(7, 1, 365).describe('Number of backups kept.'),
         every: durationIfSet({ min: '1h', max: '28d' }).meta({
           deprecated: true,
-          description: 'Understood until contract 7: write at.',
+          description: 'Understood until contract 3: write at.',
         }),
       }).describe('Verified copies of the mirror and the inbox.'),
       maintenance: section({

@@ -132,7 +132,7 @@ function notifications({ subscriptions, receiver, service }: Config): string[] {
 function former({ backup, budget }: Config): string[] {
   const { every, at } = backup;
   const { extra_calls, share, times } = budget;
-  const left = 'is a former key, understood until contract 7: write';
+  const left = 'is a former key, understood until contract 3: write';
   return [
     ...when(every !== null, `backup.every ${left} backup.at: "${at ?? ''}" for about the same`),
     ...when(

@@ -165,10 +165,7 @@ export interface InboxSays {
 export function inboxSays(path: string): InboxSays | null {
   const db = openReadOnly(path);
   try {
-    const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('inbox')").pluck().all();
-    // An older version created mirror and inbox together.
-    const expects = columns.includes('mirror_state') ? 'mirror_state' : "'known'";
-    return db.prepare<[], InboxSays>(`SELECT pair_id, ${expects} AS expects FROM inbox`).get() ?? null;
+    return db.prepare<[], InboxSays>('SELECT pair_id, mirror_state AS expects FROM inbox').get() ?? null;
   } finally {
     db.close();
   }

@@ -65,7 +65,7 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
     db = openReadOnly(path);
     return ask(db);
   } catch {
-    // Damaged files and those of older versions are not read.
+    // Damaged files and those of other versions are not read.
     return null;
   } finally {
     db?.close();

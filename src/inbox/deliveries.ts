@@ -147,7 +147,5 @@ function shrink(file: Database): boolean {
 }
 
 function freeBytes(file: Database): number {
-  // A file of an older version keeps its free pages, for what comes next.
-  if (file.pragma('auto_vacuum', { simple: true }) !== 2) return 0;
   return Number(file.pragma('freelist_count', { simple: true })) * Number(file.pragma('page_size', { simple: true }));
 }

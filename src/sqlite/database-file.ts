@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
@@ -8,7 +8,7 @@ import { type Look, lookAt, lookBeside } from './look.ts';
 import { damaged, foreign, guarded, permission, repairHint } from './refusals.ts';
 
 export type { Database } from 'better-sqlite3';
-export { type FileKind, oldestSafeVersion, schemaVersion } from './file-kind.ts';
+export { compareVersions, type FileKind, oldestSafeVersion, schemaVersion } from './file-kind.ts';
 export { damaged } from './refusals.ts';
 
 /**
@@ -128,7 +128,8 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
   db.exec('BEGIN IMMEDIATE');
   try {
     dropForeignViews(db, views);
-    for (const step of steps.slice(version === 0 ? begin(db, kind) : version)) db.exec(step);
+    // Without comments, which every reader that opens the file would parse.
+    for (const step of steps.slice(version)) db.exec(step.replace(/\s*--.*$/gm, ''));
     replaceViews(db, views);
     db.pragma(`application_id = ${kind.application_id}`);
     db.pragma(`user_version = ${steps.length}`);
@@ -137,13 +138,6 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
-}
-
-/** Begins a new file with what its first steps come to: they take twenty times as long. Returns how many they are. */
-function begin(db: Database.Database, { beginning }: FileKind): number {
-  if (beginning === undefined) return 0;
-  db.exec(readFileSync(beginning, 'utf8'));
-  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Somebody's own view over ours would stop a step that renames a table. */

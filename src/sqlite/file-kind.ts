@@ -9,8 +9,6 @@ export interface FileKind {
    * catalogued that may open a file which has taken it: an older one refuses the file (`newer-file`).
    */
   readonly migrations: URL;
-  /** What the first steps of a new file come to, as one text that says how many (`user_version`); absent: it takes them all. */
-  readonly beginning?: URL;
   /** The text of its views, made anew where a file's own differ; absent: it has none. */
   readonly views?: URL;
   /** Asks the file which program has written it; absent: it does not say. */
@@ -37,12 +35,20 @@ export function oldestSafeVersion(kind: FileKind): string {
   return oldestSafeOf(migrationsOf(kind).at(-1) ?? '');
 }
 
-/** Returns what a step says of itself. */
+/** Returns the oldest safe version that a step names in its first line. */
 export function oldestSafeOf(step: string): string {
-  const [, version] = /^-- Oldest safe version: (\d+\.\d+\.\d+)\n/.exec(step) ?? [];
+  const [, version] = /^-- Oldest safe version: (\d+\.\d+\.\d+(?:-rc)?)\n/.exec(step) ?? [];
   if (version === undefined)
     throw new Error(`a migration does not begin with its oldest safe version: ${step.slice(0, 80)}`);
   return version;
+}
+
+const { compare } = new Intl.Collator('en', { numeric: true });
+
+/** Compares two versions, the older one first: a release candidate comes before its release. */
+export function compareVersions(one: string, other: string): number {
+  const sortable = (version: string) => (version.includes('-') ? version : `${version}-release`);
+  return compare(sortable(one), sortable(other));
 }
 
 /**
@@ -58,14 +64,14 @@ export function viewsOf({ views }: FileKind): string {
 }
 
 /** They are part of the program: a process that becomes another user may be unable to look again. */
-const namesRead = new WeakMap<FileKind, readonly string[]>();
+const namesRead = new WeakMap<URL, readonly string[]>();
 
-function namesOf(kind: FileKind): readonly string[] {
-  const read = namesRead.get(kind);
+function namesOf({ migrations }: FileKind): readonly string[] {
+  const read = namesRead.get(migrations);
   if (read !== undefined) return read;
-  const names = readdirSync(kind.migrations)
+  const names = readdirSync(migrations)
     .filter((name) => /^\d{4}-.*\.sql$/.test(name))
     .sort();
-  namesRead.set(kind, names);
+  namesRead.set(migrations, names);
   return names;
 }

@@ -1,9 +1,9 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bytesOf } from '../../src/backup/make.ts';
 import { readManifest } from '../../src/backup/manifest.ts';
 import { checkUpgrade } from '../../src/backup/try-upgrade.ts';
 import { backUpBeforeUpgrade, type UpgradeProgress, type UpgradeWatch, unwatched } from '../../src/backup/upgrade.ts';
@@ -16,11 +16,13 @@ import { contractVersion } from '../../src/mirror/claim.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
 import { lookAt } from '../../src/sqlite/look.ts';
+import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
+import { nextVersion } from '../fakes/next-version.ts';
 import { notifyProgram } from '../fakes/notify-program.ts';
-import { startCli } from '../fakes/run-cli.ts';
+import { startProgram } from '../fakes/run-cli.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testLog } from '../fakes/test-log.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { enlarge, host } from './hosts.ts';
 import { place } from './places.ts';
 
@@ -34,12 +36,16 @@ function configOf({ mirror, backups }: ReturnType<typeof place>): Paths {
   } as Paths;
 }
 
-/** Puts a mirror that version 2 of the contract has left in the place of the one there is. */
-function older(path: string): void {
-  for (const side of ['', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
+const next = nextVersion();
+afterAll(() => next[Symbol.dispose]());
+
+/** Puts a mirror that nobody has open in the place of the one there is. */
+function closed(path: string): void {
   const db = new Database(path);
-  db.exec(readFileSync(new URL('../fixtures/mirrors/contract-2.sql', import.meta.url), 'utf8'));
+  db.exec(`VACUUM INTO '${path}.closed'`);
   db.close();
+  for (const side of ['', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
+  renameSync(`${path}.closed`, path);
 }
 
 /** Gives a mirror the inbox that it needs for a start. */
@@ -48,7 +54,7 @@ function pairUp(mirror: string, state_dir: string): void {
   const path = join(state_dir, 'inbox.db');
   using inbox = openInbox(path, { master: null, now: instant(0), deliveries_bytes: 1_000_000, entropy: systemEntropy });
   const db = new Database(mirror);
-  db.prepare('UPDATE mirror SET pair_id = ?').run(inbox.pair_id);
+  db.prepare('UPDATE _mirror SET pair_id = ?').run(inbox.pair_id);
   db.close();
 }
 
@@ -82,7 +88,7 @@ describe('before an upgrade', () => {
     const config = configOf(test);
     await backUp(config).ended;
     expect(backupsIn(test.backups)).toEqual([]);
-    older(test.mirror.path);
+    using _ = next.install();
     writeFileSync(test.backups, 'no directory');
     await expect(backUp(config).ended).rejects.toMatchObject({
       message: expect.stringContaining('so nothing was changed'),
@@ -100,12 +106,11 @@ describe('before an upgrade', () => {
 
   it('the backup is followed while the loop turns, and the change is told before it begins', async () => {
     using test = place();
-    older(test.mirror.path);
+    using _ = next.install();
     const shown: UpgradeProgress[] = [];
     const show = async (progress: UpgradeProgress) => void shown.push(progress);
     await backUp(configOf(test), { ...unwatched, show }).ended;
-    const { size } = statSync(test.mirror.path);
-    expect(shown[0]).toEqual({ phase: 'backup', done: 0, total: size });
+    expect(shown[0]).toEqual({ phase: 'backup', done: 0, total: bytesOf(test.mirror.path) });
     expect(shown.at(-1)).toEqual({ phase: 'change' });
   });
 
@@ -114,15 +119,12 @@ describe('before an upgrade', () => {
     needs('time'),
     async () => {
       using test = place();
-      using steps = temporaryDirectory();
       const { path } = test.mirror;
-      older(path);
+      putProducts(test.mirror, [productOf(7)]);
+      closed(path);
       const before = rowsIn(path);
-      // The older version: it knows the steps up to its own.
-      const names = readdirSync(mirrorFile.migrations).filter((name) => /^\d{4}-/.test(name));
-      for (const name of names.sort().slice(0, Number(versionOf(path))))
-        copyFileSync(new URL(name, mirrorFile.migrations), join(steps.path, name));
-      const olderVersion = { ...mirrorFile, migrations: pathToFileURL(`${steps.path}/`) };
+      const olderVersion = { ...mirrorFile };
+      using _ = next.install();
       await backUp(configOf(test)).ended;
       openForWriting(path, mirrorFile).close();
       const after = rowsIn(path);
@@ -142,7 +144,7 @@ describe('before an upgrade', () => {
 
   it('whoever stops the start ends its backup: nothing is changed, and no half of it is left', async () => {
     using test = place();
-    older(test.mirror.path);
+    using _ = next.install();
     const stop = new AbortController();
     const show = async () => stop.abort(new Error('stopped by SIGTERM'));
     await expect(backUp(configOf(test), { signal: stop.signal, show }).ended).rejects.toBe(stop.signal.reason);
@@ -168,13 +170,24 @@ describe('before an upgrade', () => {
   });
 });
 
+/** Installs the built program with the schema of the next version; returns its `cli.js`. */
+function installNextVersion(directory: string): string {
+  mkdirSync(directory);
+  const built = join(dirname(cli), '..');
+  cpSync(join(built, 'dist'), join(directory, 'dist'), { recursive: true });
+  copyFileSync(join(built, 'package.json'), join(directory, 'package.json'));
+  cpSync(next.schema, join(directory, 'schema'), { recursive: true });
+  return join(directory, 'dist/cli.js');
+}
+
 describe('a supervised start that changes the schema', needs('time'), () => {
   it('tells systemd how far its backup is and asks for time, and is ready only then', async () => {
     using here = host();
-    older(here.mirror);
     pairUp(here.mirror, join(here.path, 'state'));
     const program = notifyProgram(here.path);
-    const daemon = startCli(['--config', here.config, 'run'], { cwd: here.path, env: program.env });
+    const installed = installNextVersion(join(here.path, 'next'));
+    const env = { HOME: here.path, ...program.env };
+    const daemon = startProgram([process.execPath, installed, '--config', here.config, 'run'], { cwd: here.path, env });
     await Promise.race([program.was('READY=1'), daemon.ended]);
     daemon.child.kill('SIGTERM');
     await daemon.ended;
@@ -191,12 +204,15 @@ describe('upgrade --check', () => {
   it('says what will change, measured on a copy, and leaves nothing', async () => {
     using test = place();
     const config = configOf(test);
-    older(test.mirror.path);
+    const from = schemaVersion(mirrorFile);
+    openInbox(config.mirror.inbox_path, { master: null, now: instant(0) })[Symbol.dispose]();
+    using _ = next.install();
     const before = readFileSync(test.mirror.path);
     const to = schemaVersion(mirrorFile);
     const check = await checkUpgrade(config, systemClock, unwatched.signal);
-    expect(check).toMatchObject({ mirror: { to }, contract: { from: 2, to: contractVersion }, removed: [] });
-    expect(check.added).toContain('policies.action');
+    expect(check).toMatchObject({ mirror: { from, to }, inbox: { from, to }, removed: [] });
+    expect(check.contract).toEqual({ from: contractVersion, to: contractVersion });
+    expect(check.added).toEqual(['products.strapline']);
     expect(check.needed_bytes).toBeGreaterThan(before.length);
     expect(readFileSync(test.mirror.path).equals(before)).toBe(true);
     expect(readdirSync(test.backups)).toEqual([]);

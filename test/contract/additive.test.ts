@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { contractVersion } from '../../src/mirror/claim.ts';
 import { type Contract, takenAway } from './taken-away.ts';
@@ -6,11 +6,9 @@ import { type Contract, takenAway } from './taken-away.ts';
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8')) as Contract;
 const current = read('schema/contract.json');
-const names = readdirSync(new URL('test/fixtures/contracts/', root)).filter((name) => name.endsWith('.json'));
+const released = new URL('test/fixtures/contracts/', root);
+const names = existsSync(released) ? readdirSync(released).filter((name) => name.endsWith('.json')) : [];
 const older = names.map((name) => read(`test/fixtures/contracts/${name}`));
-
-/** `held` has taken the place of these: the old command and key answer with the new ones. */
-const replaced = new Set(['outputs status.removals is gone', 'outputs removals list is gone']);
 
 describe('the contract', () => {
   it('is kept of every version before this one', () => {
@@ -20,7 +18,7 @@ describe('the contract', () => {
   });
 
   it.each(older)('has everything that version $contract_version had, of the same type', (before) => {
-    expect(takenAway(before, current).filter((line) => !replaced.has(line))).toEqual([]);
+    expect(takenAway(before, current)).toEqual([]);
   });
 
   it('is watched by a test that sees what was removed, renamed or changed (control)', () => {

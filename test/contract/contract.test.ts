@@ -128,6 +128,6 @@ it('the views need nothing newer than SQLite 3.38', () => {
   const schema = new URL('../../schema/mirror/', import.meta.url);
   const texts = readdirSync(schema).map((name) => readFileSync(new URL(name, schema), 'utf8').replace(/--.*/g, ''));
   const sql = texts.join('\n');
-  expect(texts.length).toBeGreaterThan(9);
+  expect(sql.match(/^CREATE VIEW/gm)?.length).toBeGreaterThan(20);
   expect(sql).not.toMatch(/jsonb|subsec|->|unixepoch\(|timediff|concat\(/i);
 });

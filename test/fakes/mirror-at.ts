@@ -1,21 +1,12 @@
 import type Database from 'better-sqlite3';
-import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { openForReading } from '../../src/sqlite/database-file.ts';
+import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 
 /**
  * Opens a mirror as a reader whose clock shows `now`: every view judges by that instant instead of the machine's. The
  * views are those of the file, with nothing but their clock replaced, as temporary views of the same names.
  */
 export function openMirrorAt(path: string, now: number): Database.Database {
-  return withNow(openMirrorForReading(path), now);
-}
-
-/** The same of a file that an older version has written, as it stands. */
-export function openOlderMirrorAt(path: string, now: number): Database.Database {
-  return withNow(openForReading(path, mirrorFile), now);
-}
-
-function withNow(db: Database.Database, now: number): Database.Database {
+  const db = openMirrorForReading(path);
   const views = db
     .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'")
     .all();

@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { newId, systemEntropy } from '../../src/clock.ts';
 import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
 import type { MirrorOptions } from '../../src/mirror/claim.ts';
@@ -9,7 +8,6 @@ import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type Database, openForWriting } from '../../src/sqlite/database-file.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
-import { migrationsOf } from '../../src/sqlite/file-kind.ts';
 
 /** A directory that is gone when the test is over. */
 export function temporaryDirectory(): Disposable & { readonly path: string } {
@@ -65,24 +63,10 @@ export function testMirrorOptions(directory: string): MirrorOptions {
   };
 }
 
-/** A mirror as a version of so many migrations left it, with these rows. */
-function writeOlderMirror(path: string, migrations: number, rows: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const old = new Sqlite(path);
-  for (const step of migrationsOf(mirrorFile).slice(0, migrations)) old.exec(step);
-  old.pragma(`application_id = ${mirrorFile.application_id}`);
-  old.pragma(`user_version = ${migrations}`);
-  old.exec(rows);
-  old.close();
-  chmodSync(path, 0o660);
-}
-
-/** `older`: the file is there already, as a version of so many migrations left it. */
-export function testMirror(older?: { readonly migrations: number; readonly rows: string }): TestMirror {
+export function testMirror(): TestMirror {
   const stack = new DisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  if (older === undefined) emptyMirror.write(testMirrorOptions(path).path);
-  else writeOlderMirror(testMirrorOptions(path).path, older.migrations, older.rows);
+  emptyMirror.write(testMirrorOptions(path).path);
   const mirror = stack.use(openMirror(testMirrorOptions(path)));
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();

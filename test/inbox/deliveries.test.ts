@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -369,40 +369,4 @@ it('bodies are compressed where that saves room, and come back as they came', ()
   expect(bodies(deliveries)).toEqual(texts.map((text) => Buffer.from(text).toString()));
   expect(deliveries.bytes().stored_bytes).toBeLessThan(90_000);
   expect(deliveries.find(3)).toMatchObject({ length: 150_000, sha256: hash('sha256', texts[2] ?? '') });
-});
-
-it('an inbox of the second version keeps its deliveries, readable, and counts what they take', () => {
-  using directory = temporaryDirectory();
-  const path = join(directory.path, 'inbox.db');
-  const db = new Database(path);
-  for (const name of ['0001-base.sql', '0002-deliveries.sql'])
-    db.exec(readFileSync(new URL(name, inboxFile.migrations), 'utf8'));
-  db.pragma(`application_id = ${inboxFile.application_id}`);
-  db.pragma('user_version = 2');
-  db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'kept');
-    INSERT INTO delivery (received_at, subscription_id, epoch, peer, length, truncated, sha256, body)
-      VALUES (7, 'norland', 1, '192.0.2.1', 5, 0, 'x', CAST('older' AS BLOB))`);
-  db.close();
-  using inbox = openInbox(path, { master, now: instant(0) });
-  expect(bodies(inbox.deliveries)).toEqual(['older']);
-  expect(inbox.deliveries.bytes()).toEqual({ stored_bytes: 517, bodies_gone: 0 });
-});
-
-it('an inbox of the first version keeps its pair, and knows its mirror', () => {
-  using directory = temporaryDirectory();
-  const path = join(directory.path, 'inbox.db');
-  const db = new Database(path);
-  const first = readFileSync(new URL('0001-base.sql', inboxFile.migrations), 'utf8');
-  db.exec(`${first}; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
-    INSERT INTO inbox (inbox_id, pair_id, stopped_at) VALUES (1, 'kept', 5)`);
-  db.close();
-  using inbox = openInbox(path, { master, now: instant(0) });
-  expect(inbox).toMatchObject({ pair_id: 'kept', feed: { mirror: 'known', witnessed: 0 } });
-  expect(inbox.deliveries.counts()).toMatchObject({
-    received: 0,
-    waiting: 0,
-    applied: 0,
-    superseded: 0,
-    quarantined: 0,
-  });
 });

@@ -61,18 +61,6 @@ describe('the view images', () => {
   });
 });
 
-it('a mirror that an older version has written keeps its images, and has a ledger of them', () => {
-  using test = testMirror({
-    migrations: 9,
-    rows: `INSERT INTO product (product_id, sale_status, first_seen_at, read_at, images_verified_at) VALUES (7, 'enabled', 0, 0, ${Date.now()});
-      INSERT INTO image (product_id, image_key, position, credit, document, first_seen_at) VALUES (7, 'a', 0, 'Photo: Ann', '{}', 0)`,
-  });
-  expect(test.all('SELECT image_key, credit, file FROM images')).toEqual([
-    { image_key: 'a', credit: 'Photo: Ann', file: null },
-  ]);
-  expect(test.all('SELECT * FROM _image_takedown')).toEqual([]);
-});
-
 describe('a list whose answer comes after that of the product’s own read, sent later', () => {
   const image = (image_key: string) => ({ image_key, position: 0, credit: null, document: '{}' });
   const told = (own: ProductEntry['images']) => {

@@ -13,10 +13,10 @@ const otherNumbers = new Set(
    has_timeslots has_dynamic_pricing max_tickets_per_order available lowest_price lowest_adult_price max_tickets availability part failures
    lane next_page page attempt repeated counted unusable met id records failed promise_ms first_part last_part seq missing_walks shows shown said lists
    audited untrue searches products epoch read_failures trusted healed_to width height bytes checks wrong orders orders_wrong tickets
-   said_available said_sold_out said_price unknown unanswered mirror_size applied superseded quarantined skipped_numbers
+   said_available said_sold_out said_price unknown unanswered applied superseded quarantined skipped_numbers
    rating_count list_place documents length truncated replay_of confirmed coding
    prediscount_price cancellation_window is_package wheelchair_access
-   stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number whole searches number floor last_seq awaited replanned_to`.split(
+   stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number searches number floor last_seq awaited replanned_to`.split(
     /\s+/,
   ),
 );

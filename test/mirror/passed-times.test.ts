@@ -235,27 +235,6 @@ describe('a date', () => {
     const at = Date.parse('2026-11-22T13:00:00Z');
     expect(shown(test.mirror.path, at).bookable).toEqual(expected('America/New_York', test.dates, at).bookable);
   });
-
-  it.each([
-    [22, ''],
-    [25, "INSERT INTO bookable VALUES (1, 'EUR', '2026-11-21', 0, 1, 1, 900, 5, NULL, NULL);"],
-  ])('of a mirror of %i steps is divided too', async (migrations, more) => {
-    using test = testMirror({
-      migrations,
-      rows: `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, feed_id) VALUES (1, 'pair', 4, 22, 'old', 'f');
-        INSERT INTO day_document VALUES (1, '[10,"UTC",[[540,5,[[1,5,900]]],[900,5,[[1,5,1500]]]]]');
-        INSERT INTO day (product_id, currency, date, available, lowest_price, max_tickets, availability, hash, document_id)
-          VALUES (1, 'EUR', '2026-11-21', 1, 900, 5, 10, 'h', 1), (1, 'EUR', '2026-11-22', 0, NULL, NULL, NULL, 's', NULL);${more}`,
-    });
-    await priceStoredDates(
-      { mirror: test.mirror, clock: { ...systemClock, now: () => instant(Date.parse('2026-11-21T12:00:00Z')) } },
-      new AbortController().signal,
-    );
-    expect(test.all('SELECT date, from_at, lowest_price FROM _bookable')).toEqual([
-      { date: '2026-11-21', from_at: 0, lowest_price: 900 },
-      { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500 },
-    ]);
-  });
 });
 
 it('SQLite 3.40 shows what ours shows', needs('python3'), () => {

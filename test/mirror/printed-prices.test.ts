@@ -156,15 +156,15 @@ describe('what is printed of stored dates', () => {
     expect(rows(test, `SELECT state, ${printed} FROM availability_days`)).toEqual([['not_on_sale', 900, 900, 'adult']]);
   });
 
-  it('is priced once, a few products at a time, where an older version has stored the dates', async () => {
+  it('is priced once, a few products at a time, where dates were stored without prices', async () => {
     using test = withProduct();
     putTypes(test, 'variants', 'adult', 'child');
     putDates(test, [[[2, 5, 900]], [[1, 5, 2000]]]);
     const [days, product] = [ofDays(test), ofProduct(test)];
-    const older = new Database(test.mirror.path);
-    older.exec(`UPDATE _day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM _printed_price;
+    const db = new Database(test.mirror.path);
+    db.exec(`UPDATE _day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM _printed_price;
       UPDATE _bookable SET lowest_adult_price = NULL, price_variant_type = NULL; INSERT INTO _unpriced SELECT DISTINCT product_id FROM _day`);
-    older.close();
+    db.close();
     expect(ofDays(test)).not.toEqual(days);
     await priceStoredDates({ ...test, clock: { ...systemClock, now: () => now } }, new AbortController().signal);
     expect(ofDays(test)).toEqual(days);

@@ -5,19 +5,22 @@ import { inboxFile } from '../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { version } from '../../src/package.ts';
 import { openForReading, openForWriting } from '../../src/sqlite/database-file.ts';
-import { migrationsOf, oldestSafeOf } from '../../src/sqlite/file-kind.ts';
+import { compareVersions, migrationsOf, oldestSafeOf } from '../../src/sqlite/file-kind.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-
-const { compare } = new Intl.Collator('en', { numeric: true });
 
 it.each([mirrorFile, inboxFile])(
   'each step of the $name says its oldest safe version: none older than a step before it, none newer than this',
   (kind) => {
     const said = migrationsOf(kind).map(oldestSafeOf);
-    expect(said.toSorted(compare)).toEqual(said);
-    expect(compare(said.at(-1) ?? '', version)).toBeLessThanOrEqual(0);
+    expect(said.toSorted(compareVersions)).toEqual(said);
+    expect(compareVersions(said.at(-1) ?? '', version)).toBeLessThanOrEqual(0);
   },
 );
+
+it('versions are compared number by number, and a release candidate comes before its release', () => {
+  const inOrder = ['0.9.0', '1.0.0-rc', '1.0.0', '1.2.0', '1.10.0-rc', '1.10.0'];
+  expect(inOrder.toReversed().sort(compareVersions)).toEqual(inOrder);
+});
 
 it('a step that does not say its oldest safe version is none', () => {
   expect(() => oldestSafeOf('ALTER TABLE _product ADD COLUMN a')).toThrow(

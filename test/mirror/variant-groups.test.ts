@@ -91,26 +91,3 @@ it('a name of a group that no variant is of is no change', () => {
   world.answer([tours, entries], at + 2);
   expect(world.told()).toHaveLength(before);
 });
-
-it('a mirror of an older version has the names of the last answers that it kept, whatever else stands there', () => {
-  const context = (groups: unknown) => JSON.stringify({ groups }).replaceAll("'", "''");
-  const variant = `{"id":1,"group_ids":[7,8,9]}`;
-  const rows = [
-    "INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 1, 1), (2, 'enabled', 1, 1)",
-    `INSERT INTO _variant (product_id, language, variant_id, variants_document, checked_at, changed_at, stale_at) VALUES (1, 'en', 1, '${variant}', 1, 1, 1)`,
-    ...[
-      [1, 'EUR', context([{ id: 7, name: 'Default' }, { id: 8, name: 'Now' }]), 3],
-      [1, 'USD', context([{ id: 8, name: 'Once' }, { id: 9 }, 'x', null, { id: '9', name: 5 }]), 2],
-      [2, 'EUR', context('none'), 1],
-      [2, 'USD', '{}', 1],
-    ].map(
-      ([id, currency, document, read_at]) =>
-        `INSERT INTO _availability_context VALUES (${id}, '${currency}', '${document}', ${read_at})`,
-    ),
-  ]; // biome-ignore format: rows
-  using older = testMirror({ migrations: 32, rows: rows.join(';\n') });
-  expect(older.all('SELECT product_id, group_id, name FROM _variant_group ORDER BY 1, 2')).toEqual([
-    { product_id: 1, group_id: 7, name: 'Default' },
-    { product_id: 1, group_id: 8, name: 'Now' },
-  ]);
-});

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { migrationsOf, viewsOf } from '../../src/sqlite/file-kind.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
+import { nextVersion } from '../fakes/next-version.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -241,30 +241,27 @@ describe('a reader', () => {
     expect(codeOf(() => openReader(directory.path))).toBe('unreadable');
   });
 
-  it('opens the mirror of an older contract, and names what that lacks', () => {
-    using directory = temporaryDirectory();
-    const path = join(directory.path, 'mirror.db');
-    const old = new Database(path);
-    const steps = migrationsOf(mirrorFile);
-    for (const step of steps.slice(0, 7)) old.exec(step);
-    old.pragma(`application_id = ${mirrorFile.application_id}`);
-    old.exec(`INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency)
-      VALUES (1, 'p', 1, 7, 'catalogued 0.0.1', 'en', 'EUR');
-      INSERT INTO product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
-      INSERT INTO product_text (product_id, language, title, checked_at, changed_at, stale_at, list_document) VALUES (7, 'en', 'Tower', 0, 0, 0, '{}')`);
+  it('goes on while the daemon is upgraded beside it, and names what a mirror of another contract lacks', () => {
+    using test = oneProduct();
+    using next = nextVersion();
+    const { path } = test.mirror;
     using reader = openReader(path);
-    expect(reader.product(7)).toMatchObject({ title: 'Tower', sellable: 1 });
-    expect(reader.info().contract_version).toBe(1);
-    expect(codeOf(() => reader.search({ text: 'tower' }))).toBe('older-contract');
-    expect(() => reader.search({ text: 'tower' })).toThrow('has no product_search: its contract is 1');
-    // The daemon is upgraded beside it.
-    for (const step of [...steps.slice(7), viewsOf(mirrorFile)]) old.exec(step);
-    old.exec('UPDATE _mirror SET contract_version = 3');
-    expect(reader.search({ text: 'tower' })).toMatchObject([{ product_id: 7 }]);
-    expect(reader.product(7)).toMatchObject({ title: 'Tower' });
-    old.exec('UPDATE _mirror SET contract_version = 5; DROP VIEW alternatives');
+    const before = reader.product(7);
+    expect(before).toMatchObject({ product_id: 7 });
+    openForWriting(path, next.mirror).close();
+    expect(reader.product(7)).toEqual(before);
+    const db = new Database(path);
+    expect(db.pragma('user_version', { simple: true })).toBe(2);
+    db.exec('UPDATE _mirror SET contract_version = 0; DROP VIEW alternatives');
+    expect(() => reader.alternatives(7)).toThrow(
+      expect.objectContaining({
+        code: 'older-contract',
+        message: expect.stringContaining('has no alternatives: its contract is 0'),
+      }),
+    );
+    db.exec('UPDATE _mirror SET contract_version = 99');
     expect(codeOf(() => reader.alternatives(7))).toBe('newer-contract');
-    old.close();
+    db.close();
   });
 
   it('reads the file that took the place of the one it opened, within a second, and stays with that while there is none', () => {

@@ -4,7 +4,7 @@
 export interface FeedBounds {
   readonly floor: number;
   readonly newest: number;
-  /** The id of the feed to which cursors belong; null: an older version wrote the file. */
+  /** The id of the feed to which cursors belong; null: the file belongs to nobody yet. */
   readonly feed: string | null;
 }
 

@@ -128,7 +128,7 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
     const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
     const next = { ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at };
     put.run(next);
-    // An older version has not stored all of the same document.
+    // Stored in another currency, or by a version that took less out of the same document.
     if (!changed && differing(row, next, saidColumns).length > 0) differs(experience_id, [], 'other');
     if (!changed) return false;
     const named = row?.title !== title;

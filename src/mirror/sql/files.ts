@@ -7,14 +7,13 @@ export const mirrorFile: FileKind = {
   name: 'mirror',
   application_id: 0x43544c47,
   migrations: new URL('schema/mirror/', packageRoot),
-  beginning: new URL('schema/mirror/new.sql', packageRoot),
   views: new URL('schema/mirror/views.sql', packageRoot),
   mode: 0o660,
   wal_autocheckpoint: 0,
   writer: 'SELECT written_by FROM mirror_info',
 };
 
-/** Opens the mirror as a storefront does; one that an older version has written is refused (65). */
+/** Opens the mirror as a storefront does; one with an older schema is refused (65). */
 export function openMirrorForReading(path: string): Database {
   const db = openForReading(path, mirrorFile);
   if (Number(db.pragma('user_version', { simple: true })) >= schemaVersion(mirrorFile)) return db;

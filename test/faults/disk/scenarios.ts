@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { tryBackup } from '../../../src/backup/drill.ts';
@@ -10,6 +10,7 @@ import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
 import { SyncFailed } from '../../../src/sqlite/failed-sync.ts';
 import { publishCopy, removeTemporaries, temporaryName } from '../../../src/sqlite/published-copy.ts';
+import { versionOf, writeNextSchema } from '../../fakes/next-version.ts';
 import { virtualHarness } from '../../fakes/virtual-harness.ts';
 import { verify } from '../verify.ts';
 
@@ -27,24 +28,26 @@ export interface Scenario {
 const now = instant(Date.parse('2026-11-21T12:30:00Z'));
 const files = (directory: string) => ({ mirror: join(directory, 'mirror.db'), inbox: join(directory, 'inbox.db') });
 
-/** The dates in the mirror of the first version, also those that are past by now, which no view shows. */
-const oldDays = 20;
+const storedDays = 20;
 
-/** A mirror of the first version of the contract. */
-function oldMirror(path: string): void {
-  const db = new Database(path);
-  db.exec(readFileSync(new URL('../../fixtures/mirrors/contract-1.sql', import.meta.url), 'utf8'));
+/** A mirror with some dates, as this version leaves it. */
+function storedMirror(path: string): void {
+  const db = openForWriting(path, mirrorFile);
+  const insert = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays})
+    INSERT INTO _day (product_id, currency, date, available, hash) SELECT i, 'EUR', '2026-11-21', 0, 'sold-out' FROM n`;
+  db.exec(`${insert}; INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at)
+    SELECT product_id, 'en', 'Tower', 0, 0, 0 FROM _day`);
   db.close();
 }
 
-/** Returns what is wrong with a mirror that was migrated: null where it is whole, and of this version. */
+/** Returns what is wrong with a mirror: null where it is whole. */
 function wrongMirror(path: string): string | null {
   const db = new Database(path);
   try {
     const integrity = String(db.pragma('integrity_check', { simple: true }));
     if (integrity !== 'ok') return integrity;
     const days = db.prepare('SELECT count(*) FROM _day').pluck().get();
-    return days === oldDays ? null : `${days} days of ${oldDays}`;
+    return days === storedDays ? null : `${days} days of ${storedDays}`;
   } finally {
     db.close();
   }
@@ -92,9 +95,16 @@ function deliveries(order: 'stores' | 'says'): Scenario {
 }
 
 const migration: Scenario = {
-  prepare: (directory) => oldMirror(files(directory).mirror),
+  prepare: (directory) => {
+    withBoth(directory);
+    writeNextSchema(join(directory, 'schema'));
+  },
   round: async (directory, calm) => {
-    const open = () => openForWriting(files(directory).mirror, mirrorFile).close();
+    const next = versionOf(join(directory, 'schema'));
+    const open = () => {
+      openForWriting(files(directory).inbox, next.inbox).close();
+      openForWriting(files(directory).mirror, next.mirror).close();
+    };
     refused(open);
     calm();
     open();
@@ -103,8 +113,7 @@ const migration: Scenario = {
 };
 
 function withBoth(directory: string): void {
-  oldMirror(files(directory).mirror);
-  openForWriting(files(directory).mirror, mirrorFile).close();
+  storedMirror(files(directory).mirror);
   openInbox(files(directory).inbox, { master: null, now })[Symbol.dispose]();
 }
 

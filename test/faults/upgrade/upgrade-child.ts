@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3';
-import { inboxFile } from '../../../src/inbox/inbox.ts';
-import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
+import { versionOf } from '../../fakes/next-version.ts';
+import { filesIn } from './upgrade.ts';
 
 /*
- * Opens a file of an older version, and is killed before the n-th statement of the change; prints how many there were.
- * `straight` is the control: it commits each statement by itself.
+ * Opens both files as the next version does at its start, and is killed before the n-th statement of the change; prints how many
+ * there were. `straight` is the control: it commits each statement by itself.
  */
-const [path = '', kind, kill_at, manner] = process.argv.slice(2);
+const [directory = '', schema = '', kill_at, manner] = process.argv.slice(2);
 let count = 0;
 
 const run = Database.prototype.exec;
@@ -38,5 +38,6 @@ Database.prototype.exec = function (this: Database.Database, text: string) {
   return this;
 };
 
-openForWriting(path, kind === 'mirror' ? mirrorFile : inboxFile).close();
+const next = versionOf(schema);
+for (const [kind, path] of filesIn(directory)) openForWriting(path, next[kind]).close();
 process.stdout.write(String(count));

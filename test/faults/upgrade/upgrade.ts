@@ -1,55 +1,51 @@
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { inboxFile } from '../../../src/inbox/inbox.ts';
-import { mirrorFile } from '../../../src/mirror/sql/files.ts';
+import { instant } from '../../../src/clock.ts';
+import { openInbox } from '../../../src/inbox/inbox.ts';
+import { openMirror } from '../../../src/mirror/mirror.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
-import { migrationsOf, schemaVersion } from '../../../src/sqlite/file-kind.ts';
+import { nextVersion } from '../../fakes/next-version.ts';
 import { askModule } from '../../fakes/run-cli.ts';
-import { temporaryDirectory } from '../../fakes/test-mirror.ts';
+import { productOf, putProducts } from '../../fakes/stored-products.ts';
+import { temporaryDirectory, testMirrorOptions } from '../../fakes/test-mirror.ts';
 
 export interface Upgraded {
   readonly kills: number;
-  /** Looks of a reader that had the file open meanwhile. */
+  /** Looks of readers that had the files open meanwhile. */
   readonly looks: number;
   readonly wrong: readonly string[];
 }
 
 export interface UpgradeOptions {
-  readonly kind: 'mirror' | 'inbox';
-  /** So many kills for each version, spread over its statements; `all`: one before each statement. */
+  /** So many kills, spread over the statements of both files; `all`: one before each statement. */
   readonly kills: number | 'all';
   readonly manner?: 'usual' | 'straight';
-  /** Versions that are left, each a file of its own. */
-  readonly versions: readonly number[];
 }
 
-const kinds = { mirror: mirrorFile, inbox: inboxFile };
+/** The files in the order in which a start opens them. */
+export const filesIn = (directory: string) =>
+  [
+    ['inbox', join(directory, 'inbox.db')],
+    ['mirror', join(directory, 'mirror.db')],
+  ] as const;
 
-/** The versions that a file may have had, the oldest first. */
-export function versionsOf(kind: UpgradeOptions['kind']): number[] {
-  const [first, last] = [kind === 'mirror' ? 5 : 1, schemaVersion(kinds[kind])];
-  return Array.from({ length: last - first }, (_, index) => first + index);
+/** Makes both files as this version leaves them, with rows in them. */
+function makeFiles(directory: string): void {
+  const [[, inbox_path], [, path]] = filesIn(directory);
+  using inbox = openInbox(inbox_path, { master: null, now: instant(0), pair_id: 'pair' });
+  const received = { subscription_id: 'a', epoch: 1, received_at: instant(0), peer: '::1', content_type: null };
+  const body = Buffer.from('{"products":[]}'.repeat(40));
+  inbox.deliveries.store([{ ...received, body, length: body.length, truncated: false }]);
+  using mirror = openMirror({ ...testMirrorOptions(directory), path });
+  putProducts(
+    mirror,
+    [1, 2, 3].map((id) => productOf(id)),
+  );
 }
 
-const fixtures = new URL('../../fixtures/mirrors/', import.meta.url);
-
-/** Makes a file as a version has left it: from what an early one left, by the steps up to it. */
-function olderFile(kind: UpgradeOptions['kind'], path: string, version: number): void {
-  const db = new Database(path);
-  // As versions before this one made it.
-  db.pragma('journal_mode = WAL');
-  const steps = migrationsOf(kinds[kind]);
-  if (kind === 'mirror') db.exec(readFileSync(new URL(`contract-${version < 11 ? 1 : 2}.sql`, fixtures), 'utf8'));
-  for (const step of steps.slice(Number(db.pragma('user_version', { simple: true })), version)) db.exec(step);
-  if (kind === 'inbox') db.exec("INSERT INTO inbox (pair_id) VALUES ('a')");
-  db.pragma(`user_version = ${version}`);
-  db.pragma(`application_id = ${kinds[kind].application_id}`);
-  db.close();
-}
-
-/** What a reader sees in one transaction: the version, which views and tables there are, and how many rows. */
+/** Returns what a reader sees in one transaction: the version, which views and tables there are, and how many rows. */
 function look(db: Database.Database): string {
   const read = db.transaction(() => {
     const version = db.pragma('user_version', { simple: true });
@@ -71,7 +67,16 @@ function look(db: Database.Database): string {
   }
 }
 
-/** All that a file holds. */
+function seen(path: string): string {
+  const db = new Database(path, { readonly: true });
+  try {
+    return look(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Returns all that a file holds. */
 function contents(path: string): string {
   const db = new Database(path, { readonly: true });
   try {
@@ -87,84 +92,77 @@ function contents(path: string): string {
   }
 }
 
-/** Changes a file, killed before its n-th statement; returns how many there were. */
-async function upgrade(path: string, { kind, manner = 'usual' }: UpgradeOptions, kill_at: number): Promise<number> {
+/** Has a process of the next version change both files, killed before its n-th statement; returns how many there were. */
+async function upgrade(directory: string, schema: string, manner: string, kill_at: number): Promise<number> {
   const program = join(import.meta.dirname, 'upgrade-child.ts');
-  return (await askModule<number>([program, path, kind, String(kill_at), manner])) ?? kill_at - 1;
+  return (await askModule<number>([program, directory, schema, String(kill_at), manner])) ?? kill_at - 1;
 }
 
-/** Kills the change of an older file before its n-th statement, for each version and many n, a reader beside it. */
-export async function upgradeUnderKill(options: UpgradeOptions): Promise<Upgraded> {
-  const { kind, kills, versions } = options;
+/** Kills the next version while it changes both files, before each of many statements, a reader beside each file. */
+export async function upgradeUnderKill({ kills, manner = 'usual' }: UpgradeOptions): Promise<Upgraded> {
   using directory = temporaryDirectory();
-  let [killed, looks] = [0, 0];
-  const wrong: string[] = [];
-  for (const version of versions) {
-    const place = join(directory.path, String(version));
-    mkdirSync(place);
-    const [older, unkilled] = ['older.db', 'unkilled.db'].map((name) => join(place, name)) as [string, string];
-    olderFile(kind, older, version);
-    copyFileSync(older, unkilled);
-    const statements = await upgrade(unkilled, { ...options, manner: 'usual' }, Number.POSITIVE_INFINITY);
-    copyFileSync(older, unkilled);
-    openForWriting(unkilled, kinds[kind]).close();
-    const whole = contents(unkilled);
-    const [before, after] = [seen(older), seen(unkilled)];
-    for (const at of spread(statements, kills, version)) {
-      const path = join(place, `${at}.db`);
-      copyFileSync(older, path);
-      using reader = Object.assign(new Database(path, { readonly: true }), {
-        [Symbol.dispose]: () => void reader.close(),
-      });
-      let ended = false;
-      const ends = upgrade(path, options, at).finally(() => {
-        ended = true;
-      });
-      const found = new Set<string>();
-      const tell = (what: string) => found.add(`${kind} ${version}, killed before statement ${at}: ${what}`);
-      const judge = () => {
-        looks += 1;
-        try {
-          const saw = look(reader);
-          if (saw !== before && saw !== after) tell('a reader saw neither the old nor the new state');
-        } catch (error) {
-          tell(`a reader got ${String(error)}`);
-        }
-      };
-      while (!ended) {
-        judge();
-        await setTimeout(10);
-      }
-      await ends;
-      killed += 1;
-      judge();
-      try {
-        openForWriting(path, kinds[kind]).close();
-        if (contents(path) !== whole) tell('opened again it is not as one that was not killed');
-      } catch (error) {
-        tell(String(error));
-      }
-      wrong.push(...found);
-    }
-  }
-  return { kills: killed, looks, wrong };
-}
-
-function seen(path: string): string {
-  const db = new Database(path, { readonly: true });
-  try {
-    return look(db);
-  } finally {
-    db.close();
-  }
-}
-
-/** Statements to kill before: all, or some that differ from version to version. */
-function spread(statements: number, kills: number | 'all', version: number): number[] {
-  if (kills === 'all') return Array.from({ length: statements }, (_, index) => index + 1);
-  const apart = statements / kills;
-  return Array.from(
-    { length: Math.min(kills, statements) },
-    (_, index) => 1 + Math.floor(apart * (index + ((version * 7) % 10) / 10)),
+  using next = nextVersion();
+  const place = (name: string) => join(directory.path, name);
+  const copied = (name: string) => {
+    cpSync(place('before'), place(name), { recursive: true });
+    return filesIn(place(name));
+  };
+  mkdirSync(place('before'));
+  makeFiles(place('before'));
+  copied('counted');
+  const statements = await upgrade(place('counted'), next.schema, 'usual', Number.POSITIVE_INFINITY);
+  const states = new Map(
+    copied('unkilled').map(([kind, path]) => {
+      const before = seen(path);
+      openForWriting(path, next[kind]).close();
+      return [kind, { before, after: seen(path), whole: contents(path) }];
+    }),
   );
+  const wrong: string[] = [];
+  let looks = 0;
+  const positions = spread(statements, kills);
+  for (const at of positions) {
+    using stack = new DisposableStack();
+    const readers = copied(String(at)).map(([kind, path]) => {
+      const db = stack.adopt(new Database(path, { readonly: true }), (each) => void each.close());
+      return { kind, path, db, ...states.get(kind) };
+    });
+    const found = new Set<string>();
+    const tell = (kind: string, what: string) => found.add(`${kind}, killed before statement ${at}: ${what}`);
+    const judge = () => {
+      for (const { kind, db, before, after } of readers)
+        try {
+          looks += 1;
+          const saw = look(db);
+          if (saw !== before && saw !== after) tell(kind, 'a reader saw neither the old nor the new state');
+        } catch (error) {
+          tell(kind, `a reader got ${String(error)}`);
+        }
+    };
+    let ended = false;
+    const ends = upgrade(place(String(at)), next.schema, manner, at).finally(() => {
+      ended = true;
+    });
+    while (!ended) {
+      judge();
+      await setTimeout(10);
+    }
+    await ends;
+    judge();
+    for (const { kind, path, whole } of readers)
+      try {
+        openForWriting(path, next[kind]).close();
+        if (contents(path) !== whole) tell(kind, 'opened again it is not as one that was not killed');
+      } catch (error) {
+        tell(kind, String(error));
+      }
+    wrong.push(...found);
+  }
+  return { kills: positions.length, looks, wrong };
+}
+
+/** Returns the statements to kill before: all, or so many with the same distance. */
+function spread(statements: number, kills: number | 'all'): number[] {
+  const number = kills === 'all' ? statements : Math.min(kills, statements);
+  return Array.from({ length: number }, (_, index) => 1 + Math.floor((statements / number) * index));
 }

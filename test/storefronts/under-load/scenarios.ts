@@ -9,12 +9,13 @@ import { addDays } from '../../../src/domain/time/dates.ts';
 import { venueToday } from '../../../src/domain/time/venue.ts';
 import { requestResync, resyncResources } from '../../../src/sync/records/resync.ts';
 import { startJobs } from '../../fakes/daemon-jobs.ts';
+import { nextVersion } from '../../fakes/next-version.ts';
 import { numberAnswers } from '../../fakes/numbered-service.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
 import { testConfig } from '../../fakes/test-config.ts';
 import { testLog } from '../../fakes/test-log.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
-import { makeOldMirror } from './old-mirror.ts';
+import { makeNumberedMirror } from './numbered-mirror.ts';
 import { type ReadersOptions, type Results, startReaders, type Window } from './start-readers.ts';
 
 /*
@@ -87,25 +88,24 @@ export interface DuringMigration {
   readonly rows: number;
 }
 
-/** A mirror of the first `steps` migrations is opened by the program of today. */
+/** A mirror is opened by the next version. */
 export async function duringMigration({
   reads,
   products,
-  steps = 2,
 }: {
   reads: number;
   products: number;
-  steps?: number;
 }): Promise<DuringMigration> {
+  using next = nextVersion();
   using directory = temporaryDirectory();
   const path = join(directory.path, 'mirror', 'mirror.db');
-  const windows = makeOldMirror(path, { steps, products });
+  const windows = makeNumberedMirror(path, products);
   const readers = await startReaders(path, windows);
   await readers.more(reads / 10);
   let before = 0;
   let meanwhile = 0;
   let ms = 0;
-  const child = spawn(process.execPath, [fileURLToPath(new URL('migrate.ts', import.meta.url)), path], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('migrate.ts', import.meta.url)), path, next.schema], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const text of child.stdout.setEncoding('utf8')) {
@@ -132,7 +132,7 @@ export async function besideWriter(
 ): Promise<Results> {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'mirror', 'mirror.db');
-  const windows = makeOldMirror(path, { steps: 2, products: 4 });
+  const windows = makeNumberedMirror(path, 4);
   const db = new Database(path);
   db.pragma('synchronous = OFF');
   const writer = windowWriter(db);
@@ -157,10 +157,10 @@ export async function besideWriter(
 /** Stores the days of a window from one to another, in one transaction. */
 function windowWriter(db: Database.Database) {
   const day = db.prepare(
-    `UPDATE day SET available = @available, lowest_price = @price, max_tickets = @state, availability = @state, document_id = @document_id
+    `UPDATE _day SET available = @available, lowest_price = @price, max_tickets = @state, availability = @state, document_id = @document_id
      WHERE product_id = @product_id AND date = @date`,
   );
-  const document = db.prepare('INSERT OR REPLACE INTO day_document VALUES (@document_id, @document)');
+  const document = db.prepare('INSERT OR REPLACE INTO _day_document VALUES (@document_id, @document)');
   return ({ product_id, from }: Window, number: number, first: number, end: number) =>
     db
       .transaction(() => {
@@ -184,7 +184,7 @@ function windowWriter(db: Database.Database) {
 export async function besideBlocker(ms: number, options: ReadersOptions): Promise<Results> {
   using directory = temporaryDirectory();
   const [old, path] = [join(directory.path, 'old', 'mirror.db'), join(directory.path, 'mirror', 'mirror.db')];
-  const windows = makeOldMirror(old, { steps: 2, products: 4 });
+  const windows = makeNumberedMirror(old, 4);
   mkdirSync(dirname(path));
   cpSync(old, path);
   const db = new Database(path);

@@ -1,0 +1,49 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { addDays } from '../../../src/domain/time/dates.ts';
+import { mirrorFile } from '../../../src/mirror/sql/files.ts';
+import { openForWriting } from '../../../src/sqlite/database-file.ts';
+import type { Window } from './start-readers.ts';
+
+const daysEach = 10;
+
+/**
+ * Makes a mirror with `products` products and ten dates of each, in the numbers of fakes/numbered-service.ts: the state of a
+ * product is 100 and the last two digits of its id.
+ */
+export function makeNumberedMirror(path: string, products: number): Window[] {
+  mkdirSync(dirname(path), { mode: 0o3770 });
+  const db = openForWriting(path, mirrorFile);
+  db.pragma('synchronous = OFF');
+  const now = Date.now();
+  const from = addDays(new Date(now).toISOString().slice(0, 10), 2);
+  db.exec(`
+    INSERT INTO _mirror (mirror_id, pair_id, contract_version, schema_version, written_by, filled_at, language, currency)
+      VALUES (1, 'pair', 1, 1, 'catalogued of before', ${now}, 'en', 'EUR');
+    INSERT INTO _mirror_language VALUES ('en');
+    INSERT INTO _zone_offset VALUES ('UTC', 0, 0);
+    CREATE TEMP TABLE p AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products})
+      SELECT i AS id, 100 + i % 100 AS state FROM n;
+    CREATE TEMP TABLE d AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${daysEach - 1})
+      SELECT date('${from}', '+' || i || ' days') AS date, CAST(julianday('${from}') - 2440587.5 AS INTEGER) + i AS day FROM n;
+    INSERT INTO _product (product_id, timezone, sale_status, city_id, venue_id, latitude, longitude, first_seen_at, read_at, images_verified_at)
+      SELECT id, 'UTC', 'enabled', id % 90, id, 40 + id % 20, id % 10, ${now}, ${now}, ${now} FROM p;
+    INSERT INTO _product_text (product_id, language, title, tagline, city_name, checked_at, changed_at, stale_at, list_document)
+      SELECT id, 'en', 'State ' || state, 'A place to see', 'Town ' || id % 90, ${now}, ${now}, ${now + 6e8}, json_object('id', id,
+        'title', 'State ' || state, 'summary', 'Open most days.', 'venue', json_object('id', id, 'name', 'Hall ' || id)) FROM p;
+    INSERT INTO _product_price (product_id, currency, from_price, read_at) SELECT id, 'EUR', 100000 + state, ${now} FROM p;
+    INSERT INTO _availability_span (product_id, currency, from_date, to_date, checked_at, stale_at, body_hash, max_tickets_per_order, variant_ids)
+      SELECT id, 'EUR', '${from}', '${addDays(from, daysEach - 1)}', ${now}, ${now + 6e8}, 'x', 20, '[1]' FROM p;
+    INSERT INTO _day_document SELECT id * 100 + day % 100, json_array(state, 'UTC', json_array(
+        json_array(600, state, json_array(json_array(1, state, 1000 + state))),
+        json_array(870, state, json_array(json_array(1, state, 1000 + state))))) FROM p, d WHERE (day + state) % 5 <> 0;
+    INSERT INTO _day (product_id, currency, date, available, lowest_price, max_tickets, availability, hash, document_id)
+      SELECT id, 'EUR', date, 1, 1000 + state, state, state, 'x', id * 100 + day % 100 FROM p, d WHERE (day + state) % 5 <> 0;
+    INSERT INTO _day (product_id, currency, date, available, lowest_price, max_tickets, availability, hash, document_id)
+      SELECT id, 'EUR', date, 0, NULL, NULL, NULL, 'sold-out', NULL FROM p, d WHERE (day + state) % 5 = 0;
+    INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, fetched_at)
+      SELECT r.value, p.id, 'EUR', 0, ${now + 6e8}, 'cadence-elapsed', ${now} FROM p,
+        json_each('["product_detail","checkout_information","variants","availability"]') r;`);
+  db.close();
+  return Array.from({ length: products }, (_, index) => ({ product_id: index + 1, from, days: daysEach }));
+}
