@@ -6,7 +6,7 @@ import { type SweepOptions, sweepDisk } from './sweep.ts';
 const seldom: Readonly<Record<ScenarioName, number>> = {
   deliveries: 3,
   'deliveries, answered before they are stored': 7,
-  migration: 53,
+  migration: 17,
   backup: 7,
   publication: 5,
   fill: 97,

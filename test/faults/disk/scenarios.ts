@@ -33,10 +33,12 @@ const storedDays = 20;
 /** A mirror with some dates, as this version leaves it. */
 function storedMirror(path: string): void {
   const db = openForWriting(path, mirrorFile);
-  const insert = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays})
-    INSERT INTO _day (product_id, currency, date, available, hash) SELECT i, 'EUR', '2026-11-21', 0, 'sold-out' FROM n`;
-  db.exec(`${insert}; INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at)
-    SELECT product_id, 'en', 'Tower', 0, 0, 0 FROM _day`);
+  db.exec(`
+    INSERT INTO _product (product_id, sale_status, first_seen_at, read_at)
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays}) SELECT i, 'enabled', 0, 0 FROM n;
+    INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at)
+      SELECT product_id, 'en', 'Tower', 0, 0, 0 FROM _product;
+    INSERT INTO _day (product_id, currency, date, available, hash) SELECT product_id, 'EUR', '2026-11-21', 0, 'sold-out' FROM _product`);
   db.close();
 }
 
