@@ -9,7 +9,8 @@ CREATE TABLE IF NOT EXISTS _published (
   contract_version bigint NOT NULL, -- of its views
   source_origin text NOT NULL,      -- the mirror's own numbers of rows …
   source_number bigint NOT NULL,    -- … and how far they were
-  published_at bigint NOT NULL      -- by the daemon's clock
+  published_at bigint NOT NULL,     -- by the daemon's clock
+  application_id bigint NOT NULL    -- of the mirror's file: tables of development versions lack it
 );
 
 -- The keys of rows that are no more, for followers: kept for a week.

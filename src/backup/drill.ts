@@ -9,11 +9,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { CataloguedError } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxCopy, mirrorCopy } from '../files/backups.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { developmentFile, ofDevelopment } from '../sqlite/development.ts';
 import { isWithoutRoom } from '../sqlite/fault.ts';
 import { lookBeside } from '../sqlite/look.ts';
 import { factsOf, refuseWithoutSpace, removeUnfinished } from './make.ts';
@@ -69,6 +70,11 @@ function restoreAside(backup: string): void {
 /** Reads the manifest of a backup and goes through every byte of its copies; throws 65. */
 export function verifyBackup(backup: string): Manifest {
   const manifest = readManifest(backup);
+  if (lookBeside(mirrorCopy(backup), mirrorFile, 'header').condition === 'development')
+    throw new CataloguedError('development-file', `${backup} cannot be restored: ${ofDevelopment}`, {
+      exitCode: exitCodes.data,
+      hint: `begin again without it: ${developmentFile(backup).hint}`,
+    });
   const newer = [
     ['mirror.db', manifest.mirror, mirrorFile] as const,
     ...(manifest.inbox === null ? [] : [['inbox.db', manifest.inbox, inboxFile] as const]),

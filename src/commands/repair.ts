@@ -7,7 +7,7 @@ import type { Io } from './terminal/io.ts';
 export function repairCommand(io: Io): Command {
   return new Command('repair')
     .description(
-      'Sets aside a mirror or inbox that is damaged, lost or paired with another, and prepares the next start. Destroys nothing: the files set aside are kept in quarantine/ beside the old place. Exit 0: done, or nothing to do; 65: a file belongs to another program; 75: a daemon runs.',
+      'Sets aside a mirror or inbox that is damaged, lost, paired with another or of a development version, and prepares the next start. Destroys nothing: the files set aside are kept in quarantine/ beside the old place. Exit 0: done, or nothing to do; 65: a file belongs to another program; 75: a daemon runs.',
     )
     .option('--dry-run', 'print what would be done, and change nothing')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')

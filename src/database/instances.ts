@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { packageRoot } from '../package.ts';
 import { type Postgres, quoted, type Statements } from './connect.ts';
-import { makeSchema } from './schema.ts';
+import { makeSchema, refuseDevelopment } from './schema.ts';
 
 /** What makes several instances one: all have the same, or are refused. */
 export interface Shared {
@@ -34,11 +34,11 @@ export async function joinInstances(
     const { query } = statements;
     await query('SELECT pg_advisory_xact_lock($1)', [makingTables]);
     await makeSchema(statements, schema);
+    await refuseDevelopment(statements);
     const [{ stands } = { stands: false }] = await query<{ stands: boolean }>(
       "SELECT to_regclass('_leader') IS NOT NULL AS stands",
     );
     if (!stands) await query(readFileSync(new URL('schema/postgres/instances.sql', packageRoot), 'utf8'));
-    await addWarm(statements);
     const other = await schemaOfKey(statements, schema, key_fingerprint);
     if (other !== null) throw sameAccount(database.address, other);
     const [joined] = await query<Shared>(
@@ -50,14 +50,6 @@ export async function joinInstances(
     if (joined.key_fingerprint !== key_fingerprint) throw anotherKey(database.address);
     return joined.pair_id;
   });
-}
-
-/** Adds the column that the first versions of the table lack. */
-async function addWarm({ query }: Statements): Promise<void> {
-  const [{ stands } = { stands: true }] = await query<{ stands: boolean }>(
-    "SELECT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '_standby'::regclass AND attname = 'warm') AS stands",
-  );
-  if (!stands) await query('ALTER TABLE _standby ADD COLUMN warm boolean NOT NULL DEFAULT false');
 }
 
 /** Returns another schema of the database whose instances have this key; null: none that this user may read. */

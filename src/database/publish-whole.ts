@@ -1,5 +1,6 @@
 import { newestNumber } from '../mirror/rows/capture.ts';
 import type { Cell } from '../mirror/rows/pages.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { Statements } from './connect.ts';
@@ -37,10 +38,11 @@ export async function publishWhole(
     let rows = 0;
     for (const shape of shapes) rows += await copyTable(statements, copy, shape);
     await putInPlace(statements, shapes);
-    const published = { origin: newOrigin(), state: 1, floor: 1, ...source, published_at };
+    const { application_id } = mirrorFile;
+    const published = { origin: newOrigin(), state: 1, floor: 1, ...source, published_at, application_id };
     await statements.query('DELETE FROM _gone; DELETE FROM _published');
     await statements.query(
-      `INSERT INTO _published (${Object.keys(published).join(', ')}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      `INSERT INTO _published (${Object.keys(published).join(', ')}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
       Object.values(published),
     );
     await grant(statements, schema, shapes);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isShown, ownTables } from '../mirror/rows/capture.ts';
 import { packageRoot } from '../package.ts';
+import { ofDevelopment } from '../sqlite/development.ts';
 import type { Statements } from './connect.ts';
 import { definitionOf, type TableShape } from './tables.ts';
 
@@ -22,22 +23,44 @@ export interface Published {
   readonly source_number: number;
   /** Epoch milliseconds: all is as the mirror was then, or newer. */
   readonly published_at: number;
+  /** Of the mirror's file. */
+  readonly application_id: number;
 }
 
 const text = (path: string) => readFileSync(new URL(`schema/${path}.sql`, packageRoot), 'utf8');
 
 /** Returns what is published; null: nothing is yet. A schema that others use is refused (78). */
-export async function publishedIn({ query }: Statements): Promise<Published | null> {
+export async function publishedIn(statements: Statements): Promise<Published | null> {
+  const { query } = statements;
   const [found = { ours: false, theirs: null }] = await query<{ ours: boolean; theirs: string | null }>(
     `SELECT to_regclass('_published') IS NOT NULL AS ours,
        (SELECT min(relname) FROM pg_class WHERE relnamespace = to_regnamespace(current_schema())
          AND relkind IN ('r', 'v', 'm', 'p', 'f') AND relname NOT LIKE '\\_%') AS theirs`,
   );
+  await refuseDevelopment(statements);
   if (found.ours) return (await query<Published>('SELECT * FROM _published'))[0] ?? null;
   if (found.theirs === null) return null;
   throw new CataloguedError('database-foreign', `the schema has a table that is not ours: ${found.theirs}`, {
     exitCode: exitCodes.configuration,
     hint: 'name another schema in database.schema: it is made where there is none',
+  });
+}
+
+/**
+ * Refuses a schema that a development version published into (78). What is set aside no longer names the API key, so that
+ * another schema can use it.
+ */
+export async function refuseDevelopment({ query }: Statements): Promise<void> {
+  const [found] = await query<{ schema: string }>(
+    `SELECT current_schema() AS schema FROM pg_class c WHERE c.oid = to_regclass('_published')
+       AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'application_id')`,
+  );
+  if (found === undefined) return;
+  const aside = `${found.schema}_development`;
+  const sql = `ALTER SCHEMA "${found.schema}" RENAME TO "${aside}"; DROP TABLE IF EXISTS "${aside}"._leader`;
+  throw new CataloguedError('database-development', `the schema ${found.schema} cannot be used: ${ofDevelopment}`, {
+    exitCode: exitCodes.configuration,
+    hint: `stop every instance, set it aside: psql -c '${sql}', and start again, which publishes the whole mirror. Lost are deliveries that only this schema has, the shared callback addresses and the feed numbers of followers`,
   });
 }
 

@@ -139,10 +139,12 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
     case 'inbox-damaged':
     case 'inbox-foreign':
     case 'inbox-newer':
+    case 'inbox-development':
       return unusable(inbox_path, inboxFile, found.inbox);
     case 'mirror-damaged':
     case 'mirror-foreign':
     case 'mirror-newer':
+    case 'mirror-development':
       return unusable(path, mirrorFile, found.mirror);
   }
 }

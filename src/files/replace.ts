@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { inboxFile } from '../inbox/inbox.ts';
 import { changeReads } from '../mirror/changes/changes.ts';
 import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
+import { isOfDevelopment } from '../sqlite/development.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import { readsOf } from '../sqlite/statements.ts';
@@ -63,9 +64,10 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
   let db: ReturnType<typeof openReadOnly> | null = null;
   try {
     db = openReadOnly(path);
-    return ask(db);
+    // Its numbers are lost: a new feed begins.
+    return isOfDevelopment(db) ? null : ask(db);
   } catch {
-    // Damaged files and those of other versions are not read.
+    // Damaged files are not read.
     return null;
   } finally {
     db?.close();

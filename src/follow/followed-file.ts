@@ -7,6 +7,7 @@ import type { TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import { developmentFile, isOfDevelopment, ofDevelopment } from '../sqlite/development.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { PublishedPage } from './source.ts';
 
@@ -32,11 +33,11 @@ export interface FollowedFile extends Disposable {
   giveUp(): void;
 }
 
-/** Opens a followed copy. Anything else at the path is refused (78), untouched. */
+/** Opens a followed copy. A copy of a development version is refused (65), anything else at the path (78), both untouched. */
 export function openFollowed(path: string): FollowedFile {
   const db = openCopied(path);
   try {
-    if (standingIn(db) === undefined) throw noCopy(path);
+    if (standingIn(db) === undefined) throw isDevelopmentCopy(db) ? developmentFile(path) : noCopy(path);
     return followedFile(db);
   } catch (error) {
     db.close();
@@ -48,6 +49,7 @@ export function openFollowed(path: string): FollowedFile {
 export function beginFollowing(path: string, published_at: number): void {
   const db = openCopied(path);
   try {
+    if (isOfDevelopment(db)) throw developmentDaemon();
     const begin = db.transaction(() => {
       for (const name of capturing(db)) db.exec(`DROP TRIGGER ${name}`);
       const begun = db
@@ -96,8 +98,8 @@ export function isPublishedFrom(path: string, { source_origin, source_number }: 
   if (!existsSync(path)) return false;
   const db = openReadOnly(path);
   try {
-    const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_row_feed'").get();
-    const noted = known && db.prepare(`SELECT origin, ${newestNumber} AS number FROM _row_feed`).get();
+    if (isOfDevelopment(db)) return false;
+    const noted = db.prepare(`SELECT origin, ${newestNumber} AS number FROM _row_feed`).get();
     const { origin, number } = (noted ?? { origin: null, number: 0 }) as { origin: string | null; number: number };
     return origin === source_origin && number >= source_number;
   } finally {
@@ -109,13 +111,18 @@ type Source = Pick<Published, 'source_origin' | 'source_number'>;
 
 function standingIn(db: Database): Standing | undefined {
   if (Number(db.pragma('application_id', { simple: true })) !== mirrorFile.application_id) return undefined;
-  const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_followed'").get();
-  if (known === undefined) return undefined;
   const schema_version = Number(db.pragma('user_version', { simple: true }));
   const row = db
     .prepare<[], Omit<Standing, 'schema_version'>>('SELECT origin, number, published_at FROM _followed')
     .get();
   return row && { ...row, schema_version };
+}
+
+/** Tells whether a development version kept this copy: nothing is lost where a new one takes its place. */
+function isDevelopmentCopy(db: Database): boolean {
+  if (!isOfDevelopment(db)) return false;
+  const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_followed'").get();
+  return known !== undefined && db.prepare('SELECT 1 FROM _followed').get() !== undefined;
 }
 
 function followedFile(db: Database): FollowedFile {
@@ -197,6 +204,13 @@ export function tableWriter(db: Database, { table, columns, key }: TableRows): T
     },
     drop: (values) => void drop.run(...values),
   };
+}
+
+function developmentDaemon(): CataloguedError {
+  return new CataloguedError('development-file', `the daemon sent a mirror that cannot be used: ${ofDevelopment}`, {
+    exitCode: exitCodes.data,
+    hint: 'install this version on the host of the daemon too; a copy that stands here stays as it is',
+  });
 }
 
 function noCopy(path: string): CataloguedError {

@@ -66,10 +66,14 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
   }
 }
 
-function openStanding({ path, replaces = false }: FollowOptions): FollowedFile | null {
+function openStanding({ path, log, replaces = false }: FollowOptions): FollowedFile | null {
   try {
     return openFollowed(path);
   } catch (error) {
+    if (error instanceof CataloguedError && error.code === 'development-file') {
+      log.warn({ path }, 'the copy is of a development version: a new one takes its place, and nothing is lost');
+      return null;
+    }
     if (replaces && error instanceof CataloguedError && error.code === 'no-followed-copy') return null;
     throw error;
   }

@@ -19,10 +19,10 @@ import { type ToldOrders, toldOrders } from './orders.ts';
 import { type Searches, type SearchReads, searchesIn, searchReads } from './searches.ts';
 import { query } from './tables.ts';
 
-/** inbox.db: `CTLI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
+/** inbox.db: `CATI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
 export const inboxFile: FileKind = {
   name: 'inbox',
-  application_id: 0x43544c49,
+  application_id: 0x43415449,
   migrations: new URL('schema/inbox/', packageRoot),
   mode: 0o600,
   wal_autocheckpoint: 1000,

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { developmentFile } from './development.ts';
 import { type FileKind, migrationsOf, viewsOf } from './file-kind.ts';
 import { type Look, lookAt, lookBeside } from './look.ts';
 import { damaged, foreign, guarded, permission, repairHint } from './refusals.ts';
@@ -101,6 +102,8 @@ export function refuseUnusable(
       throw damaged(path, wrong ?? '');
     case 'foreign':
       throw foreign(path, wrong ?? '');
+    case 'development':
+      throw developmentFile(path);
     case 'newer':
       throw new CataloguedError('newer-file', `${path}: ${wrong}`, {
         exitCode: exitCodes.data,

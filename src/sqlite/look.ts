@@ -1,11 +1,12 @@
 import { rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { CataloguedError } from '../errors.ts';
+import { isOfDevelopment, ofDevelopment } from './development.ts';
 import { type FileKind, schemaVersion } from './file-kind.ts';
 import { noteOf } from './identity.ts';
 import { guarded } from './refusals.ts';
 
-type Condition = 'missing' | 'empty' | 'well' | 'damaged' | 'foreign' | 'newer';
+type Condition = 'missing' | 'empty' | 'well' | 'damaged' | 'foreign' | 'newer' | 'development';
 
 /** What stands at a path: its condition (domain/files.ts), and for a person what is wrong with it. */
 export interface Look {
@@ -76,6 +77,7 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
   const [id, version] = [pragma('application_id'), pragma('user_version')];
   const tables = db.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get() ?? 0;
   if (id === 0 && version === 0 && tables === 0) return { condition: 'empty', wrong: 'it has no tables' };
+  if (isOfDevelopment(db)) return { condition: 'development', wrong: ofDevelopment };
   if (id !== kind.application_id)
     return { condition: 'foreign', wrong: `it is a database, but not a ${kind.name} of catalogued` };
   const newest = schemaVersion(kind);

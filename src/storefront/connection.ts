@@ -1,12 +1,13 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { developmentFile, isOfDevelopment } from '../sqlite/development.ts';
 import { isPassing, sqliteCode } from '../sqlite/fault.ts';
 import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 import { contractVersion } from './views/views.ts';
 
-/** `CTLG`: what marks a file as a mirror. */
-const applicationId = 0x43544c47;
+/** `CATM`: marks a file as a mirror. */
+const applicationId = 0x4341544d;
 
 /** How often it is looked whether another file, or another schema, has taken the place of the one that is open. */
 const lookEveryMs = 1000;
@@ -191,6 +192,7 @@ function opening(path: string, file: string): Opened {
   try {
     const schema = schemaOf(db);
     if (db.pragma('application_id', { simple: true }) !== applicationId) {
+      if (isOfDevelopment(db)) throw developmentFile(path);
       throw schema === 0 ? noMirror(path) : foreignFile(path);
     }
     return { db, file, schema };

@@ -4,6 +4,8 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
+import { joinInstances } from '../../src/database/instances.ts';
+import { lookAtDatabase } from '../../src/database/look.ts';
 import { publicationOf } from '../../src/database/publication.ts';
 import { databaseSource } from '../../src/follow/database-source.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
@@ -217,6 +219,32 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
       code: 'another-version',
       hint: 'use the same version on both hosts',
     });
+  });
+
+  it('refuses a schema of a development version with what to type, and publishes again once it is set aside', async () => {
+    await using postgres = await connectPostgres({ url: at.server.url, schema: 'begun' });
+    const shared = { pair_id: 'p', key_fingerprint: 'of development' };
+    using publication = publicationOf({ ...at.options, postgres, schema: 'begun' });
+    await joinInstances(postgres, 'begun', shared);
+    await publication.publish();
+    await postgres.query('ALTER TABLE _published DROP COLUMN application_id');
+    const refused = {
+      code: 'database-development',
+      exitCode: 78,
+      message: 'the schema begun cannot be used: it was written by a development version, before 1.0.0',
+    };
+    await expect(publication.publish()).rejects.toMatchObject(refused);
+    await expect(lookAtDatabase(postgres, 'begun')).rejects.toMatchObject(refused);
+    await using source = await databaseSource({ from: at.server.url, schema: 'begun', password: null });
+    await expect(source.published()).rejects.toMatchObject(refused);
+    const error = await joinInstances(postgres, 'begun', shared).catch((thrown: { hint: string }) => thrown);
+    expect(error).toMatchObject(refused);
+    const [, typed = ''] = /psql -c '([^']+)'/.exec((error as { hint: string }).hint) ?? [];
+    await postgres.query(typed);
+    expect(await joinInstances(postgres, 'begun', shared)).toBe('p');
+    await publication.publish();
+    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x4341544d }]);
+    expect(await postgres.query('SELECT state FROM begun_development._published')).toHaveLength(1);
   });
 });
 

@@ -8,7 +8,9 @@ export type Condition =
   /** Another program's. */
   | 'foreign'
   /** Written by a newer version. */
-  | 'newer';
+  | 'newer'
+  /** Written by a development version, before 1.0.0. */
+  | 'development';
 
 export interface PairFacts {
   readonly mirror: Condition;
@@ -28,11 +30,13 @@ export type Trouble =
   | 'inbox-damaged'
   | 'inbox-foreign'
   | 'inbox-newer'
+  | 'inbox-development'
   | 'inbox-empty'
   | 'inbox-missing'
   | 'mirror-damaged'
   | 'mirror-foreign'
   | 'mirror-newer'
+  | 'mirror-development'
   | 'mirror-empty'
   | 'mirror-missing'
   | 'foreign-pair';
@@ -40,14 +44,20 @@ export type Trouble =
 /** Returns why the daemon cannot start with the two files; null: it can, and creates what is missing. */
 export function troubleOf(facts: PairFacts): Trouble | null {
   const { mirror, inbox, expects, paired, backup } = facts;
-  if (inbox === 'damaged' || inbox === 'foreign' || inbox === 'newer') return `inbox-${inbox}`;
-  if (mirror === 'damaged' || mirror === 'foreign' || mirror === 'newer') return `mirror-${mirror}`;
+  if (isUnusable(inbox)) return `inbox-${inbox}`;
+  if (isUnusable(mirror)) return `mirror-${mirror}`;
   if (mirror === 'well') {
     if (inbox === 'missing' || inbox === 'empty') return `inbox-${inbox}`;
     return paired === false && expects !== 'any' ? 'foreign-pair' : null;
   }
   if (mirror === 'empty' && backup) return 'mirror-empty';
   return expects === 'known' ? `mirror-${mirror}` : null;
+}
+
+type Unusable = Extract<Condition, 'damaged' | 'foreign' | 'newer' | 'development'>;
+
+function isUnusable(found: Condition): found is Unusable {
+  return found !== 'missing' && found !== 'empty' && found !== 'well';
 }
 
 /** What `repair` does to the two files. */

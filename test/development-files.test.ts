@@ -1,0 +1,207 @@
+import { hash } from 'node:crypto';
+import { chmodSync, cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { readManifest } from '../src/backup/manifest.ts';
+import { systemClock } from '../src/clock.ts';
+import { backupsIn, manifestOf, mirrorCopy } from '../src/files/backups.ts';
+import { startRefusal } from '../src/files/pair.ts';
+import { repairFiles } from '../src/files/repair.ts';
+import { openFollowed } from '../src/follow/followed-file.ts';
+import { follow } from '../src/follow/follower.ts';
+import type { RowSource } from '../src/follow/source.ts';
+import { rowPages } from '../src/mirror/rows/pages.ts';
+import { mirrorFile } from '../src/mirror/sql/files.ts';
+import { publishCopy } from '../src/sqlite/published-copy.ts';
+import { openReader } from '../src/storefront/reader.ts';
+import { host } from './backup/hosts.ts';
+import { ofDevelopment } from './fakes/development.ts';
+import { notifiedHarness } from './fakes/notified-harness.ts';
+import { testLog } from './fakes/test-log.ts';
+import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
+import { filledHarness } from './fakes/virtual-harness.ts';
+
+const minute = 60_000;
+const tableOf = (path: string, sql: string) => {
+  const db = new Database(path, { readonly: true });
+  const found = db.prepare(sql).pluck().get();
+  db.close();
+  return found;
+};
+const digest = (path: string) => hash('sha256', readFileSync(path));
+const refused = { code: 'development-file', exitCode: 65, message: expect.stringContaining('a development version') };
+const says =
+  /^Error: \S+ cannot be used: it was written by a development version, before 1\.0\.0\nTry: stop the daemon, and: catalogued repair, [^\n]+Lost are the callback addresses \(the subscriptions are applied again\) and the feed numbers [^\n]+\n$/;
+
+describe('files of a development version', () => {
+  it('are refused by run, status and doctor in one line with its command, untouched; repair sets them aside', async () => {
+    using here = host();
+    const state = join(here.path, 'state');
+    expect((await here.run('repair')).code).toBe(0);
+    const inbox = join(state, 'inbox.db');
+    ofDevelopment(here.mirror, 'mirror');
+    ofDevelopment(inbox, 'inbox');
+    const before = [here.mirror, inbox].map(digest);
+    for (const command of ['run', 'status']) {
+      const { code, stderr } = await here.run(command);
+      expect([command, code]).toEqual([command, 65]);
+      expect(stderr).toMatch(says);
+    }
+    expect((await here.run('doctor')).stdout).toMatch(/mirror\.db cannot be used: it was written by a development/);
+    expect([here.mirror, inbox].map(digest)).toEqual(before);
+    const { code, stdout } = await here.run('repair');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Mirror {4}it was written by a development version/);
+    const aside = [here.mirror, inbox].map((path) => {
+      const quarantine = join(dirname(path), 'quarantine');
+      return readdirSync(quarantine)
+        .filter((name) => name.endsWith('.db'))
+        .map((name) => digest(join(quarantine, name)));
+    });
+    expect(aside).toEqual(before.map((each) => [each]));
+    expect((await here.run('repair')).stdout).toMatch(/there is nothing to repair/);
+  });
+
+  it('are begun again with a new feed, and subscriptions at new addresses, whatever the service still calls', async () => {
+    await using test = await notifiedHarness();
+    await test.work.rotate('all', new AbortController().signal);
+    await test.live(2 * minute);
+    const feed = test.query<{ feed_id: string }>('SELECT feed_id FROM mirror_info')[0]?.feed_id;
+    const { config, mirror } = test.harness.wiring;
+    const { inbox_path } = config.mirror;
+    await test.harness.restart({
+      meanwhile: async () => {
+        ofDevelopment(mirror.path, 'mirror');
+        ofDevelopment(inbox_path, 'inbox');
+        expect(startRefusal(config)).toMatchObject(refused);
+        expect(repairFiles(config, { now: test.harness.clock.now(), dry: false })).toMatchObject({
+          plan: { mirror: 'quarantine', inbox: 'quarantine' },
+        });
+      },
+    });
+    await test.harness.fill();
+    await test.live(10 * minute);
+    const db = new Database(inbox_path, { readonly: true });
+    expect(db.prepare('SELECT epoch, announced_at > 0 AS told FROM callback_epoch').all()).toEqual([
+      { epoch: 1, told: 1 },
+    ]);
+    db.close();
+    expect(test.query('SELECT status FROM subscriptions')).toEqual([{ status: 'active' }]);
+    expect(test.query<{ feed_id: string }>('SELECT feed_id FROM mirror_info')[0]?.feed_id).not.toBe(feed);
+    const [id = 0] = test.ids();
+    test.harness.sandbox.world.disable(id, { reason: 'out_of_season', expected_reopening: 'more_than_month' });
+    await test.live(6 * minute);
+    expect(test.query('SELECT last_delivery_at > 0 AS heard FROM subscriptions')).toEqual([{ heard: 1 }]);
+    expect(test.harness.wiring.inbox.deliveries.counts()).toMatchObject({ waiting: 0, quarantined: 0 });
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+  });
+
+  it('are set aside one by one: an inbox of today stays, with its addresses', async () => {
+    using here = host();
+    await here.run('repair');
+    const inbox = join(here.path, 'state', 'inbox.db');
+    const pairs = () => tableOf(inbox, 'SELECT count(*) FROM inbox');
+    expect(pairs()).toBe(1);
+    ofDevelopment(here.mirror, 'mirror');
+    const { stdout } = await here.run('repair');
+    expect(stdout.match(/^Moved .*\.db set aside/gm)).toHaveLength(1);
+    expect(stdout).not.toMatch(/^Inbox/m);
+    expect(pairs()).toBe(1);
+  });
+});
+
+describe('a reader', () => {
+  it('names a mirror of a development version, and what to type', () => {
+    using test = testMirror();
+    ofDevelopment(test.mirror.path, 'mirror');
+    const error = (() => {
+      try {
+        return openReader(test.mirror.path);
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(error).toMatchObject({ ...refused, hint: expect.stringContaining('catalogued repair') });
+  });
+});
+
+describe('a follower', () => {
+  /** A daemon whose rows are followed without a network between. */
+  const sourceOf = (path: string, made = (_copy: string) => {}): RowSource => ({
+    after: async (question) => {
+      const db = new Database(path, { readonly: true });
+      try {
+        return { ...rowPages(db).after({ ...question, limit: 300 }), published_at: 1 };
+      } finally {
+        db.close();
+      }
+    },
+    copy: async (to) => {
+      publishCopy(path, to, `${to}.made`);
+      made(to);
+      return 1;
+    },
+  });
+  const followed = async (source: RowSource, path: string) => {
+    const stop = new AbortController();
+    const log = testLog('info');
+    const options = { source, path, every: 10, clock: systemClock, log: log.log, own: process.pid };
+    await follow({ ...options, caughtUp: () => stop.abort() }, stop.signal);
+    return log.lines().map(({ msg }) => msg);
+  };
+
+  it('puts a new copy in the place of one of a development version, and refuses what a development daemon sends', async () => {
+    await using harness = await filledHarness({ products: 2 }, { rows: { publish: true } });
+    using directory = temporaryDirectory();
+    const [path, mirror] = [join(directory.path, 'copy.db'), join(directory.path, 'own.db')];
+    const source = sourceOf(harness.wiring.mirror.path);
+    await followed(source, path);
+    ofDevelopment(path, 'mirror');
+    expect(() => openFollowed(path)).toThrow(expect.objectContaining(refused));
+    const messages = await followed(source, path);
+    expect(messages[0]).toBe('the copy is of a development version: a new one takes its place, and nothing is lost');
+    openFollowed(path)[Symbol.dispose]();
+    using reader = openReader(path);
+    expect(reader.products()).toHaveLength(2);
+    // Its own mirror is no copy, and is left alone.
+    publishCopy(harness.wiring.mirror.path, mirror, `${mirror}.made`);
+    ofDevelopment(mirror, 'mirror');
+    const before = digest(mirror);
+    await expect(followed(source, mirror)).rejects.toMatchObject({ code: 'no-followed-copy', exitCode: 78 });
+    expect(digest(mirror)).toBe(before);
+    const older = sourceOf(harness.wiring.mirror.path, (copy) => ofDevelopment(copy, 'mirror'));
+    await expect(followed(older, join(directory.path, 'other.db'))).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining('the daemon sent a mirror'),
+    });
+  });
+});
+
+describe('restore', () => {
+  it('refuses a backup of a development version with nothing changed, and sets files of one aside for one of today', async () => {
+    using here = host();
+    expect((await here.run('backup')).code).toBe(0);
+    const [today = ''] = backupsIn(here.backups);
+    const backup = join(here.path, 'of-development');
+    cpSync(today, backup, { recursive: true });
+    for (const path of [mirrorCopy(backup), manifestOf(backup)]) chmodSync(path, 0o600);
+    ofDevelopment(mirrorCopy(backup), 'mirror');
+    const { size: bytes } = statSync(mirrorCopy(backup));
+    const mirror = { bytes, sha256: digest(mirrorCopy(backup)), schema_version: 45 };
+    writeFileSync(manifestOf(backup), JSON.stringify({ ...readManifest(backup), mirror }));
+    const before = digest(here.mirror);
+    const refusal = await here.run('restore', backup);
+    expect(refusal).toMatchObject({ code: 65, stdout: '' });
+    expect(refusal.stderr).toMatch(
+      /^Error: \S+of-development cannot be restored: it was written by a development version, before 1\.0\.0\nTry: begin again without it: stop the daemon, and: catalogued repair/,
+    );
+    expect(digest(here.mirror)).toBe(before);
+    ofDevelopment(here.mirror, 'mirror');
+    const stamped = digest(here.mirror);
+    expect((await here.run('restore', today)).code).toBe(0);
+    expect(tableOf(here.mirror, 'PRAGMA application_id')).toBe(mirrorFile.application_id);
+    const quarantine = join(dirname(here.mirror), 'quarantine');
+    expect(readdirSync(quarantine).map((name) => digest(join(quarantine, name)))).toContain(stamped);
+  });
+});
