@@ -1,6 +1,7 @@
 import type { Instant } from '../clock.ts';
 import { appliedCountsMs, type Subject, subjects } from '../domain/evidence/claims.ts';
 import type { Hold } from '../domain/evidence/hold.ts';
+import type { ToldHold } from '../domain/evidence/words.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
 import { splitListEdition } from '../domain/schedule/record-kinds.ts';
 import { type Bound, type ExpressionBuilder, type Reads, sql, type Writes } from '../sqlite/statements.ts';
@@ -8,38 +9,21 @@ import { primaryTitle } from './catalogue/of-product.ts';
 import { query, type Schema, upsert } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
-type Row = Tables['_claim'];
-type HeldRow = Tables['_held'];
+export type StoredClaim = Tables['_claim'];
 
 /** What a claim is about. */
 export type ClaimKey = RecordKey & { readonly subject: Subject };
-
-export type StoredClaim = Row;
 
 /** A hold with the records that its sample asks. */
 export type StoredHold = Hold & { readonly sample: readonly ClaimKey[] };
 
 /** A record under a claim, for people. */
-export interface Example {
-  readonly product_id: number;
+export interface Example extends Pick<StoredClaim, 'product_id' | 'edition' | 'part' | 'shown' | 'said'> {
   readonly title: string | null;
-  readonly edition: string;
-  readonly part: number;
-  readonly shown: number | null;
-  readonly said: number | null;
 }
 
 /** What is held of one subject, for people. */
-export interface HeldClaims {
-  readonly subject: Subject;
-  readonly since: number;
-  readonly state: Hold['state'];
-  /** How many records could claim it, and how many do. */
-  readonly able: number;
-  readonly claiming: number;
-  readonly decision: Hold['decision'];
-  readonly decided_until: number | null;
-  readonly ended_at: number | null;
+export interface HeldClaims extends ToldHold, Pick<Hold, 'ended_at'> {
   readonly examples: readonly Example[];
 }
 
@@ -58,7 +42,6 @@ export interface EvidenceReads {
   pending(subject: Subject): StoredClaim[];
   /** Returns those that were applied in the last day for being said twice. */
   applied(subject: Subject): StoredClaim[];
-  examples(subject: Subject, limit: number): Example[];
   hold(subject: Subject): StoredHold | null;
   /** Returns what is held now, the oldest first, and what was believed less than a day ago. */
   held(): HeldClaims[];
@@ -81,7 +64,8 @@ export interface EvidenceTable extends EvidenceReads {
   endHold(subject: Subject): void;
 }
 
-const key = ['subject', 'resource', 'product_id', 'edition', 'part'] as const;
+const ofRecord = ['resource', 'product_id', 'edition', 'part'] as const;
+const key = ['subject', ...ofRecord] as const;
 const said = ['shown', 'said', 'first_at', 'last_at', 'held_at', 'applied_at'] as const;
 const ofHold = ['opened_at', 'state', 'next_at', 'sampled_at', 'sample', 'shares', 'decision', 'decided_until', 'ended_at'] as const; // biome-ignore format: a list of columns
 
@@ -99,16 +83,7 @@ export function evidenceTable(db: Writes): EvidenceTable {
           eb('applied_at', '<', before as never),
           and([
             eb('resource', 'not in', ['products', 'product_detail']),
-            not(
-              exists(
-                selectFrom('_record as r')
-                  .select('r.product_id')
-                  .whereRef('r.resource', '=', '_claim.resource')
-                  .whereRef('r.product_id', '=', '_claim.product_id')
-                  .whereRef('r.edition', '=', '_claim.edition')
-                  .whereRef('r.part', '=', '_claim.part'),
-              ),
-            ),
+            not(exists(selectFrom('_record as r').select('r.product_id').where(isRecordOf('_claim')))),
           ]),
         ]),
       ),
@@ -134,7 +109,7 @@ export function evidenceTable(db: Writes): EvidenceTable {
       prune.run({ before: now - appliedCountsMs });
     },
     putHold: ({ sample, shares, ...hold }) => {
-      put.run({ ...hold, sample: JSON.stringify(sample), shares: JSON.stringify(shares) } as HeldRow);
+      put.run({ ...hold, sample: JSON.stringify(sample), shares: JSON.stringify(shares) } as Tables['_held']);
     },
     endHold: (subject) => {
       end.run({ subject });
@@ -149,45 +124,39 @@ interface Dates {
   readonly to: string;
 }
 
-type Marked = Pick<RecordKey, 'product_id'> & { language: string; currency: string; now: Instant };
+/** The tables that show something as held, each with the column that the edition of a record is about. */
+const marked = {
+  _product_text: 'language',
+  _product_price: 'currency',
+  _checkout_information_read: 'language',
+  _variant: 'language',
+  _availability_span: 'currency',
+} as const;
 
 function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> {
-  const ofLanguage = (table: '_product_text' | '_checkout_information_read' | '_variant') =>
-    db.change(({ product_id, language, now }: Bound<Marked>) =>
-      query
-        .updateTable(table as '_product_text')
-        .set({ held_at: now })
-        .where('product_id', '=', product_id)
-        .where('language', '=', language),
-    );
-  const texts = ofLanguage('_product_text');
-  const checkout = ofLanguage('_checkout_information_read');
-  const variants = ofLanguage('_variant');
-  const prices = db.change(({ product_id, currency, now }: Bound<Marked>) =>
+  type Marked = Pick<Dates, 'product_id' | 'edition'> & { now: Instant };
+  const mark = (table: keyof typeof marked) => (bound: Bound<Marked>) =>
     query
-      .updateTable('_product_price')
-      .set({ held_at: now })
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency),
-  );
-  const spans = db.change(({ product_id, edition, from, to, now }: Bound<Dates & { now: Instant }>) =>
-    query
-      .updateTable('_availability_span')
-      .set({ held_at: now })
-      .where('product_id', '=', product_id)
-      .where('currency', '=', edition)
-      .where('from_date', '<=', to)
-      .where('to_date', '>=', from),
+      .updateTable(table as '_availability_span')
+      .set({ held_at: bound.now })
+      .where('product_id', '=', bound.product_id)
+      .where(marked[table] as 'currency', '=', bound.edition);
+  const texts = db.change(mark('_product_text'));
+  const prices = db.change(mark('_product_price'));
+  const checkout = db.change(mark('_checkout_information_read'));
+  const variants = db.change(mark('_variant'));
+  const spans = db.change((bound: Bound<Marked & Dates>) =>
+    mark('_availability_span')(bound).where('from_date', '<=', bound.to).where('to_date', '>=', bound.from),
   );
   return {
     markHeld: ({ resource, product_id, edition }, now) => {
       const { language, currency } = splitListEdition(edition);
-      const marked = { product_id, language, currency, now };
-      if (resource === 'checkout_information') checkout.run(marked);
-      else if (resource === 'variants') variants.run(marked);
+      const of = (part: string) => ({ product_id, edition: part, now });
+      if (resource === 'checkout_information') checkout.run(of(language));
+      else if (resource === 'variants') variants.run(of(language));
       else {
-        texts.run(marked);
-        prices.run(marked);
+        texts.run(of(language));
+        prices.run(of(currency));
       }
     },
     markDatesHeld: (dates, now) => {
@@ -204,17 +173,15 @@ export function evidenceReads(db: Reads): EvidenceReads {
   );
   const ofSubject = ({ subject }: Bound<{ subject: Subject }>) =>
     query.selectFrom('_claim').where('subject', '=', subject);
-  const claiming = db.values((bound: Bound<{ subject: Subject }>) =>
-    ofSubject(bound)
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .where(({ or, eb }) => or([eb('applied_at', 'is', null), eb('held_at', 'is', null)])),
+  const counted = db.rows((bound: Bound<{ subject: Subject }>) =>
+    ofSubject(bound).select(({ fn }) => [
+      fn.countAll<number>().filterWhere('applied_at', 'is', null).as('pending'),
+      fn.countAll<number>().filterWhere('applied_at', 'is not', null).filterWhere('held_at', 'is', null).as('applied'),
+    ]),
   );
-  const counted = (bound: Bound<{ subject: Subject }>) =>
-    ofSubject(bound).where('applied_at', 'is not', null).where('held_at', 'is', null);
-  const applied = db.values((bound: Bound<{ subject: Subject }>) =>
-    counted(bound).select(({ fn }) => fn.countAll<number>().as('count')),
+  const applied = db.rows((bound: Bound<{ subject: Subject }>) =>
+    ofSubject(bound).selectAll().where('applied_at', 'is not', null).where('held_at', 'is', null),
   );
-  const taken = db.rows((bound: Bound<{ subject: Subject }>) => counted(bound).selectAll());
   const pending = db.rows((bound: Bound<{ subject: Subject }>) =>
     ofSubject(bound).selectAll().where('applied_at', 'is', null).orderBy('resource').orderBy('product_id'),
   );
@@ -227,34 +194,32 @@ export function evidenceReads(db: Reads): EvidenceReads {
       .orderBy('product_id')
       .limit(limit),
   );
-  const hold = db.rows(({ subject }: Bound<{ subject: Subject }>) =>
-    query.selectFrom('_held').selectAll().where('subject', '=', subject),
-  );
   const holds = db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
-  const counts = counting(db);
+  const showing = counting(db);
+  const count = (subject: Subject) => counted.get({ subject }) ?? { pending: 0, applied: 0 };
+  const claiming = (subject: Subject) => count(subject).pending + count(subject).applied;
   const able = (subject: Subject) =>
-    counts(subject, null) + (subjects[subject] === 'less' ? (applied.get({ subject }) ?? 0) : 0);
-  const claims = (subject: Subject) => claiming.get({ subject }) ?? 0;
-  const all = () => holds.all().flatMap((row) => holdOf(row) ?? []);
+    showing(subject, null) + (subjects[subject] === 'less' ? count(subject).applied : 0);
+  const all = (): StoredHold[] =>
+    holds.all().map((row) => ({ ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) }));
   return {
     claim: (of) => one.get(of) ?? null,
     isAny: () => any.get() !== undefined,
     ofProduct: (product_id) => ofProduct.all({ product_id }),
-    claiming: claims,
+    claiming,
     able,
-    contradicting: counts,
-    applied: (subject) => taken.all({ subject }),
+    contradicting: showing,
+    applied: (subject) => applied.all({ subject }),
     pending: (subject) => pending.all({ subject }),
-    examples: (subject, limit) => examples.all({ subject, limit }),
-    hold: (subject) => holdOf(hold.get({ subject })),
+    hold: (subject) => all().find((each) => each.subject === subject) ?? null,
     holds: all,
     held: () =>
       all().map(({ subject, opened_at, state, decision, decided_until, ended_at }) => ({
         subject,
         since: opened_at,
         state,
-        able: Math.max(able(subject), claims(subject)),
-        claiming: claims(subject),
+        able: Math.max(able(subject), claiming(subject)),
+        claiming: claiming(subject),
         decision,
         decided_until,
         ended_at,
@@ -268,9 +233,10 @@ function isClaim(bound: Bound<ClaimKey>) {
     and(key.map((column) => eb(column, '=', bound[column] as never)));
 }
 
-function holdOf(row: HeldRow | undefined): StoredHold | null {
-  if (row === undefined) return null;
-  return { ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) };
+/** Tells whether the row of `_record as r` is the one of a claim. */
+function isRecordOf(claim: '_claim' | 'c') {
+  return ({ and, eb }: ExpressionBuilder<Schema & { r: Tables['_record'] }, 'r'>) =>
+    and(ofRecord.map((column) => eb(`r.${column}`, '=', sql.ref<never>(`${claim}.${column}`))));
 }
 
 /**
@@ -279,6 +245,8 @@ function holdOf(row: HeldRow | undefined): StoredHold | null {
  */
 function counting(db: Reads): (subject: Subject, since: Instant | null) => number {
   type Counted = { subject: Subject; since: number };
+  const claims = ({ subject }: Bound<Counted>) =>
+    query.selectFrom('_claim as c').select('c.product_id').where('c.subject', '=', subject);
   const windows = (resource: 'availability' | 'variants' | 'checkout_information', tier: 'near' | 'far' | null) =>
     db.values((bound: Bound<Counted>) =>
       query
@@ -289,25 +257,10 @@ function counting(db: Reads): (subject: Subject, since: Instant | null) => numbe
         .where('r.resource', '=', resource)
         .where('r.fetched_at', '>=', bound.since as never)
         .where(sql<number>`coalesce(r.shows, 1)`, '=', 1)
-        .where(({ not, exists, or, eb, selectFrom }) =>
-          or([
-            eb(bound.since, '<', 0),
-            not(
-              exists(
-                selectFrom('_claim as c')
-                  .select('c.product_id')
-                  .where('c.subject', '=', bound.subject)
-                  .whereRef('c.resource', '=', 'r.resource')
-                  .whereRef('c.product_id', '=', 'r.product_id')
-                  .whereRef('c.edition', '=', 'r.edition')
-                  .whereRef('c.part', '=', 'r.part'),
-              ),
-            ),
-          ]),
+        .where((of) =>
+          of.or([of(bound.since, '<', 0), of.not(of.exists(claims(bound).where(isRecordOf('c') as never)))]),
         )
-        .$if(tier !== null, (of) => of.where('p.sellable', '=', 1))
-        .$if(tier === 'near', (of) => of.where('r.part', '=', 0))
-        .$if(tier === 'far', (of) => of.where('r.part', '>', 0)),
+        .$if(tier !== null, (of) => of.where('p.sellable', '=', 1).where('r.part', tier === 'near' ? '=' : '>', 0)),
     );
   const visible = (bound: Bound<Counted>) =>
     query
@@ -315,17 +268,10 @@ function counting(db: Reads): (subject: Subject, since: Instant | null) => numbe
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .where('p.withdrawn_at', 'is', null)
       .where('p.read_at', '>=', bound.since as never)
-      .where(({ not, exists, or, eb, selectFrom }) =>
-        or([
-          eb(bound.since, '<', 0),
-          not(
-            exists(
-              selectFrom('_claim as c')
-                .select('c.product_id')
-                .where('c.subject', '=', bound.subject)
-                .whereRef('c.product_id', '=', 'p.product_id'),
-            ),
-          ),
+      .where((of) =>
+        of.or([
+          of(bound.since, '<', 0),
+          of.not(of.exists(claims(bound).where('c.product_id', '=', of.ref('p.product_id')))),
         ]),
       );
   const all = db.values(visible);
