@@ -81,6 +81,13 @@ describe('a lie that is set over HTTP', () => {
     for (const [index, price] of after.entries()) expect(price).toBeCloseTo((before[index] ?? 0) * factor, 1);
   });
 
+  it('names one amount in the place of every other', async () => {
+    await using lying = await service();
+    await lying.tell({ kind: 'prices', amount: 0.01 });
+    const prices = [(await lying.listed()).price, (await lying.detail()).price, priceOf(await lying.dates())];
+    expect(prices.map(Number)).toEqual([0.01, 0.01, 0.01]);
+  });
+
   it('names another currency than was asked for', async () => {
     await using lying = await service();
     await lying.tell({ kind: 'currency', currency: 'USD' });

@@ -169,7 +169,7 @@ subcommand(
   'days',
   'Ordinary bad days of the built daemon in real time, each with a faulty way to the service. Exit 0: every day went as it must, and every control was noticed.',
   {
-    '': 'every day, in about 15 minutes',
+    '': 'every day, in about 30 minutes',
     '--short': 'a day of each family, in 90 s',
     '--only dns': 'the days with this in their family or name',
   },

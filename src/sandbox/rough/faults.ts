@@ -175,6 +175,7 @@ const members: Readonly<Record<keyof FaultRule, Values>> = {
   until_ms: ms,
   flap_ms: { says: 'milliseconds from 1', fits: (value) => typeof value === 'number' && value >= 1 },
   factor: { says: 'a number from 0', fits: isAny },
+  amount: { says: 'a number from 0', fits: isAny },
   currency: { says: 'a code of three letters', fits: (value) => /^[A-Z]{3}$/.test(String(value)) },
   status: {
     says: 'a status from 200 to 599',

@@ -4,6 +4,8 @@ type Members = Readonly<Record<string, unknown>>;
 export interface LieTerms {
   /** For `prices`: every amount is multiplied by this. */
   readonly factor?: number;
+  /** For `prices`: every amount is this one instead. */
+  readonly amount?: number;
   /** For `currency`: the currency that every amount is said to be in. */
   readonly currency?: string;
 }
@@ -20,9 +22,9 @@ const lies = {
     ...('sales_enabled' in record && { sales_enabled: false }),
     ...('dates' in record && noDates),
   }),
-  prices: (record, { factor = 1 }) =>
+  prices: (record, { factor = 1, amount }) =>
     changed(record, (name, value) =>
-      typeof value === 'number' && amount.test(name) ? Math.round(value * factor * 100) / 100 : value,
+      typeof value === 'number' && amounts.test(name) ? (amount ?? Math.round(value * factor * 100) / 100) : value,
     ),
   currency: (record, { currency }) => changed(record, (name, value) => (name === 'currency' ? currency : value)),
   'no-texts': (record) =>
@@ -39,7 +41,7 @@ const closed = {
   sale_status_reason: 'temporary_closure',
   sale_status_expected_reopen: null,
 };
-const amount = /(^|_)price(_|$)|_(in|ex)cl_vat$/;
+const amounts = /(^|_)price(_|$)|_(in|ex)cl_vat$/;
 /** A title is not among them: a row without one is refused by itself. */
 const texts = new Set([
   'tagline',

@@ -3,7 +3,7 @@ import { type Condition, type Line, plantPrice, RealWorld } from './real-world.t
 import type { Day, Family, Tools } from './table-of-days.ts';
 
 /** How the whole table is lived through: everything, or in short. `after`: seconds from the end of a fault to the comparison. */
-const forms = { whole: { products: 40, after: 300 }, short: { products: 6, after: 8 } } as const;
+export const forms = { whole: { products: 40, after: 300 }, short: { products: 6, after: 8 } } as const;
 export type Form = keyof typeof forms;
 
 /** What was seen on one day. Seconds. */

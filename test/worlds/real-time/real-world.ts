@@ -12,6 +12,7 @@ import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
 import { systemClock } from '../../../src/clock.ts';
 import { openMirrorForReading } from '../../../src/mirror/sql/files.ts';
+import type { ProductState } from '../../../src/sandbox/reads/state.ts';
 import { all, type Habits } from '../../../src/sandbox/rough/habits.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { residentMiB } from '../../bench/process.ts';
@@ -61,6 +62,7 @@ export interface Line {
 
 export interface Condition {
   readonly code: string;
+  readonly says: string;
   readonly todo: string;
 }
 
@@ -120,7 +122,7 @@ export class RealWorld implements AsyncDisposable {
       cwd: this.directory,
       env: ca === undefined ? env : { ...env, NODE_EXTRA_CA_CERTS: ca },
     };
-    for (const { today, timezone, product_id } of this.ids.map((id) => this.#state(id)))
+    for (const { today, timezone, product_id } of this.ids.map((id) => this.state(id)))
       this.#beyond.set(product_id, dateAfter(today, horizon + (timezone === null ? 2 : 0)));
   }
 
@@ -245,13 +247,18 @@ export class RealWorld implements AsyncDisposable {
     const state = async (id: number) => {
       // Others that are measured meanwhile must not wait for the end of it.
       await setImmediate();
-      return asFarAsKnown(db, this.#state(id), this.#beyond.get(id) ?? 'none');
+      return asFarAsKnown(db, this.state(id), this.#beyond.get(id) ?? 'none');
     };
     try {
       return await compare(db, this.ids, state, { language: 'en', currency: 'EUR', now: Date.now() + aheadMs });
     } finally {
       db.close();
     }
+  }
+
+  /** Gives the daemon another key, which it reads at its next start or reload. */
+  setKey(key: string): void {
+    writeFileSync(join(this.directory, 'api-key'), key);
   }
 
   async until(what: string, ms: number, holds: () => Promise<boolean>): Promise<void> {
@@ -274,7 +281,8 @@ export class RealWorld implements AsyncDisposable {
     if (!this.kept) rmSync(this.directory, { recursive: true, force: true });
   }
 
-  #state(id: number) {
+  /** Returns what is so of a product. */
+  state(id: number): ProductState {
     const state = this.sandbox.state(id, { language: 'en', currency: 'EUR', horizon });
     if (state === null) throw new Error(`no product ${id}`);
     return state;

@@ -32,12 +32,14 @@ export class Way implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #agent = new Agent({ keepAlive: true });
   #fault: Fault = {};
+  #calls = 0;
   readonly #port = next_port++;
 
   private constructor(service: string, certificate: Certificate | null) {
     this.#service = new URL(service);
     this.#certificate = certificate;
     const answer = (call: IncomingMessage, response: ServerResponse) => {
+      this.#calls += 1;
       const pass = () => this.#pass(call, response);
       if (this.#fault.answer === undefined) pass();
       else this.#fault.answer(call, response, pass);
@@ -55,6 +57,11 @@ export class Way implements AsyncDisposable {
     const way = new Way(service, certificate);
     await way.#listen();
     return way;
+  }
+
+  /** Calls that have come, however they were answered. */
+  get calls(): number {
+    return this.#calls;
   }
 
   get port(): number {
