@@ -13,7 +13,7 @@ import { inspectFiles } from '../fakes/image-harness.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { events, longestCache, type Scene } from './events.ts';
+import { type EventName, events, longestCache, type Scene, takesAway } from './events.ts';
 import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
 import { horizon, type Plan, type PlannedEvent, worldOf } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
@@ -78,6 +78,7 @@ class Driver implements Disposable {
   /** What has begun, and when it ends. */
   #endings: Ending[] = [];
   #lookedAt = 0;
+  readonly #happened = new Set<EventName>();
 
   constructor(plan: Plan, world: World) {
     this.#plan = plan;
@@ -225,6 +226,11 @@ class Driver implements Disposable {
     });
     if (looked === null) return;
     for (const { code } of looked) this.#world.seen(`condition: ${code}`);
+    for (const { subject, since } of harness.wiring.mirror.evidence.held()) {
+      this.#world.seen(`held: ${subject}`);
+      if (!takesAway[subject].some((what) => this.#happened.has(what)))
+        this.wrong('a hold has a cause', `${subject} since ${new Date(since).toISOString()}`);
+    }
     const delivered = harness.sandbox.subscriptions().reduce((sum, { delivered }) => sum + delivered, 0);
     const { received } = harness.wiring.inbox.deliveries.counts();
     if (received < delivered)
@@ -316,6 +322,7 @@ class Driver implements Disposable {
       if (writeTroubleOf(error) === null) throw error;
       this.#world.seen('a question was refused while the files could not be written');
     }
+    this.#happened.add(what);
     this.#world.seen(`event: ${what}`);
     this.#note();
     if (this.#world.isLost) await this.#miss();

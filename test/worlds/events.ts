@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import type { Subject } from '../../src/domain/evidence/claims.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
@@ -437,6 +438,22 @@ export const isAtService = (what: EventName): what is keyof typeof atService => 
 
 export const events = { ...catalogue, ...service, ...machine, ...people, ...imageHost } as const;
 export type EventName = keyof typeof events;
+
+const closing = ['closed', 'checks around a change', 'reopened behind a cache'] as const;
+const selling = [...closing, 'sold out', 'dates ignored'] as const;
+const pricing = ['price', 'variants', ...selling] as const;
+/** What takes away so much of a few products that it may be held: a hold without any of these before it is our fault. */
+export const takesAway: Readonly<Record<Subject, readonly EventName[]>> = {
+  products: ['withdrawn', 'most withdrawn', 'the list is empty', 'the list drifts'],
+  'sale-status': closing,
+  'near-dates': selling,
+  'far-dates': selling,
+  variants: ['variants'],
+  texts: [],
+  'from-prices': pricing,
+  'near-prices': pricing,
+  'far-prices': pricing,
+};
 
 /** What costs a lot or hides much else happens a tenth as often. */
 export const rare: ReadonlySet<EventName> = new Set([

@@ -98,4 +98,15 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
       },
     ],
   },
+  'a text': {
+    what: 'an answer with the same texts as before takes one away',
+    edits: [
+      {
+        file: 'src/domain/evidence/claims.ts',
+        is: '(said ?? 0) < (shown ?? 0)',
+        was: '(said ?? 0) <= (shown ?? 0)',
+      },
+      { file: 'src/sync/evidence/answers.ts', is: 'said: isLess ? 0 : said.size', was: 'said: said.size' },
+    ],
+  },
 };
