@@ -253,22 +253,17 @@ export function createLimiter(options: LimiterOptions): Limiter {
  * go by, counts fractions. `wall` is the wall clock's time.
  */
 function pauseOf(budget: Budget, now: number, wall: number): Omit<Pause, 'away'> {
-  const toWall = wall - now;
+  const at = (steady: number) => Math.round(steady + (wall - now));
   const left = pauseLeft(budget, now);
   const { unreachable_since, told_until } = budget;
   const asked = Math.max(0, told_until - now);
   const told = Math.min(left, asked);
+  const next_try_at = doubtOf(budget, now) === null ? null : at(now + left);
   return {
-    not_before: left === 0 ? 0 : Math.round(now + left + toWall),
-    told_until: told === 0 ? 0 : Math.round(now + told + toWall),
-    asked:
-      asked === 0
-        ? null
-        : {
-            until: Math.round(told_until + toWall),
-            next_try_at: doubtOf(budget, now) === null ? null : Math.round(now + left + toWall),
-          },
-    unreachable_since: unreachable_since === null ? null : Math.round(unreachable_since + toWall),
+    not_before: left === 0 ? 0 : at(now + left),
+    told_until: told === 0 ? 0 : at(now + told),
+    asked: asked === 0 ? null : { until: at(told_until), next_try_at },
+    unreachable_since: unreachable_since === null ? null : at(unreachable_since),
   };
 }
 

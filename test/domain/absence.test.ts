@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { mostMissing } from '../../src/domain/evidence/claims.ts';
 import {
   type AbsenceFacts,
   type DirectAnswer,
   isApart,
   isThere,
   listsApartMs,
-  mostMissing,
   mustBeAsked,
   suspicionDueAt,
   walkAgainAfter,

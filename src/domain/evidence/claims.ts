@@ -90,9 +90,14 @@ export interface Whole {
 /** The share of a catalogue that is believed to change within a day, and the count below which a share says nothing. */
 const most = { share: 0.1, count: 5 };
 
+/** Returns how many of so many may go missing at once, or close unconfirmed, before that is doubted. */
+export function mostMissing(visible: number): number {
+  return Math.max(most.count, Math.floor(most.share * visible));
+}
+
 /** Returns how many records may make a claim before all that make it are held: never more than half, at least one. */
 export function limitOf(able: number): number {
-  return Math.max(1, Math.min(Math.max(most.count, Math.floor(most.share * able)), Math.floor(able / 2)));
+  return Math.max(1, Math.min(mostMissing(able), Math.floor(able / 2)));
 }
 
 /** How long an applied claim counts beside new ones. */

@@ -1,3 +1,4 @@
+import { mostMissing } from '../evidence/claims.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
 
 /* Doubts absence (reliability.md 3.1): one empty or short list, one missing page or one 404 proves nothing. */
@@ -91,14 +92,6 @@ export function walkAgainAfter(missing: readonly AbsenceFacts[], removals: 'held
 export function suspicionDueAt(walked_at: number | null, now: number): number {
   if (walked_at === null || walked_at > now + futureToleranceMs) return now;
   return Math.max(now, walked_at + suspicionEveryMs);
-}
-
-/** How many may be missing at once before that is doubted: the larger of a share and a count. */
-const plausible = { share: 0.1, count: 5 };
-
-/** Returns how many of so many may go missing at once, or close unconfirmed, before that is doubted. */
-export function mostMissing(visible: number): number {
-  return Math.max(plausible.count, Math.floor(plausible.share * visible));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { SaleStatus } from '../catalogue/product.ts';
+import { mostMissing } from '../evidence/claims.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
-import { mostMissing } from './absence.ts';
 
 /*
  * Decides about announced closures (reliability.md 2.3): they take a product off sale at once, and reads confirm or

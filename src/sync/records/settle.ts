@@ -71,7 +71,7 @@ const longestWaitMs = 120_000;
  * the cadence while it is held. A resync waits for the second answer only.
  */
 export function settleKept(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log' | 'evidence'>,
   record: RecordFacts,
   { sent_at, cadence, due }: { readonly sent_at: Instant; readonly cadence: number; readonly due: Due | null },
 ): Refreshed {
