@@ -56,6 +56,28 @@ export async function liveDays(
     }),
   );
 
+  const controls = lived.flatMap(({ day: { family }, control }) => (control === null ? [] : [{ family, ...control }]));
+  if (lived.length + skipped.length > 0) sayDays(lived, skipped, controls, say);
+  if (livedLies.length > 0) say(`\n${lieReport(livedLies)}`);
+  const all = [...lived, ...livedLies.filter(({ day }) => !day.control)];
+  const believing = livedLies.filter(({ day }) => day.control);
+  const red = all.filter(({ problems }) => problems.length > 0).length;
+  const unnoticed = [...controls, ...believing].filter(({ problems }) => problems.length === 0).length;
+  say(
+    `\n${all.length} days, ${red} red, ${skipped.length} skipped; ${controls.length + believing.length} controls, ${unnoticed} not noticed; ${seconds()} s`,
+  );
+  const forbidden = process.env.CATALOGUED_TEST_STRICT === '1' ? skipped.length : 0;
+  return red + unnoticed + forbidden === 0 && all.length > 0 ? 0 : 1;
+}
+
+type Controls = readonly (NonNullable<Lived['control']> & Pick<Day, 'family'>)[];
+
+function sayDays(
+  lived: readonly Lived[],
+  skipped: readonly Day[],
+  controls: Controls,
+  say: (line: string) => void,
+): void {
   const heads = ['day', 's', 'exits', 'receiver s', 'check s', 'condition', 'green s', 'differences', 'result'];
   const skippedRows = skipped.map((day) => [nameOf(day), ...heads.slice(2).map(() => '-'), 'skipped: needs root']);
   say(`\n${table(heads, [...lived.map(rowOf), ...skippedRows])}`);
@@ -68,7 +90,6 @@ export async function liveDays(
     for (const each of seen?.first ?? []) say(`  difference: ${each}`);
   }
   say('\nControls: what the harness broke itself, and what it then reported');
-  const controls = lived.flatMap(({ day: { family }, control }) => (control === null ? [] : [{ family, ...control }]));
   const noticed = controls.map(({ family, what, problems }) => [
     family,
     what,
@@ -76,16 +97,6 @@ export async function liveDays(
     problems.length > 0 ? 'red, as it must be' : 'NOT NOTICED',
   ]);
   say(table(['family', 'broken', 'reported', 'result'], noticed));
-  if (livedLies.length > 0) say(`\n${lieReport(livedLies)}`);
-  const all = [...lived, ...livedLies.filter(({ day }) => !day.control)];
-  const believing = livedLies.filter(({ day }) => day.control);
-  const red = all.filter(({ problems }) => problems.length > 0).length;
-  const unnoticed = [...controls, ...believing].filter(({ problems }) => problems.length === 0).length;
-  say(
-    `\n${all.length} days, ${red} red, ${skipped.length} skipped; ${controls.length + believing.length} controls, ${unnoticed} not noticed; ${seconds()} s`,
-  );
-  const forbidden = process.env.CATALOGUED_TEST_STRICT === '1' ? skipped.length : 0;
-  return red + unnoticed + forbidden === 0 && all.length > 0 ? 0 : 1;
 }
 
 const nameOf = ({ family, name }: Day) => `${family}: ${name}`;
