@@ -1,6 +1,5 @@
 -- The views for storefronts, as they stand: the contract of schema/contract.json. They are made anew, in this order, whenever
 -- a file's own differ (src/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
--- What the numbered steps say of views is how they once were.
 --
 -- Nothing newer than SQLite 3.38. A comment has a line of its own: a file gets each view as one line, and drizzle-kit
 -- wants a SELECT at its beginning. A column that is an expression is CAST to its type, so that it compares as it; one of a

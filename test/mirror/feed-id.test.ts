@@ -79,7 +79,7 @@ describe('whether a feed goes on', () => {
       { feed: 'new', reason: 'older-copy', above: 10_400 },
     ],
     [
-      'with a name at last, in the file of an older version',
+      'with a name at last, in a file that has none',
       { identified: false },
       { feed: 'new', reason: 'first-fill', above: null },
     ],
