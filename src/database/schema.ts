@@ -37,8 +37,12 @@ export async function publishedIn(statements: Statements): Promise<Published | n
        (SELECT min(relname) FROM pg_class WHERE relnamespace = to_regnamespace(current_schema())
          AND relkind IN ('r', 'v', 'm', 'p', 'f') AND relname NOT LIKE '\\_%') AS theirs`,
   );
-  await refuseDevelopment(statements);
-  if (found.ours) return (await query<Published>('SELECT * FROM _published'))[0] ?? null;
+  if (found.ours) {
+    const [published = null] = await query<Published>('SELECT * FROM _published');
+    // A column that development versions did not have; asked again only then, as this is asked with every publication.
+    if (published?.application_id === undefined) await refuseDevelopment(statements);
+    return published;
+  }
   if (found.theirs === null) return null;
   throw new CataloguedError('database-foreign', `the schema has a table that is not ours: ${found.theirs}`, {
     exitCode: exitCodes.configuration,
