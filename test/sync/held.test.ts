@@ -60,3 +60,23 @@ describe('dates that are all answered empty', () => {
     expect(() => harness.wiring.ports.evidence.decide('less', 'approved')).toThrow('nothing of less is held');
   });
 });
+
+describe('windows that are all answered as not on sale', () => {
+  it('take the dates of no more products than the limit, whichever window of a product was asked first', async () => {
+    await using harness = await filledHarness({ products: 40, lean: true });
+    const day = (ahead: number) => new Date(harness.clock.now() + ahead * 24 * hour).toISOString().slice(0, 10);
+    const soon = `SELECT DISTINCT product_id FROM bookable_days WHERE date BETWEEN '${day(2)}' AND '${day(14)}' ORDER BY product_id`;
+    const shown = () => all<{ product_id: number }>(harness, soon).map(({ product_id }) => product_id);
+    const before = shown();
+    harness.sandbox.faults.add({ kind: 'off-sale', path: `/(${before.slice(0, 10).join('|')})/availability` });
+    const askAgain = async (product_ids: readonly number[], from: string, to: string) => {
+      requestResync(harness.wiring.ports, { resources: ['availability'], product_ids, from, to });
+      await harness.liveUntil(harness.clock.now() + hour);
+    };
+    await askAgain(before.slice(0, 5), day(40), day(60));
+    expect(shown()).toEqual(before.slice(5));
+    await askAgain(before.slice(5, 10), day(0), day(14));
+    expect(shown()).toEqual(before.slice(5));
+    expect(held(harness)).toContain('near-dates held');
+  });
+});

@@ -29,6 +29,8 @@ export function isSubject(name: string): name is Subject {
 /** What an answer says of a record, beside what the mirror shows of it. */
 export interface Said {
   readonly subject: Subject;
+  /** Of the same product, edition and resource, where it is about another record than the one that was asked; absent: that one. */
+  readonly part?: number;
   /** `less`: how much the mirror shows; of texts, how many. `price`: the lowest price, in minor units; null: none. */
   readonly shown: number | null;
   /** The same by the answer. */

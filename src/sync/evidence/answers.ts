@@ -9,6 +9,7 @@ import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
 import type { Passed, Ports } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
+import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';
 
 /*
@@ -22,7 +23,7 @@ const noDates = { dates: 0, lowest_price: null };
 
 /** Passes on what an answer says of a window of dates. */
 export function passDates(
-  { mirror, evidence }: Pick<Ports, 'mirror' | 'evidence'>,
+  { mirror, evidence, policy, clock }: Pick<Ports, 'mirror' | 'evidence' | 'policy' | 'clock'>,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
@@ -32,8 +33,14 @@ export function passDates(
   // Dates of a product that has just come back were not shown while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
   const isShown = product?.sellable === true && product.dates_off_at === null && !isBack;
-  const stored = mirror.availability.shown({ product_id: record.product_id, currency: record.edition }, from, to);
+  const key = { product_id: record.product_id, currency: record.edition };
+  const stored = mirror.availability.shown(key, from, to);
   const shown = isShown ? stored : noDates;
+  // "Not on sale" is about the product: believed of one window, it withholds the dates of all.
+  const near =
+    answer === 'off-sale' && isShown && record.part !== 0
+      ? datesOf(policy.of(product.category), product, 0, clock.now())
+      : null;
   const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
   const tier = record.part === 0 ? 'near' : 'far';
   return evidence.pass(
@@ -42,6 +49,16 @@ export function passDates(
       { subject: `${tier}-dates`, shown: shown.dates, said: said.dates },
       // Without dates there are no prices, and the dates are the claim.
       { subject: `${tier}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
+      ...(near === null
+        ? []
+        : [
+            {
+              subject: 'near-dates',
+              part: 0,
+              shown: mirror.availability.shown(key, near.from, near.to).dates,
+              said: 0,
+            } as const,
+          ]),
     ],
     { ...by, reason: record.due_reason },
   );

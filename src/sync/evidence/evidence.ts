@@ -72,7 +72,7 @@ export class Evidence implements ClaimJudge {
   #judge(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
     const { sent_at, reason, announced, decides = true, withdraws = true } = answer;
     const { subject } = said;
-    const key: ClaimKey = { ...keyOf(record), subject };
+    const key: ClaimKey = { ...keyOf(record), part: said.part ?? record.part, subject };
     const claim = this.#evidence.claim(key);
     if (claim !== null && claim.applied_at !== null && stillSays(claim, said)) {
       this.#evidence.note({ ...claim, last_at: sent_at });
