@@ -213,9 +213,9 @@ describe('a service that cannot be followed', () => {
     const ended = state();
     expect(ended?.failed).toBeGreaterThan(0);
     if (ended !== null)
-      expect(() => concludeJob(capturedIo(), ended, wiring.mirror.shortLists.all())).toThrow(
-        expect.objectContaining({ exitCode: 69 }),
-      );
+      expect(() =>
+        concludeJob(capturedIo(), ended, { short_lists: wiring.mirror.shortLists.all(), held: [] }, clock.now()),
+      ).toThrow(expect.objectContaining({ exitCode: 69 }));
     // The running daemon is not ready, and says why with an example.
     expect(wiring.mirror.filledAt()).toBeNull();
     const status = await readStatus();

@@ -109,3 +109,20 @@ it('asked for again while it runs, a resync says that it goes on, with what is l
   daemon.child.kill('SIGTERM');
   await daemon.ended;
 });
+
+it('--wait ends with 69 and names what is held', async () => {
+  using directory = temporaryDirectory();
+  const { path: cwd } = directory;
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 24 });
+  const config = join(cwd, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(cwd, sandbox.url));
+  const run = (...args: string[]) => runHere(['--config', config, 'resync', ...args, '--wait']);
+  expect((await run('--all')).code).toBe(0);
+  sandbox.faults.add({ kind: 'no-dates' });
+  const { code, stderr } = await run('--availability');
+  expect(code).toBe(69);
+  expect(stderr).toMatch(
+    /records could not be refreshed; held: .*near-dates, near dates all sold out: \d+ of \d+ records/,
+  );
+  expect(stderr).toContain('catalogued held approve KIND');
+});

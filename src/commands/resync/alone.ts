@@ -75,7 +75,8 @@ export async function resyncAlone(
     io.stdout.write(
       `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
     );
-  concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job, wiring.mirror.shortLists.all());
+  const found = { short_lists: wiring.mirror.shortLists.all(), held: wiring.mirror.evidence.held() };
+  concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job, found, clock.now());
 }
 
 const sameAgain = 'run the same command again: it continues, and reads nothing twice';

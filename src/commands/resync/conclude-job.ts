@@ -1,4 +1,6 @@
 import { todoOf } from '../../domain/conditions/table.ts';
+import { isOpen } from '../../domain/evidence/hold.ts';
+import { heldText, type ToldHold } from '../../domain/evidence/words.ts';
 import { shortListText, type ToldShortList } from '../../domain/sale/short-list.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
@@ -14,22 +16,32 @@ export function doneSays({ records, left, failed }: Pick<JobState, 'records' | '
 }
 
 /**
- * Prints that every record of a job was refreshed; throws where some failed (69). `short_lists` are the lists that are
- * incomplete now: those that were walked since the job was requested are named.
+ * Prints that every record of a job was refreshed; throws where some failed (69), and names what is held now. `short_lists` are
+ * the lists that are incomplete now: those that were walked since the job was requested are named.
  */
-export function concludeJob({ stdout, stderr }: Io, job: JobState, short_lists: readonly WalkedShortList[]): void {
+export function concludeJob(
+  { stdout, stderr }: Io,
+  job: JobState,
+  { short_lists, held }: { readonly short_lists: readonly WalkedShortList[]; readonly held: readonly ToldHold[] },
+  now: number,
+): void {
   const short = short_lists.filter(({ walked_at }) => walked_at >= job.requested_at).map(shortListText);
   const incomplete = `the list is incomplete: ${short.join('; ')}`;
   if (job.failed > 0) {
     const failed = `${number(job.failed)} of ${number(job.records)} records could not be refreshed`;
+    const kept = held.filter(isOpen).map((each) => `; held: ${heldText(each, now)}`);
+    const says = `${failed}${kept.join('')}`;
     if (short.length > 0)
-      throw new CataloguedError('list-incomplete', `${incomplete}; ${failed}`, {
+      throw new CataloguedError('list-incomplete', `${incomplete}; ${says}`, {
         exitCode: exitCodes.unavailable,
         hint: todoOf('list-incomplete'),
       });
-    throw new CataloguedError('some-failed', failed, {
+    throw new CataloguedError(kept.length > 0 ? 'held' : 'some-failed', says, {
       exitCode: exitCodes.unavailable,
-      hint: 'see which ones with: catalogued status (failed records are retried automatically)',
+      hint:
+        kept.length > 0
+          ? todoOf('held')
+          : 'see which ones with: catalogued status (failed records are retried automatically)',
     });
   }
   // Three lists agree that there is no more: nothing has failed.

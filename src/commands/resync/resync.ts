@@ -41,7 +41,7 @@ interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
 export function resyncCommand(io: Io): Command {
   const command = new Command('resync').description(
     'Makes the named records due now and leaves all other schedules unchanged. A running daemon does the work; without one the command does. ' +
-      'With --wait: exit 0 when all are refreshed, 69 when some failed, 75 when throttled.',
+      'With --wait: exit 0 when all are refreshed, 69 when some failed or are held, 75 when throttled.',
   );
   for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
   return command
@@ -183,7 +183,7 @@ async function waitFor(
       const { records, failed } = job;
       if (json)
         io.stdout.write(`${JSON.stringify({ job_id, resumed, calls: priced, minutes, records, failed }, null, 2)}\n`);
-      return concludeJob(json ? { ...io, stdout: io.stderr } : io, job, status.short_lists);
+      return concludeJob(json ? { ...io, stdout: io.stderr } : io, job, status, clock.now());
     }
     await clock.sleep(1000, io.signal);
   }

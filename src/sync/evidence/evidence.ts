@@ -207,7 +207,7 @@ export class Evidence implements ClaimJudge {
       );
   }
 
-  /** Has a second question wait for the record's cadence: while claims are held, a sample is asked. */
+  /** Has a second question wait for the record's cadence, and no resync for it: while claims are held, a sample is asked. */
   #rest(claim: StoredClaim): void {
     const { mirror, policy } = this.#ports;
     const record = mirror.records.find(claim);
@@ -215,6 +215,7 @@ export class Evidence implements ClaimJudge {
     const product = mirror.products.find(claim.product_id);
     const every = cadenceOf(policy.of(product?.category ?? null), record, product);
     mirror.records.setDue(record, dueByCadence(record, this.#now(), every));
+    if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
   }
 
   /** Looks at the holds: draws and judges their samples, and ends those that are over. Run once a minute. */
