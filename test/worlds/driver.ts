@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { limitOf } from '../../src/domain/evidence/claims.ts';
+import { isOpen } from '../../src/domain/evidence/hold.ts';
 import { follow } from '../../src/follow/follower.ts';
 import type { RowSource } from '../../src/follow/source.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
@@ -152,8 +154,11 @@ class Driver implements Disposable {
     await this.#compare();
     if (setting.files) this.#compareFiles();
     const { conditions } = await world.harness.parts.status(0);
+    // What was believed because the service insisted is told of for a day.
+    const isHeld = world.harness.wiring.mirror.evidence.held().some(isOpen);
     for (const { code, says } of conditions)
-      if (code !== 'often-wrong') this.wrong('after any trouble no condition is left', `${code}: ${says}`);
+      if (code !== 'often-wrong' && (code !== 'held' || isHeld))
+        this.wrong('after any trouble no condition is left', `${code}: ${says}`);
   }
 
   /** Judges what readers saw and shoppers were told. */
@@ -163,7 +168,12 @@ class Driver implements Disposable {
     const cached_ms = isCached ? longestCache : (setting.habits.cached_ms ?? 0);
     const rules = { slack_ms: 2 * minute + cached_ms, cached_ms };
     const lines = [...judge(this.#log, this.#seen, rules), ...judgeChecks(this.#log, this.#shoppers, cached_ms)];
-    for (const line of lines) this.wrong('a reader sees what was', line);
+    // A service that ignores the dates may answer twice that there are none: that is believed of as many products as the limit.
+    const ignores = events.some(({ what }) => what === 'dates ignored');
+    const emptied = (line: string) => /that (\d+) [-\d]+ is \["sold_out",/.exec(line)?.[1];
+    const few = new Set(lines.flatMap((line) => emptied(line) ?? [])).size <= limitOf(setting.products);
+    for (const line of lines)
+      if (!(ignores && few && emptied(line) !== undefined)) this.wrong('a reader sees what was', line);
   }
 
   [Symbol.dispose](): void {
