@@ -70,7 +70,7 @@ function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>): { dates: number; lo
   return { dates: available.length, lowest_price: prices.length === 0 ? null : Math.min(...prices) };
 }
 
-/** What becomes of an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
+/** The verdict on an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
 export interface PassedEntry extends Pick<Passed, 'next'> {
   readonly kind: Passed['kind'] | 'sale-only';
 }

@@ -34,7 +34,7 @@ import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
 
-/** What becomes of one thing that an answer says. `applies`: the claim that the mirror takes over if the whole answer is stored. */
+/** The verdict on one thing that an answer says. `applies`: the claim that the mirror takes over if the whole answer is stored. */
 type Judgement = Passed & { readonly applies?: StoredClaim };
 
 /** An answer that takes nothing away. */

@@ -42,7 +42,7 @@ export interface Policy extends ProductPolicy {
   } | null;
   /** The share of all calls that are random reads (truth/audits.ts); 0: none. */
   readonly audit: number;
-  /** What becomes of answers that take something away from many records at once. */
+  /** The configuration's word on answers that take something away from many records at once. */
   readonly held: Readonly<Record<Kind, 'hold' | 'warn' | 'off'>>;
   /** The ceiling, in calls a second. */
   readonly ceiling: number;
@@ -88,7 +88,7 @@ export interface ClaimedBy {
   readonly withdraws?: boolean;
 }
 
-/** What becomes of an answer: it is stored, or the mirror keeps what it has. */
+/** The verdict on an answer: it is stored, or the mirror keeps what it has. */
 export interface Passed {
   readonly kind: 'store' | 'keep';
   /** The next look at what is taken away, or the second question; null: the next read at the cadence. */
