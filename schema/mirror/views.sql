@@ -3,7 +3,8 @@
 --
 -- Nothing newer than SQLite 3.38. A comment has a line of its own: a file gets each view as one line, and drizzle-kit
 -- wants a SELECT at its beginning. A column that is an expression is CAST to its type, so that it compares as it; one of a
--- table stands bare, as it would lose its index. Now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
+-- table stands bare, as it would lose its index. Now is unixepoch()*1000, written where it is needed: it is up to a second late, and
+-- a hard limit adds that second. Of a subquery the index would lose its order.
 
 CREATE VIEW withdrawn_products AS
 SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
@@ -63,8 +64,8 @@ JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
   AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
-  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= p.images_verified_at - 86400000
-  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < p.images_verified_at + 1209600000;
+  AND unixepoch()*1000 >= p.images_verified_at - 86400000
+  AND unixepoch()*1000 + 999 < p.images_verified_at + 1209600000;
 
 CREATE VIEW languages AS
 SELECT l.language, CAST(l.language = m.language AS INTEGER) AS is_primary
@@ -124,18 +125,18 @@ SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS T
   (SELECT c.prediscount_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
   t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
   t.venue_name, t.venue_address,
-  CAST((SELECT date((julianday('now')-2440587.5)*86400 + z.offset_minutes * 60, 'unixepoch') FROM _zone_offset z
-    WHERE z.timezone = p.timezone AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
+  CAST((SELECT date(unixepoch() + z.offset_minutes * 60, 'unixepoch') FROM _zone_offset z
+    WHERE z.timezone = p.timezone AND z.valid_from <= unixepoch()*1000
     ORDER BY z.valid_from DESC LIMIT 1) AS TEXT) AS venue_today,
   t.wheelchair_access, t.is_package,
   CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
   t.checked_at, t.changed_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(t.held_at, t.stale_at) AS INTEGER) AS stale,
+  CAST(unixepoch()*1000 >= COALESCE(t.held_at, t.stale_at) AS INTEGER) AS stale,
   CAST(4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(t.held_at, t.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
-  CAST(COALESCE((SELECT CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
-      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(t.held_at, t.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
+  CAST(COALESCE((SELECT CASE WHEN unixepoch()*1000 >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
+      WHEN unixepoch()*1000 >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
     FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
 FROM _product p
 CROSS JOIN _mirror m
@@ -147,15 +148,15 @@ CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALE
 LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
   AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
     WHERE n.product_id = p.product_id AND n.currency = m.currency
-      AND n.until_at > CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))
+      AND n.until_at > unixepoch()*1000)
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
 SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
+  CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
   CAST(4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _product p
 CROSS JOIN _mirror m
 CROSS JOIN _mirror_language l
@@ -183,10 +184,10 @@ FROM (
     CAST('variants' AS TEXT) AS source,
     CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
     v.checked_at,
-    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(v.held_at, v.stale_at) AS stale,
+    unixepoch()*1000 >= COALESCE(v.held_at, v.stale_at) AS stale,
     4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) AS expired_at,
-    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) THEN 'expired'
-      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(v.held_at, v.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+    CAST(CASE WHEN unixepoch()*1000 >= 4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) THEN 'expired'
+      WHEN unixepoch()*1000 >= COALESCE(v.held_at, v.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
@@ -200,10 +201,10 @@ FROM (
     CAST('availability' AS TEXT),
     v.availability_document,
     CAST(max(s.checked_at) AS INTEGER),
-    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(COALESCE(s.held_at, s.stale_at)),
+    unixepoch()*1000 >= max(COALESCE(s.held_at, s.stale_at)),
     max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)),
-    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)) THEN 'expired'
-      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(COALESCE(s.held_at, s.stale_at)) THEN 'stale' ELSE 'fresh' END AS TEXT)
+    CAST(CASE WHEN unixepoch()*1000 >= max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)) THEN 'expired'
+      WHEN unixepoch()*1000 >= max(COALESCE(s.held_at, s.stale_at)) THEN 'stale' ELSE 'fresh' END AS TEXT)
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   JOIN _availability_span s ON s.product_id = v.product_id
@@ -269,7 +270,7 @@ FROM (
   -- A list that leaves out products counts as a record that is not fresh: nobody knows them.
   SELECT q.resource, q.tier, count(*) + max(l.short) AS records, sum(n.now >= t.stale_at) + max(l.short) AS stale, 0 AS expired,
     min(t.checked_at) AS oldest_checked_at, q.promise_ms
-  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN (SELECT count(*) AS short FROM _record r WHERE r.resource = 'products' AND r.product_id = 0 AND r.unanswered_at IS NOT NULL) l
   CROSS JOIN _promise q
   CROSS JOIN _product_text t
@@ -281,7 +282,7 @@ FROM (
     COALESCE(sum(n.now >= p.images_verified_at + q.promise_ms AND n.now < p.images_verified_at + 1209600000), 0),
     sum(n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
     min(p.images_verified_at), q.promise_ms
-  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN _promise q
   CROSS JOIN _product p
   -- Where no read has ever told of images there is nothing to hide.
@@ -293,7 +294,7 @@ FROM (
       AND r.unanswered_at IS NULL AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))), 0),
     -- What is off sale is read once a week, whatever is promised of its dates.
     0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.promise_ms
-  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN _promise q
   CROSS JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
   WHERE q.resource NOT IN ('products', 'images')
@@ -303,16 +304,16 @@ FROM (
 CREATE VIEW product_prices AS
 SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
   c.read_at AS checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
+  CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
   CAST(4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _product_price c
 JOIN _product p ON p.product_id = c.product_id
 LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
   AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
     WHERE n.product_id = p.product_id AND n.currency = c.currency
-      AND n.until_at > CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))
+      AND n.until_at > unixepoch()*1000)
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
@@ -351,8 +352,8 @@ FROM (
   SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, p.asked, l.list_place,
     CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
       / (10.0 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)) AS INTEGER) AS weighed_rating,
-    p.sold / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
-    p.asked / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
+    p.sold / (1 << CAST(min(max(unixepoch()*1000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
+    p.asked / (1 << CAST(min(max(unixepoch()*1000 - COALESCE(p.asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
   FROM _product p
   LEFT JOIN _product_list_place l ON l.product_id = p.product_id
   WHERE p.withdrawn_at IS NULL
@@ -361,16 +362,16 @@ FROM (
 -- Spans of a product do not overlap: the one that covers a date is found by its ends.
 CREATE VIEW bookable_days AS
 SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
+  CAST(unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
   CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _bookable b
 CROSS JOIN _product p ON p.product_id = b.product_id
 CROSS JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
   AND s.from_date <= b.date AND s.to_date >= b.date
 WHERE p.sellable = 1 AND p.dates_off_at IS NULL
-  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at;
+  AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at;
 
 -- A time that has begun at the venue is not sold any more. No venue's clock is more than 14 hours ahead: a date beyond that has
 -- begun nowhere, and is shown as it was read. Of a nearer one what can still be bought stands in _bookable; its times are gone
@@ -382,20 +383,20 @@ CREATE VIEW availability_days AS
 SELECT p.product_id, d.date, s.currency,
   CAST(CASE WHEN d.date > date('now', '+14 hours') THEN CASE WHEN d.available THEN o.open ELSE o.shut END
     WHEN (SELECT 1 FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) THEN o.open
+    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) THEN o.open
     WHEN (
     SELECT min(u.passed)
     FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
       WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u) THEN 'not_on_sale'
     ELSE o.shut END AS TEXT) AS state,
   CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.lowest_price ELSE (SELECT b.lowest_price FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_price,
+    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_adult_price,
+    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) END AS INTEGER) AS lowest_adult_price,
   CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS TEXT) AS price_variant_type,
+    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) END AS TEXT) AS price_variant_type,
   CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.max_tickets ELSE COALESCE((SELECT b.max_tickets FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at), (
+    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at), (
     SELECT CASE WHEN max(u.passed) THEN max(CASE WHEN NOT u.passed
       THEN (SELECT max(json_extract(o.value, '$[1]')) FROM json_each(u.value, '$[2]') o) END) ELSE d.max_tickets END
     FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
@@ -414,13 +415,13 @@ CROSS JOIN (SELECT column1 AS off, column2 AS open, column3 AS shut
 CROSS JOIN _availability_span s ON s.product_id = p.product_id
 CROSS JOIN (SELECT column1 AS age, column2 AS stale, column3 AS freshness
   FROM (VALUES (0, 0, 'fresh'), (1, 1, 'stale'), (2, 1, 'expired'))) f
-  ON f.age = CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 2
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) OR (p.sellable = 1 AND p.dates_off_at IS NOT NULL) THEN 1 ELSE 0 END
+  ON f.age = CASE WHEN unixepoch()*1000 >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 2
+    WHEN unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) OR (p.sellable = 1 AND p.dates_off_at IS NOT NULL) THEN 1 ELSE 0 END
 LEFT JOIN json_each(CASE WHEN s.from_date <= date('now', '+14 hours') THEN json_array(COALESCE((
-    SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
+    SELECT strftime('%Y-%m-%d %H:%M', min(max(unixepoch(), z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM _zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
-      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
+      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= unixepoch()*1000)),
   strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
 CROSS JOIN _day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date >= s.from_date AND d.date <= s.to_date
 WHERE p.withdrawn_at IS NULL AND (d.date > date('now', '+14 hours') OR d.date >= substr(n.value, 1, 10));
@@ -439,17 +440,17 @@ SELECT d.product_id, d.date, d.currency,
   CAST(json_extract(o.value, '$[5]') AS INTEGER) AS commission,
   CAST(json_extract(o.value, '$[6]') AS INTEGER) AS pricing_restriction,
   s.checked_at,
-  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
+  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
   CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
-    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
+    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _day d
 CROSS JOIN _product p ON p.product_id = d.product_id
 LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((
-    SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
+    SELECT strftime('%Y-%m-%d %H:%M', min(max(unixepoch(), z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM _zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
-      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
+      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= unixepoch()*1000)),
   strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
 CROSS JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
   AND s.from_date <= d.date AND s.to_date >= d.date
@@ -478,10 +479,10 @@ SELECT e.experience_id, l.language, m.language AS language_shown, CAST(COALESCE(
     WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1
     UNION SELECT p.product_id FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1)) AS INTEGER) AS sellable_products,
   e.document, e.checked_at, e.changed_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= e.stale_at AS INTEGER) AS stale,
+  CAST(unixepoch()*1000 >= e.stale_at AS INTEGER) AS stale,
   CAST(4 * e.stale_at - 3 * e.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * e.stale_at - 3 * e.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * e.stale_at - 3 * e.checked_at THEN 'expired'
+    WHEN unixepoch()*1000 >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _experience e
 CROSS JOIN _mirror m
 CROSS JOIN _mirror_language l

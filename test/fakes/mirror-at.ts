@@ -12,8 +12,8 @@ export function openMirrorAt(path: string, now: number): Database.Database {
     .all();
   const instant = new Date(now).toISOString().slice(0, -1);
   for (const { name, sql } of views) {
-    const body = sql.slice(sql.indexOf(' AS') + 3).replaceAll("'now'", `'${instant}'`);
-    db.exec(`CREATE TEMP VIEW ${name} AS ${body}`);
+    const body = sql.slice(sql.indexOf(' AS') + 3);
+    db.exec(`CREATE TEMP VIEW ${name} AS ${withClock(body, `'${instant}'`)}`);
   }
   return db;
 }
@@ -27,8 +27,8 @@ export function openMirrorWithClock(path: string): { readonly db: Database.Datab
     .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'")
     .all();
   for (const { name, sql } of views) {
-    const body = sql.slice(sql.indexOf(' AS') + 3).replaceAll("'now'", '(SELECT instant FROM temp.reader_clock)');
-    db.exec(`CREATE TEMP VIEW ${name} AS ${body}`);
+    const body = sql.slice(sql.indexOf(' AS') + 3);
+    db.exec(`CREATE TEMP VIEW ${name} AS ${withClock(body, '(SELECT instant FROM temp.reader_clock)')}`);
   }
   return {
     db,
@@ -36,4 +36,9 @@ export function openMirrorWithClock(path: string): { readonly db: Database.Datab
       set.run(new Date(now).toISOString().slice(0, -1));
     },
   };
+}
+
+/** Returns the SQL of a view that asks the clock, with an expression for a UTC timestamp in the clock's place. */
+export function withClock(view: string, timestamp: string): string {
+  return view.replaceAll("'now'", timestamp).replaceAll('unixepoch()', `unixepoch(${timestamp})`);
 }

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { withClock } from './mirror-at.ts';
 
 /**
  * Copies a mirror to `path`, where time stands still at `now`: whoever opens the copy, in whatever language and whenever,
@@ -13,6 +14,6 @@ export function standingCopy(source: string, path: string, now: number): void {
   const views = db
     .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'view'")
     .all();
-  for (const { name, sql } of views) db.exec(`DROP VIEW ${name}; ${sql.replaceAll("'now'", `'${instant}'`)}`);
+  for (const { name, sql } of views) db.exec(`DROP VIEW ${name}; ${withClock(sql, `'${instant}'`)}`);
   db.close();
 }

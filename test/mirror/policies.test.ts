@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { section } from '../documents.ts';
@@ -97,7 +98,7 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
     reader.set(harness.clock.now());
     const { checked_at = 0, expired_at = 0 } = first.get() ?? {};
     const stale_at = checked_at + (expired_at - checked_at) / 4;
-    expect([checked_at, stale_at - 1, stale_at + 1, expired_at - 1, expired_at + 1].map(at), view).toEqual([
+    expect([checked_at, stale_at - 1, stale_at + 1000, expired_at - 1, expired_at + 1000].map(at), view).toEqual([
       ['fresh', 0],
       ['fresh', 0],
       ['stale', 1],
@@ -112,8 +113,8 @@ it('a held row is stale in every view that can hold it, not expired before four 
   await using harness = await filledHarness({ products: 3 });
   const { mirror, ports } = harness.wiring;
   const reader = openMirrorWithClock(mirror.path);
-  // Right after the reads: whatever becomes stale now is held.
-  const now = harness.clock.now();
+  // Right after the reads: whatever becomes stale now is held. The views know whole seconds.
+  const now = instant(Math.ceil(harness.clock.now() / 1000) * 1000);
   const views = [
     'products',
     'product_prices',

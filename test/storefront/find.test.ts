@@ -91,7 +91,7 @@ describe('find', () => {
       mirror.listPlaces.note([1, 2, 3, 4], 100);
       mirror.categories.countSale(2, 4, instant(now));
       mirror.categories.countAsked(3, 80, instant(now));
-      mirror.categories.countAsked(4, 80, instant(now - 3 * month));
+      mirror.categories.countAsked(4, 80, instant(now - 3 * month - 1000));
     });
     using reader = openReader(mirror.path);
     expect(reader.find({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([
