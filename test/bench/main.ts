@@ -7,6 +7,7 @@ import { againstLines } from './against.ts';
 import { besideResync } from './beside-resync.ts';
 import { calendarLines } from './calendar.ts';
 import { checkLines } from './checks.ts';
+import { connectionLines } from './connection.ts';
 import { daemonLines } from './daemon.ts';
 import { followerLines } from './follower.ts';
 import { freshnessLines } from './freshness.ts';
@@ -32,6 +33,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   'beside-resync': besideResync,
   reader: readerLines,
   calendar: calendarLines,
+  connection: connectionLines,
   refreshes: refreshLines,
   walks: walkLines,
   checks: checkLines,
