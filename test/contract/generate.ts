@@ -58,7 +58,7 @@ function meaningCell({ means, null: why, byClock, public: shown }: Column): stri
 }
 
 /** The parts of docs/reading.md between `<!-- name -->` and `<!-- end of name -->`. */
-export const reference: Readonly<Record<string, string>> = {
+const reference: Readonly<Record<string, string>> = {
   views: [
     '| View | One row for |',
     '|---|---|',
