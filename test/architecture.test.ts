@@ -171,8 +171,11 @@ const allowed: Record<string, readonly string[]> = {
   'package.ts': [],
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
-  // A package export for programs that are not this one: it knows the views, and nothing of what fills them.
+  // A package export for programs that are not this one: it knows the views, and nothing of what fills them. What they have
+  // is declared once, in files that import nothing of the daemon and no library.
   storefront: [
+    'mirror/contract/contract.ts',
+    'mirror/contract/table.ts',
     'sqlite/development.ts',
     'sqlite/fault.ts',
     'sqlite/read-only.ts',
@@ -226,6 +229,12 @@ describe('the architecture', () => {
   it('holds: parts import what they may, and each library has one door', () => {
     expect(imports.length).toBeGreaterThan(100);
     expect(broken(imports)).toEqual([]);
+  });
+
+  it('keeps the declarations of the contract free of the daemon and of libraries, as the reader carries them', () => {
+    const declaring = imports.filter(({ file }) => file.startsWith('mirror/contract/'));
+    expect(declaring.length).toBeGreaterThan(10);
+    expect(declaring.filter(({ of }) => !of.startsWith('mirror/contract/') && of !== 'clock.ts')).toEqual([]);
   });
 
   it('is watched by a test that sees a breach (control)', () => {

@@ -21,7 +21,7 @@ import type { Check } from '../src/doctor/check.ts';
 import { longReaders } from '../src/doctor/long-readers.ts';
 import { type ReaderQuestion, readerChecks } from '../src/doctor/reader.ts';
 import { olderThan } from '../src/doctor/versions.ts';
-import { contractVersion } from '../src/mirror/claim.ts';
+import { contractVersion } from '../src/mirror/contract/contract.ts';
 import { openMirror } from '../src/mirror/mirror.ts';
 import { networkFileSystem } from '../src/sqlite/directory.ts';
 import { cli } from './fakes/built-program.ts';

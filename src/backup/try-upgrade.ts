@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { inboxCopy, mirrorCopy } from '../files/backups.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { contractVersion } from '../mirror/claim.ts';
+import { contractVersion } from '../mirror/contract/contract.ts';
 import { readOwnRow } from '../mirror/own-row.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { version } from '../package.ts';

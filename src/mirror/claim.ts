@@ -6,12 +6,10 @@ import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import type { FeedCeiling } from './changes/changes.ts';
 import { changeReads } from './changes/changes.ts';
+import { contractVersion } from './contract/contract.ts';
 import { captureRows, type Publish } from './rows/capture.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
-
-/** What the views of this program promise: raised with every addition to schema/contract.json. */
-export const contractVersion = 1;
 
 export interface MirrorOptions {
   readonly path: string;

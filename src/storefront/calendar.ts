@@ -1,6 +1,6 @@
 import { dateOf, dayNumber } from './arguments.ts';
 import { badArgument } from './problems.ts';
-import { columnsOf, type ViewRow } from './views/views.ts';
+import { columnsOf, type ViewRow } from './views.ts';
 
 type Known = ViewRow<'availability_days'>;
 

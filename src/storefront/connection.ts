@@ -1,10 +1,10 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { contractVersion } from '../mirror/contract/contract.ts';
 import { developmentFile, isOfDevelopment } from '../sqlite/development.ts';
 import { isPassing, sqliteCode } from '../sqlite/fault.ts';
 import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
-import { contractVersion } from './views/views.ts';
 
 /** `CATM`: marks a file as a mirror. */
 const applicationId = 0x4341544d;

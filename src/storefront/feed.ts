@@ -1,7 +1,7 @@
 import { wholeNumber } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import { badArgument, CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
-import { allColumns, type ViewRow } from './views/views.ts';
+import { allColumns, type ViewRow } from './views.ts';
 
 type Change = ViewRow<'changes'>;
 

@@ -1,4 +1,4 @@
-import { allColumns } from './views/views.ts';
+import { allColumns } from './views.ts';
 
 /* The price that a shop prints, in statements: what an adult pays, in the currency that is bound. */
 

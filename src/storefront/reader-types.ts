@@ -7,7 +7,7 @@ import type { ProductsQuestion } from './find/list.ts';
 import type { FindQuestion } from './find/question.ts';
 import type { RelatedOptions } from './find/related.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
-import type { ViewRow } from './views/views.ts';
+import type { ViewRow } from './views.ts';
 
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
 export type MirrorInfoRow = ViewRow<'mirror_info'>;

@@ -1,4 +1,4 @@
-import { allColumns } from './views/views.ts';
+import { allColumns } from './views.ts';
 import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import type { Edition, Editions } from './editions.ts';
 import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
 import type { ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
-import { allColumns, someColumns, type ViewRow } from './views/views.ts';
+import { allColumns, someColumns, type ViewRow } from './views.ts';
 
 /** Products in a currency: their prices in another one than the primary stand in `product_prices`. */
 interface OfProduct {

@@ -4,7 +4,7 @@ import type { Editions } from './editions.ts';
 import { existing } from './existing.ts';
 import { experienceColumns } from './printed-sql.ts';
 import type { Reader } from './reader-types.ts';
-import { allColumns, type ViewRow } from './views/views.ts';
+import { allColumns, type ViewRow } from './views.ts';
 
 /** Returns what is read of where products are: venues, cities and countries. */
 export function whereReads(

@@ -12,7 +12,7 @@ import { upgradeOn } from '../../src/commands/terminal/upgrade-progress.ts';
 import type { Config } from '../../src/config/load.ts';
 import { backupsIn } from '../../src/files/backups.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
-import { contractVersion } from '../../src/mirror/claim.ts';
+import { contractVersion } from '../../src/mirror/contract/contract.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
 import { lookAt } from '../../src/sqlite/look.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { contract } from '../contract/columns.ts';
+import { outputs } from '../contract/outputs.ts';
 import { type Ran, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -68,7 +68,7 @@ describe('catalogued held', () => {
     for (const line of listed.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     const json = JSON.parse((await harness.run('held', '--json')).stdout) as { held: Record<string, unknown>[] };
     expect(json.held).toMatchObject([{ subject: 'sale-status', state: 'held', able: 12, claiming: 8, decision: null }]);
-    expect(Object.keys(json.held[0] ?? {}).sort()).toEqual([...(contract.outputs['held list: held'] ?? [])].sort());
+    expect(Object.keys(json.held[0] ?? {}).sort()).toEqual([...(outputs['held list: held'] ?? [])].sort());
 
     const status = await harness.run('status');
     expect(status).toMatchObject({

@@ -7,7 +7,7 @@ import { main } from '../../src/commands/main.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
-import { contract } from '../contract/columns.ts';
+import { outputs } from '../contract/outputs.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
@@ -70,7 +70,7 @@ describe('catalogued notifications', () => {
     expect(all.stdout).toMatch(/\n +2 +3 h ago +norland +192\.0\.2\.1 +\d+ +quarantined +not JSON\n/);
     const recent = await test.run('notifications', 'list', '--since', '4h', '--state', 'quarantined', '--json');
     const found = JSON.parse(recent.stdout);
-    expect(Object.keys(found)).toEqual(contract.outputs['notifications list']);
+    expect(Object.keys(found)).toEqual(outputs['notifications list']);
     expect(found.deliveries).toMatchObject([{ delivery_id: 2, reason: 'not JSON' }]);
 
     const shown = await test.run('notifications', 'show', '1');
@@ -78,7 +78,7 @@ describe('catalogued notifications', () => {
     expect(shown.stdout).toContain('"product_id": 9007199254740993');
     expect((await test.run('notifications', 'show', '2')).stdout).toContain('not \\u001b[31mJSON');
     const json = JSON.parse((await test.run('notifications', 'show', '3', '--json')).stdout);
-    expect(Object.keys(json).sort()).toEqual([...(contract.outputs['notifications show'] ?? [])].sort());
+    expect(Object.keys(json).sort()).toEqual([...(outputs['notifications show'] ?? [])].sort());
     expect(json).toMatchObject({ text: '{}', base64: 'e30=', state: 'waiting' });
 
     expect((await test.run('notifications', 'replay', '--since', '4h', '--dry-run')).stdout).toMatch(

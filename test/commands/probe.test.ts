@@ -12,7 +12,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandb
 import { acquireLock } from '../../src/sqlite/lock.ts';
 import type { ProbeReport } from '../../src/sync/reports/probe.ts';
 import { mostCalls } from '../../src/sync/reports/probe-calls.ts';
-import { contract } from '../contract/columns.ts';
+import { outputs } from '../contract/outputs.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { differentService } from '../fakes/different-service.ts';
@@ -185,7 +185,7 @@ describe('the command', () => {
     const { out } = await command(directory.path, sandbox, ['--json']);
     const facts = JSON.parse(out) as ProbeReport;
     expect(facts).toMatchObject({ unusable: null, calls: expect.any(Number), profile: {} });
-    expect(Object.keys(facts)).toEqual(contract.outputs.probe);
+    expect(Object.keys(facts)).toEqual(outputs.probe);
     expect(readdirSync(directory.path)).toEqual(['catalogued.yaml']);
   });
 

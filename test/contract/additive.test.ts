@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { contractVersion } from '../../src/mirror/claim.ts';
+import { contractVersion } from '../../src/mirror/contract/contract.ts';
 import { type Contract, takenAway } from './taken-away.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -23,16 +23,16 @@ describe('the contract', () => {
 
   it('is watched by a test that sees what was removed, renamed or changed (control)', () => {
     const planted = structuredClone(current) as unknown as {
-      views: Record<string, Record<string, string>>;
+      views: Record<string, { columns: Record<string, object> }>;
       outputs: Record<string, string[]>;
       reader: Record<string, string[]>;
     };
     delete planted.views.images;
-    delete planted.views.products?.title;
-    Object.assign(planted.views.variants ?? {}, {
-      variant_id: 'text',
-      label: 'text; null: not sent',
-      source: 'text; null: why not',
+    delete planted.views.products?.columns.title;
+    Object.assign(planted.views.variants?.columns ?? {}, {
+      variant_id: { type: 'text' },
+      label: { type: 'text', null: 'not sent' },
+      source: { type: 'text', null: 'why not' },
     });
     planted.outputs.status = (planted.outputs.status ?? []).filter((field) => field !== 'freshness');
     delete planted.reader.slots;

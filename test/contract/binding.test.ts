@@ -2,9 +2,7 @@ import { execFileSync } from 'node:child_process';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
-import { contract } from './columns.ts';
-import { keys } from './keys.ts';
-import { typeOf } from './taken-away.ts';
+import { columnsOf, readable } from './tables.ts';
 import { type TypedCopy, typedCopy } from './typed-copy.ts';
 
 /*
@@ -36,7 +34,7 @@ const comparisons = ['= :value', '<= :value', '<> :value', 'IN (:value, :value)'
 
 /** `bare_`: of the same view without types. */
 function questionsOf(db: Database.Database, view: string, prefix: 'bare_' | ''): Question[] {
-  return Object.keys(contract.columns[view] ?? {}).flatMap((column) => {
+  return columnsOf(view).flatMap(([column]) => {
     // What is compared with it is an expression of FTS5, never a value.
     if (column === 'entry') return [];
     const values = db
@@ -101,7 +99,7 @@ describe('a column of a view', () => {
   const numbers = () =>
     [...new Set(questions('').map(({ column }) => column))].filter((column) => {
       const [view = '', name = ''] = column.split('.');
-      return typeOf(contract.columns[view]?.[name] ?? '') !== 'text';
+      return readable[view]?.columns[name]?.type !== 'text';
     });
 
   it('has rows to be compared, in every view and in most columns', () => {
@@ -124,10 +122,10 @@ describe('a column of a view', () => {
     expect(differingInPython(copy.path, asked)).toEqual(expect.arrayContaining(numbers()));
   });
 
-  it('tells the rows of its view apart where it is of the key (test/contract/keys.ts)', () => {
+  it('tells the rows of its view apart where it is of the key', () => {
     const twice = (view: string, columns: string) =>
       db.prepare(`SELECT ${columns} FROM ${view} GROUP BY ${columns} HAVING count(*) > 1`).all();
-    for (const [view, key] of Object.entries(keys)) expect(twice(view, key.join(', ')), view).toEqual([]);
+    for (const view of copy.views) expect(twice(view, readable[view]?.key.join(', ') ?? ''), view).toEqual([]);
     // Control: half a key does not.
     expect(twice('products', 'product_id')).not.toEqual([]);
   });
@@ -143,9 +141,7 @@ describe('a column of a view', () => {
       types.exec('DROP TABLE temp.found');
       for (const { name, type } of found)
         if (name !== 'entry')
-          expect(type, `${view}.${name}`).toBe(
-            declared[typeOf(contract.columns[view]?.[name] ?? '') as keyof typeof declared],
-          );
+          expect(type, `${view}.${name}`).toBe(declared[readable[view]?.columns[name]?.type ?? 'text']);
     }
     types.close();
   });

@@ -1,18 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { contractVersion } from '../../src/mirror/claim.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
-import { contract } from './columns.ts';
-import { keys } from './keys.ts';
+import { contractJson } from './generate.ts';
+import { reader as contractReader } from './outputs.ts';
+import { columnsOf, readable, tables } from './tables.ts';
 
-function viewsThatStand(): Record<string, string[]> {
+/** The columns of everything that stands in a file, by table and view. */
+function standing(): Record<string, string[]> {
   using test = testMirror();
-  const names = test.all<{ name: string }>(
-    "SELECT name FROM sqlite_schema WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name",
-  );
+  const names = test.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')");
   return Object.fromEntries(
     names.map(({ name }) => [
       name,
@@ -21,53 +20,96 @@ function viewsThatStand(): Record<string, string[]> {
   );
 }
 
-/** The values that a column has by its meaning, as in `text: near, middle or far; null: …`; null: it names none. */
-function wordsOf(meaning: string): string[] | null {
-  const [, list] = /^text: (\w+(?:(?:, | or )\w+)+)(?:;|$)/.exec(meaning) ?? [];
-  return list === undefined ? null : list.split(/, | or /);
+/** Tables of no view and not declared, whose names say that readers may use them. */
+function undeclared(): string[] {
+  using test = testMirror();
+  const rows = test.all<{ name: string; type: string }>(
+    `SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')
+      AND name NOT GLOB '[_]*' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'product_search_*'
+      AND name NOT GLOB 'search_terms_*' AND name NOT GLOB 'product_places_*'`,
+  );
+  const [{ sql } = { sql: '' }] = test.all<{ sql: string }>(
+    "SELECT group_concat(sql, ' ') AS sql FROM sqlite_schema WHERE type = 'view'",
+  );
+  return rows
+    .filter(({ name }) => !(name in readable))
+    .filter(({ name, type }) => type === 'view' || !new RegExp(`\\b${name}\\b`).test(sql))
+    .map(({ name }) => name);
 }
 
-describe('schema/contract.json', () => {
-  it('lists every view and every column that stands, and none besides', () => {
-    const described = Object.entries(contract.columns).map(([view, columns]) => [view, Object.keys(columns)]);
-    expect(Object.fromEntries(described)).toEqual(viewsThatStand());
+describe('the declarations of src/mirror/contract', () => {
+  it('are of every table and view that readers find, column by column and in this order, and of no other', () => {
+    const declared = Object.values(readable).map(({ name, columns }) => [name, Object.keys(columns)]);
+    expect(Object.fromEntries(declared)).toEqual(
+      Object.fromEntries(Object.entries(standing()).filter(([name]) => name in readable)),
+    );
+    expect(undeclared()).toEqual([]);
+    for (const [name, declaration] of Object.entries(readable)) expect(declaration.name).toBe(name);
   });
 
-  it('has the key of every view, in test/contract/keys.ts', () => {
-    using test = testMirror();
-    const views = test.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name");
-    expect(Object.keys(keys)).toEqual(views.map(({ name }) => name));
+  it('mark what is never public: commission and what it is made of, subscriptions, error rates and trust', () => {
+    const shut = Object.values(tables).flatMap(({ name, columns }) =>
+      Object.entries(columns).flatMap(([column, declared]) => (declared.public === false ? [`${name}.${column}`] : [])),
+    );
+    const whole = ['subscriptions', 'availability_error_rate'].flatMap((view) =>
+      columnsOf(view).map(([column]) => `${view}.${column}`),
+    );
+    const parts = ['ticket_value', 'booking_fee', 'commission'].map((column) => `availability_slots.${column}`);
+    expect(shut.sort()).toEqual([...parts, ...whole].sort());
   });
 
-  it('is what is generated from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
-    const views = Object.fromEntries(Object.keys(viewsThatStand()).map((view) => [view, contract.columns[view]]));
-    const text = `${JSON.stringify({ contract_version: contractVersion, views, keys, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
-    await expect(text).toMatchFileSnapshot('../../schema/contract.json');
-  });
-
-  it('names the types and the words that a filled mirror holds, and a null only where it says what that means', async () => {
+  it('name the types and the words that a filled mirror holds, and a null only where they say what that means', async () => {
     await using harness = await filledHarness({ products: 40 });
     const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
-    for (const [view, columns] of Object.entries(contract.columns)) {
-      for (const [column, meaning] of Object.entries(columns)) {
-        const types = db.prepare<[], string>(`SELECT DISTINCT typeof("${column}") FROM "${view}"`).pluck().all();
-        const type = /^\w+/.exec(meaning)?.[0] ?? '';
-        const allowed = [type, ...(type === 'real' ? ['integer'] : []), ...(meaning.includes('null:') ? ['null'] : [])];
+    const valuesOf = (sql: string) => db.prepare<[], string | null>(sql).pluck().all();
+    for (const { name: view, columns } of Object.values(readable)) {
+      for (const [column, { type, words, null: why }] of Object.entries(columns)) {
+        const allowed = [type, ...(type === 'real' ? ['integer'] : []), ...(why === undefined ? [] : ['null'])];
+        const types = valuesOf(`SELECT DISTINCT typeof("${column}") FROM "${view}"`);
         expect(
-          types.filter((found) => !allowed.includes(found)),
+          types.filter((found) => !allowed.includes(found ?? '')),
           `${view}.${column}`,
         ).toEqual([]);
-        const words = wordsOf(meaning);
-        if (words === null) continue;
-        const values = db.prepare<[], string | null>(`SELECT DISTINCT "${column}" FROM "${view}"`).pluck().all();
+        if (words === undefined) continue;
+        const values = valuesOf(`SELECT DISTINCT "${column}" FROM "${view}"`);
         expect(
           values.filter((value) => value !== null && !words.includes(value)),
-          `${view}.${column}: ${meaning}`,
+          `${view}.${column}`,
         ).toEqual([]);
       }
     }
     db.close();
   });
+
+  it('name the place in the document that a column of the service comes from', async () => {
+    await using harness = await filledHarness({ products: 40 });
+    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const pathed = Object.values(tables).flatMap(({ name, columns }) =>
+      'document' in columns
+        ? Object.entries(columns).flatMap(([column, { from, unit }]) =>
+            // An amount is sent in units of its currency, an id as text.
+            from === undefined || unit?.startsWith('minor') ? [] : [{ view: name, column, from }],
+          )
+        : [],
+    );
+    expect(pathed.length).toBeGreaterThan(40);
+    for (const { view, column, from } of pathed) {
+      const [shown, differing] = db
+        .prepare<[], [number, number]>(
+          `SELECT count(*), COALESCE(sum("${column}" <> CAST(json_extract(document, '${from}') AS TEXT)
+            AND "${column}" IS NOT json_extract(document, '${from}')), 0)
+          FROM "${view}" WHERE "${column}" IS NOT NULL AND json_type(document, '${from}') IS NOT NULL`,
+        )
+        .raw()
+        .get() ?? [0, 0];
+      expect({ differing, some: shown > 0 }, `${view}.${column}: ${from}`).toEqual({ differing: 0, some: true });
+    }
+    db.close();
+  });
+});
+
+it('schema/contract.json is made from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
+  await expect(contractJson()).toMatchFileSnapshot('../../schema/contract.json');
 });
 
 it('the reader’s functions are those of the contract, and return the fields that it lists', async () => {
@@ -114,14 +156,14 @@ it('the reader’s functions are those of the contract, and return the fields th
       const first = Array.isArray(answer) ? answer[0] : answer;
       // No product of this seed is closed: a row of alternatives is a product.
       // Answered by a daemon: test/storefront/door.test.ts holds them to the same lists.
-      if (name === 'check' || name === 'order') return [name, contract.reader[name] ?? []];
+      if (name === 'check' || name === 'order') return [name, contractReader[name] ?? []];
       if (name === 'alternatives') return [name, Object.keys(answers.product ?? {})];
       return [name, typeof first === 'object' && first !== null ? Object.keys(first) : []];
     }),
   );
   const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
     Object.fromEntries(Object.entries(table).map(([name, fields]) => [name, [...fields].sort()]));
-  expect(sorted(stands)).toEqual(sorted(contract.reader));
+  expect(sorted(stands)).toEqual(sorted(contractReader));
 });
 
 it('the views need nothing newer than SQLite 3.38', () => {

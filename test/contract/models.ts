@@ -1,14 +1,12 @@
-import { contractVersion } from '../../src/mirror/claim.ts';
-import { contract } from './columns.ts';
-import { keys } from './keys.ts';
-import { typeOf } from './taken-away.ts';
+import { contract, contractVersion } from '../../src/mirror/contract/contract.ts';
+import type { Table } from '../../src/mirror/contract/table.ts';
 
 /*
  * Models of the views for clients that cannot read them out of a mirror: in SQLite 3.40, Debian's, an expression of a view
  * has no type, and typeorm-model-generator reads tables only.
  */
 
-interface Column {
+interface Field {
   readonly name: string;
   readonly type: 'integer' | 'real' | 'text';
   readonly nullable: boolean;
@@ -19,18 +17,19 @@ interface View {
   readonly name: string;
   /** The name as a class has it: ProductPrices. */
   readonly model: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly Field[];
   readonly key: readonly string[];
 }
 
-const views: readonly View[] = Object.entries(keys).map(([name, key]) => ({
+const tables: readonly Table[] = Object.values(contract);
+const views: readonly View[] = tables.map(({ name, key, columns }) => ({
   name,
   model: name.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()),
   key,
-  columns: Object.entries(contract.columns[name] ?? {}).map(([column, meaning]) => ({
+  columns: Object.entries(columns).map(([column, { type, null: why }]) => ({
     name: column,
-    type: typeOf(meaning) as Column['type'],
-    nullable: meaning.includes('null:') && !key.includes(column),
+    type,
+    nullable: why !== undefined && !key.includes(column),
     key: key.includes(column),
   })),
 }));
@@ -39,7 +38,7 @@ const madeFrom = `Made from schema/contract.json, contract ${contractVersion}: w
 
 function sqlalchemy(): string {
   const types = { integer: 'Integer', real: 'Float', text: 'Text' };
-  const column = ({ name, type, nullable, key }: Column) =>
+  const column = ({ name, type, nullable, key }: Field) =>
     `    ${name} = Column(${types[type]}, ${key ? 'primary_key=True' : `nullable=${nullable ? 'True' : 'False'}`})\n`;
   const models = views.map(
     ({ name, model, columns }) =>
@@ -61,7 +60,7 @@ function django(): string {
   const models = views.map(({ name, model, columns, key }) => {
     const composite = key.map((column) => `"${column}"`).join(', ');
     const pk = key.length > 1 ? `    pk = models.CompositePrimaryKey(${composite})\n` : '';
-    const column = (each: Column) => {
+    const column = (each: Field) => {
       const options = each.nullable ? 'null=True' : each.key && key.length === 1 ? 'primary_key=True' : '';
       return `    ${each.name} = models.${types[each.type]}(${options})\n`;
     };
@@ -78,7 +77,7 @@ ${models.join('\n\n')}`;
 
 function typeorm(): string {
   const types = { integer: 'number', real: 'number', text: 'string' };
-  const column = ({ name, type, nullable }: Column) =>
+  const column = ({ name, type, nullable }: Field) =>
     `  @ViewColumn() ${name}!: ${types[type]}${nullable ? ' | null' : ''};\n`;
   const models = views.map(
     ({ name, model, columns }) =>

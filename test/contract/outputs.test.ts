@@ -9,7 +9,7 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { contract } from './columns.ts';
+import { outputs } from './outputs.ts';
 
 it('what commands print with --json has the fields of the contract, and no others', async () => {
   using place = temporaryDirectory();
@@ -50,6 +50,6 @@ it('what commands print with --json has the fields of the contract, and no other
   };
   const printed: Record<string, string[]> = {};
   for (const [name, args] of Object.entries(commands)) printed[name] = await fieldsOf(...args);
-  const promised = Object.keys(commands).map((name) => [name, [...(contract.outputs[name] ?? [])].sort()]);
+  const promised = Object.keys(commands).map((name) => [name, [...(outputs[name] ?? [])].sort()]);
   expect(printed).toEqual(Object.fromEntries(promised));
 });

@@ -3,8 +3,7 @@ import Database from 'better-sqlite3';
 import { standingCopy } from '../fakes/standing-copy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
-import { contract } from './columns.ts';
-import { typeOf } from './taken-away.ts';
+import { columnsOf, readable } from './tables.ts';
 
 /** A small mirror with rows in every view, in which time stands still. */
 export interface TypedCopy extends Disposable {
@@ -50,11 +49,15 @@ export async function typedCopy(): Promise<TypedCopy> {
   standingCopy(harness.wiring.mirror.path, path, harness.clock.now());
   const db = new Database(path);
   db.exec(rows);
-  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  const virtual = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+    .pluck()
+    .all();
+  const views = Object.keys(readable).filter((name) => !virtual.includes(name));
   for (const name of views) {
-    const columns = Object.entries(contract.columns[name] ?? {});
+    const columns = columnsOf(name);
     const bare = columns.map(([column]) => `+"${column}" AS "${column}"`).join(', ');
-    db.exec(`CREATE TABLE typed_${name} (${columns.map(([column, text]) => `"${column}" ${typeOf(text)}`).join(', ')});
+    db.exec(`CREATE TABLE typed_${name} (${columns.map(([column, { type }]) => `"${column}" ${type}`).join(', ')});
       INSERT INTO typed_${name} SELECT ${columns.map(([column]) => `"${column}"`).join(', ')} FROM ${name};
       CREATE VIEW bare_${name} AS SELECT ${bare} FROM ${name}`);
   }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/sqlite/database-file.ts';
-import { keys } from '../contract/keys.ts';
+import { tables } from '../contract/tables.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { type ComparedView, comparedViews, type Row } from './expected.ts';
 
@@ -17,7 +17,7 @@ function columnsOf(db: Database, view: ComparedView): string[] {
 /** Puts a view in the place of another, with one cell forged: of the first row of a product that is on sale. */
 function forge(db: Database, view: ComparedView, column: string): void {
   const sql = db.prepare<[string], string>('SELECT sql FROM temp.sqlite_schema WHERE name = ?').pluck().get(view) ?? '';
-  const names = keys[view] ?? [];
+  const names = tables[view]?.key ?? [];
   const row = db.prepare<[], Row>(
     `SELECT ${names.join(', ')} FROM ${view} WHERE product_id IN (SELECT product_id FROM products WHERE sellable = 1) LIMIT 1`,
   ).get(); // biome-ignore format: one statement

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
-import { keys } from '../contract/keys.ts';
+import { tables } from '../contract/tables.ts';
 import { Between, type ComparedView, comparedViews, expectedRows, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
 import { comparePlaces } from './places.ts';
@@ -145,7 +145,7 @@ function compareView(
   given: Given,
   differ: (text: string) => void,
 ): void {
-  const columns = keys[view] ?? [];
+  const columns = tables[view]?.key ?? [];
   const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
   const rows = new Map(found.map((row) => [keyOf(row), row]));
   if (rows.size !== found.length) differ(`${view}: ${found.length - rows.size} rows stand twice`);

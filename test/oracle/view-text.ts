@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { keys } from '../contract/keys.ts';
+import { tables } from '../contract/tables.ts';
 import type { ComparedView, Row } from './expected.ts';
 
 const dayMs = 86_400_000;
@@ -37,7 +37,7 @@ export class ViewText {
 
   /** `ignored`: columns that count as NULL, whatever they hold. */
   constructor(db: Database, view: ComparedView, { now, ignored }: { now: number; ignored: readonly string[] }) {
-    this.#keys = keys[view] ?? [];
+    this.#keys = tables[view]?.key ?? [];
     this.#columns = db
       .prepare(`SELECT * FROM ${view}`)
       .columns()

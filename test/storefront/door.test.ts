@@ -19,7 +19,7 @@ import {
   type Seen,
 } from '../../src/storefront/reader.ts';
 import { noDate } from '../../src/sync/records/weights.ts';
-import { contract } from '../contract/columns.ts';
+import { reader as contractReader } from '../contract/outputs.ts';
 import { canary } from '../fakes/canary.ts';
 import { filledDaemon } from '../fakes/filled-daemon.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -67,7 +67,7 @@ describe("through the storefront's door a reader", () => {
     using reader = open();
     const answer = await reader.check(question);
     expect(answer).toMatchObject({ verdict: 'holds', reasons: [], alternatives: [] });
-    expect(Object.keys(answer).sort()).toEqual([...(contract.reader.check ?? [])].sort());
+    expect(Object.keys(answer).sort()).toEqual([...(contractReader.check ?? [])].sort());
     expect(answer.now?.price).toEqual(answer.mirror?.price);
     const dear = await reader.check({ ...question, expect_price: { amount: 1, currency: 'EUR' } });
     expect(dear).toMatchObject({ verdict: 'changed', reasons: ['price-changed'] });
@@ -96,7 +96,7 @@ describe("through the storefront's door a reader", () => {
     } as const;
     const noted = await reader.order(order);
     expect(noted).toMatchObject({ repeated: false });
-    expect(Object.keys(noted).sort()).toEqual([...(contract.reader.order ?? [])].sort());
+    expect(Object.keys(noted).sort()).toEqual([...(contractReader.order ?? [])].sort());
     expect(await reader.order(order)).toEqual({ repeated: true, due: 0, mirror: null });
     await expect(reader.order({ ...order, quantity: 3 })).rejects.toMatchObject({
       code: 'order-differs',

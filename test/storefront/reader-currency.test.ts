@@ -80,8 +80,8 @@ type Priced = { readonly currency?: unknown } & Readonly<Record<string, unknown>
 const priceColumns = new Set([
   'price',
   ...Object.values(contract.views)
-    .flatMap((columns) => Object.entries(columns as Readonly<Record<string, string>>))
-    .filter(([, meaning]) => meaning.startsWith('integer, minor units of currency'))
+    .flatMap(({ columns }) => Object.entries<object>(columns))
+    .filter(([, column]) => 'unit' in column && column.unit === 'minor units of currency')
     .map(([name]) => name),
 ]);
 

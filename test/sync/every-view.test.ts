@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contract } from '../contract/columns.ts';
+import { readable } from '../contract/tables.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
@@ -7,7 +7,7 @@ const day = 86_400_000;
 
 /* What holds of each view, also of one that is added: a read that confirms nothing, or a view that forgets who is withdrawn, is seen here. */
 
-const views = Object.entries(contract.columns).map(([view, columns]) => ({ view, columns: Object.keys(columns) }));
+const views = Object.entries(readable).map(([view, { columns }]) => ({ view, columns: Object.keys(columns) }));
 const checked = views.flatMap(({ view, columns }) => {
   const column = ['checked_at', 'verified_at'].find((name) => columns.includes(name));
   return column === undefined ? [] : [{ view, column }];

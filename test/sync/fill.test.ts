@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { kind } from '../../src/sandbox/rough/habits.ts';
-import { contract } from '../contract/columns.ts';
+import { columnsOf, tables } from '../contract/tables.ts';
 import { needs } from '../fakes/needs.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
@@ -36,8 +36,8 @@ it(
 function oneWay({ rows, seen }: Comparison): string[] {
   const views = comparedViews.filter((view) => rows[view] !== 0);
   return views.flatMap((view) =>
-    Object.entries(contract.columns[view] ?? {})
-      .filter(([, meaning]) => meaning.includes('null:'))
+    columnsOf(view)
+      .filter(([, column]) => column.null !== undefined)
       .flatMap(([column]) => {
         const { empty, filled } = seen[view][column] ?? { empty: 0, filled: 0 };
         return [
@@ -66,9 +66,9 @@ it('a fill brings rows of every view, with every column that may be NULL both so
 });
 
 it('every view that says how fresh its rows are is compared with the service', () => {
-  const fresh = Object.entries(contract.columns).filter(([, columns]) => 'freshness' in columns);
+  const fresh = Object.values(tables).filter(({ columns }) => 'freshness' in columns);
   const compared: readonly string[] = [...comparedViews, ...comparedPlaces];
-  expect(fresh.map(([view]) => view).filter((view) => !compared.includes(view))).toEqual([]);
+  expect(fresh.map(({ name }) => name).filter((view) => !compared.includes(view))).toEqual([]);
 });
 
 const first = '(SELECT min(product_id) FROM _product WHERE sellable)';

@@ -2,7 +2,7 @@ import { type Bound, type Compilable, pick, queryBuilder, sql, type WithDefaults
 import type { Defaulted, Tables } from './tables.ts';
 import type { OfSqlite, Views } from './views.ts';
 
-export type Schema = WithDefaults<Tables, Defaulted> & Views & OfSqlite;
+export type Schema = WithDefaults<Tables, Defaulted> & Omit<Views, keyof Tables> & OfSqlite;
 
 /** What the mirror's statements are built with. */
 export const query = queryBuilder<Schema>();

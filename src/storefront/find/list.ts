@@ -3,7 +3,7 @@ import type { Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { productColumns } from '../printed-sql.ts';
-import type { ViewRow } from '../views/views.ts';
+import type { ViewRow } from '../views.ts';
 import { type FilterForm, filterBindings, filterForm, filterSql } from './hits-sql.ts';
 import { checkFilters, type Filters, filterNames } from './question.ts';
 

@@ -2,7 +2,7 @@ import { identifier, members, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { productColumns } from '../printed-sql.ts';
-import type { ViewRow } from '../views/views.ts';
+import type { ViewRow } from '../views.ts';
 
 export interface RelatedOptions {
   readonly language?: string | undefined;

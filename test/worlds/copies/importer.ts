@@ -1,23 +1,16 @@
 import type { Change } from '../../../src/storefront/reader.ts';
-import { contract } from '../../contract/columns.ts';
-import { keys } from '../../contract/keys.ts';
+import { columnsOf, tables } from '../../contract/tables.ts';
 import type { CopyScript, Name, Read, Row } from './script.ts';
-
-/** Views that show the same rows in another form: a copy that has one has the other. */
-const sameRows: Readonly<Record<string, readonly string[]>> = {
-  search_entries: ['search_entries', 'search_rows', 'product_search'],
-  product_places: ['product_places', 'place_rows'],
-};
 
 /** The columns of a view that the feed announces. */
 export function announced(view: string): readonly string[] {
-  return Object.entries(contract.columns[view] ?? {})
-    .filter(([, meaning]) => !meaning.endsWith('clock: true'))
+  return columnsOf(view)
+    .filter(([, { byClock }]) => !byClock)
     .map(([column]) => column);
 }
 
 /** Every view with a column that is announced. */
-export const announcedViews = Object.keys(contract.columns).filter((view) => announced(view).length > 0);
+export const announcedViews = Object.keys(tables).filter((view) => announced(view).length > 0);
 
 /** A copy of the views, kept by the scripts of docs/copies.md: what it knows of the mirror, it read because it was named. */
 export interface Importer {
@@ -48,8 +41,7 @@ export function importer(script: CopyScript, without: string | null = null): Imp
   }
 
   function apply(names: readonly Name[], read: Read): void {
-    const all = names.flatMap(([view, where]) => (sameRows[view] ?? [view]).map((each): Name => [each, where]));
-    script.apply(all, read, replaceIn);
+    script.apply(names, read, replaceIn);
   }
 
   return {
@@ -81,12 +73,8 @@ export function differences(view: string, copied: readonly Row[], shown: readonl
 /** Which columns have been seen to change: in a row that stayed, or because rows came and went. */
 export function columnsSeen() {
   const seen = new Set<string>();
-  const keyed: typeof keys = {
-    ...keys,
+  const keyed: Readonly<Record<string, readonly string[]>> = {
     images: ['product_id', 'image_key'],
-    product_places: ['product_id'],
-    product_search: ['product_id', 'language'],
-    search_entries: ['product_id', 'language'],
     // Its rows only come and go: that is how their columns change.
     withdrawn_products: announced('withdrawn_products'),
   };
@@ -95,7 +83,7 @@ export function columnsSeen() {
     /** Compares what a view shows with what it showed. */
     look: (view: string, before: readonly Row[], after: readonly Row[]) => {
       const columns = announced(view);
-      const named = keyed[view] ?? columns;
+      const named = keyed[view] ?? tables[view]?.key ?? columns;
       const keyOf = (row: Row) => JSON.stringify(named.map((name) => row[name]));
       const stood = new Map(before.map((row) => [keyOf(row), row]));
       const stands = new Map(after.map((row) => [keyOf(row), row]));

@@ -1,0 +1,42 @@
+import { availabilityDays, availabilitySlots, bookableDays } from './dates.ts';
+import { availabilityErrorRate, changes, freshness, mirrorInfo, policies, subscriptions } from './mirror.ts';
+import { cities, countries, currencies, experiences, languages } from './places.ts';
+import {
+  alternatives,
+  productExperiences,
+  productPrices,
+  products,
+  productTags,
+  withdrawnProducts,
+} from './products.ts';
+import { checkoutInformation, images, variants } from './sale.ts';
+
+/** The contract that is declared here: raised with every addition. */
+export const contractVersion = 1;
+
+/** Every table and view of the contract, in the order of the reference. */
+export const contract = {
+  products,
+  product_prices: productPrices,
+  product_tags: productTags,
+  product_experiences: productExperiences,
+  experiences,
+  cities,
+  countries,
+  withdrawn_products: withdrawnProducts,
+  alternatives,
+  checkout_information: checkoutInformation,
+  variants,
+  images,
+  availability_days: availabilityDays,
+  availability_slots: availabilitySlots,
+  bookable_days: bookableDays,
+  languages,
+  currencies,
+  changes,
+  policies,
+  freshness,
+  subscriptions,
+  availability_error_rate: availabilityErrorRate,
+  mirror_info: mirrorInfo,
+};

@@ -1,0 +1,155 @@
+import {
+  age,
+  changedAt,
+  checkedAt,
+  currency,
+  fromPrice,
+  language,
+  languageShown,
+  leastPrices,
+  prediscountPrice,
+  primaryCurrency,
+  productId,
+} from './repeated.ts';
+import { date, degrees, flag, id, instant, integer, json, real, table, text, words } from './table.ts';
+
+export const products = table(
+  'products',
+  {
+    key: ['product_id', 'language'],
+    rows: 'a visible product and mirrored language, with what pages show of it; `sellable` tells whether it is on sale at all, and nothing about dates',
+  },
+  {
+    product_id: id({ from: '$.id' }, 'The product.'),
+    language,
+    language_shown: languageShown,
+    title: text({ from: '$.title', null: 'not sent' }, 'The title.'),
+    tagline: text({ from: '$.tagline', null: 'not sent' }, 'A line below the title.'),
+    sale_status: words(['enabled', 'disabled', 'unknown'], {}, 'Whether the service sells it.'),
+    sellable: flag({}, 'Visible, enabled and without an unconfirmed closure. Says nothing about dates.'),
+    disabled_reason: text(
+      { from: '$.sale_status_reason', null: 'not disabled, or no reason given' },
+      'Why it is not sold, a word of the service.',
+    ),
+    disabled_source: words(['read', 'notification'], { null: 'not disabled' }, 'What reported that it is disabled.'),
+    expected_reopening: text(
+      { from: '$.sale_status_expected_reopen', null: 'not disabled, or not said' },
+      'When it may be sold again, a word of the service.',
+    ),
+    alternative_product_id: id({ null: 'none' }, 'A product that the service recommends instead.'),
+    from_price: fromPrice,
+    ...leastPrices,
+    currency: primaryCurrency,
+    city_id: id({ from: '$.city_id', null: 'not sent' }, 'The city.'),
+    city_name: text({ from: '$.city_name', null: 'not sent' }, 'The name of the city.'),
+    country_id: id({ from: '$.country_id', null: 'not sent' }, 'The country.'),
+    country_name: text({ from: '$.country_name', null: 'not sent' }, 'The name of the country.'),
+    venue_id: id({ from: '$.venue.id', null: 'not sent' }, 'Its main experience.'),
+    latitude: degrees({ from: '$.geolocation.lat', null: 'not sent' }, 'North of the equator.'),
+    longitude: degrees({ from: '$.geolocation.lng', null: 'not sent' }, 'East of Greenwich.'),
+    timezone: text(
+      { from: '$.timezone', null: 'none sent that is known; today is then any of two days' },
+      'The zone of the venue, an IANA name.',
+    ),
+    rating: real({ from: '$.ratings.average', null: 'not rated' }, 'Average of the ratings.'),
+    rating_count: integer({ from: '$.ratings.total', null: 'not said' }, 'How many people rated it.'),
+    prediscount_price: prediscountPrice,
+    slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page (service-facts §2).'),
+    url: text(
+      { from: '$.product_url', null: 'not sent, or of another scheme' },
+      'The service’s page of it, http or https.',
+    ),
+    summary: text({ from: '$.summary', null: 'not sent' }, 'A few paragraphs.'),
+    description: text(
+      { from: '$.description', null: 'not sent, or its own read is still to come' },
+      'The whole text, which only the read of the single product brings.',
+    ),
+    duration: text({ from: '$.duration', null: 'not sent' }, 'As the service writes it: 01:15, 0:15:00 …'),
+    languages: json(
+      { from: '$.languages', null: 'not sent' },
+      'An array of the languages that the service has texts in.',
+    ),
+    cancellation_policy: text(
+      { from: '$.cancellation.policy', null: 'not sent' },
+      'A word of the service: before_date, before_timeslot, never …',
+    ),
+    cancellation_window: integer(
+      { from: '$.cancellation.window', null: 'not sent' },
+      'Hours before the point in time that cancellation_policy names.',
+    ),
+    supplier: text({ from: '$.supplier.name', null: 'not sent' }, 'The name of the supplier.'),
+    venue_name: text({ from: '$.venue.name', null: 'not sent' }, 'The name of the venue.'),
+    venue_address: text({ from: '$.venue.address', null: 'not sent' }, 'The address of the venue.'),
+    venue_today: date({ byClock: true, null: 'its zone is unknown' }, 'Today at the venue.'),
+    wheelchair_access: flag({ from: '$.wheelchair_access', null: 'not sent' }, 'Accessible by wheelchair.'),
+    is_package: flag({ from: '$.is_package', null: 'not sent' }, 'Several products sold as one.'),
+    document: json(
+      {},
+      'What the service sent, with members that no column shows: the detail over the list entry, without images.',
+    ),
+    checked_at: checkedAt,
+    changed_at: changedAt,
+    ...age,
+    detail_freshness: words(
+      ['fresh', 'stale', 'expired', 'unknown'],
+      { byClock: true },
+      'How old the description is, whose own read has a cadence of its own.',
+    ),
+  },
+);
+
+export const productPrices = table(
+  'product_prices',
+  { key: ['product_id', 'currency'], rows: 'a product and mirrored currency: what it costs' },
+  {
+    product_id: productId,
+    currency,
+    from_price: fromPrice,
+    ...leastPrices,
+    prediscount_price: prediscountPrice,
+    checked_at: instant({ byClock: true }, 'When the newest read that brought the price was sent.'),
+    ...age,
+  },
+);
+
+export const productTags = table(
+  'product_tags',
+  { key: ['product_id', 'tag_id'], rows: 'a tag of a product' },
+  { product_id: productId, tag_id: id({ from: '$.tag_ids' }, 'The tag.') },
+);
+
+export const productExperiences = table(
+  'product_experiences',
+  { key: ['product_id', 'experience_id'], rows: 'an experience that a product belongs to, its venue among them' },
+  { product_id: productId, experience_id: id({}, 'The experience.') },
+);
+
+export const withdrawnProducts = table(
+  'withdrawn_products',
+  {
+    key: ['product_id'],
+    rows: 'a product that the service no longer offers: answer 410, or redirect to `successor_product_id`',
+  },
+  {
+    product_id: productId,
+    title: text({ from: '$.title', null: 'not sent' }, 'Its last title.'),
+    slug: text({ from: '$.product_slug', null: 'not sent' }, 'As it was in the primary language.'),
+    city_id: id({ from: '$.city_id', null: 'not sent' }, 'The city.'),
+    city_name: text({ from: '$.city_name', null: 'not sent' }, 'The name of the city.'),
+    successor_product_id: id(
+      { byClock: true, null: 'there is none' },
+      'A product on sale: the one that the service recommended instead, or else the most popular one of the same main venue.',
+    ),
+    withdrawn_at: instant({}, 'When it was withdrawn.'),
+    reason: text({ null: 'not said' }, 'Why.'),
+  },
+);
+
+export const alternatives = table(
+  'alternatives',
+  {
+    key: ['product_id', 'alternative_product_id'],
+    rows: 'a product that the service recommends instead of a closed one, while it is itself on sale',
+  },
+  { product_id: productId, alternative_product_id: id({}, 'The product to offer instead.') },
+);
