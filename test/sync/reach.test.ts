@@ -133,7 +133,9 @@ describe('a record that is refused', () => {
     await using harness = await filledHarness({ products: 6, lean: true }, {}, { conditions: true });
     const id = idOf(harness);
     harness.sandbox.faults.add(refusedAt(`^/v2/products/${id}/product-variants`));
-    await liveFor(harness, 11 * day, 10 * minute);
+    // The record is tried once a day by now: nothing happens between two hours.
+    await liveFor(harness, 10 * day, hour);
+    await liveFor(harness, day, 10 * minute);
     expect((await harness.parts.status(0)).failures).toContainEqual({
       resource: 'variants',
       failure: 'refused-401: Key not accepted',
