@@ -3,7 +3,7 @@ import { quarantineAfter } from '../domain/budget/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { statusReader } from '../mirror/status/reader.ts';
-import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
+import { type MirrorStatus, statusOf } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import type { Parts } from './parts.ts';
@@ -19,11 +19,11 @@ export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' |
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
+  const shown = statusOf(reader, quarantineAfter);
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
   // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
   // mirrored.
-  const read: MirrorStatusReader = (max_age_ms) =>
-    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
+  const read: MirrorStatusReader = (max_age_ms) => (files.isWell('mirror') ? statuses.read(max_age_ms) : shown());
   return { read, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

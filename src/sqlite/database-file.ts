@@ -152,17 +152,31 @@ function dropForeignViews(db: Database.Database, text: string): void {
 /** Makes the views as the text says, all of them where one differs: a file with the same keeps its schema untouched. */
 function replaceViews(db: Database.Database, text: string): void {
   const stands = viewsIn(db);
-  const fresh = new Database(':memory:');
-  try {
-    if (isDeepStrictEqual(stands, viewsIn(fresh.exec(text)))) return;
-  } finally {
-    fresh.close();
-  }
+  if (isDeepStrictEqual(stands, viewsMadeBy(text))) return;
   for (const { name } of stands) db.exec(`DROP VIEW ${name}`);
   db.exec(text);
 }
 
-function viewsIn(db: Database.Database): readonly { readonly name: string; readonly sql: string }[] {
+type Views = readonly { readonly name: string; readonly sql: string }[];
+
+/** Views by the text that makes them. A process has two texts, one for each file. */
+const viewsMade = new Map<string, Views>();
+
+/** Returns the views that a text makes, as a file keeps them. */
+function viewsMadeBy(text: string): Views {
+  const known = viewsMade.get(text);
+  if (known !== undefined) return known;
+  const fresh = new Database(':memory:');
+  try {
+    const views = viewsIn(fresh.exec(text));
+    viewsMade.set(text, views);
+    return views;
+  } finally {
+    fresh.close();
+  }
+}
+
+function viewsIn(db: Database.Database): Views {
   return db
     .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY name")
     .all();

@@ -127,34 +127,43 @@ export function readsOf(db: Database): Reads {
   };
 }
 
-/** Prepares each statement at once: one that SQLite does not understand fails the start, and not a night. */
+/**
+ * Decides whether `writesTo` prepares each statement at once. The program always does: a statement that SQLite does not
+ * understand fails the start, and not a night. Only tests, which open hundreds of files, put it off to the first use.
+ */
+export const preparing = { atOnce: true };
+
+/** Prepares each statement at once; see `preparing`. */
 export function writesTo(db: Database): Writes {
   const inTransaction = db.transaction((work: () => unknown) => work());
   const open = () => {
     if (!db.inTransaction) throw new Error('a write outside a transaction');
   };
   return {
-    rows: (build) => rows(now(reading(db, build))),
-    values: (build) => rows(now(reading(db, build, 'value'))),
+    rows: (build) => rows(atOnce(() => reading(db, build))),
+    values: (build) => rows(atOnce(() => reading(db, build, 'value'))),
     snapshot: (work) => db.transaction(work)(),
     change: (build) => {
-      const { statement, values } = writing(db, build);
+      const prepared = atOnce(() => writing(db, build));
       return {
         run: (...bound) => {
           open();
+          const { statement, values } = prepared();
           return statement.run(values(bound));
         },
       };
     },
     returning: (build) => {
-      const { statement, values } = writing(db, build, 'value');
+      const prepared = atOnce(() => writing(db, build, 'value'));
       return {
         get: (...bound) => {
           open();
+          const { statement, values } = prepared();
           return statement.get(values(bound)) as never;
         },
         all: (...bound) => {
           open();
+          const { statement, values } = prepared();
           return statement.all(values(bound)) as never;
         },
       };
@@ -186,8 +195,10 @@ function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values
   };
 }
 
-function now(prepared: Prepared): () => Prepared {
-  return () => prepared;
+function atOnce(prepare: () => Prepared): () => Prepared {
+  const prepared = whenUsed(prepare);
+  if (preparing.atOnce) prepared();
+  return prepared;
 }
 
 function whenUsed(prepare: () => Prepared): () => Prepared {

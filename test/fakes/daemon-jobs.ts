@@ -10,7 +10,7 @@ import { statusSource } from '../../src/daemon/status-source.ts';
 import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
 import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import type { Logger } from '../../src/log.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
+import { type MirrorStatus, statusOf } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
 
@@ -100,12 +100,17 @@ export async function startJobs(
     broken: failed('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
-  let reader: ReturnType<typeof openMirrorWithClock> | null = null;
-  stack.defer(() => void reader?.db.close());
+  let shown: { readonly reader: ReturnType<typeof openMirrorWithClock>; readonly read: () => MirrorStatus } | null =
+    null;
+  stack.defer(() => void shown?.reader.db.close());
+  const openShown = () => {
+    const reader = openMirrorWithClock(wiring.mirror.path);
+    return { reader, read: statusOf(reader.db, quarantineAfter) };
+  };
   const mirrorStatus = () => {
-    reader ??= openMirrorWithClock(wiring.mirror.path);
-    reader.set(clock.now());
-    return readStatus(reader.db, quarantineAfter);
+    shown ??= openShown();
+    shown.reader.set(clock.now());
+    return shown.read();
   };
   const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
   const parts = { ...own, receiving, status };

@@ -27,12 +27,12 @@ export interface NotifiedHarness extends AsyncDisposable {
 
 const minute = 60_000;
 
-type NotifiedOptions = Omit<FilledOptions, 'secrets' | 'selfTest' | 'later'>;
+type NotifiedOptions = Omit<FilledOptions, 'secrets' | 'selfTest'>;
 
 export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
   { cadence = {}, ...config }: Record<string, unknown> = {},
-  { busy = () => false, fill = 'copied', ...overrides }: NotifiedOptions = {},
+  { busy = () => false, fill = 'copied', later: more = {}, ...overrides }: NotifiedOptions = {},
 ): Promise<NotifiedHarness> {
   const port = await freePort();
   const public_url = `http://127.0.0.1:${port}/hooks`;
@@ -68,7 +68,7 @@ export async function notifiedHarness(
     },
   };
   const harness = stack.use(
-    await filledHarness(sandbox, { ...read, ...config }, { ...own, fill, later: { ...later, ...config } }),
+    await filledHarness(sandbox, { ...read, ...config }, { ...own, fill, later: { ...later, ...config, ...more } }),
   );
 
   function receiving(): Receiving {

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { type Bound, queryBuilder, readsOf, writesTo } from '../../src/sqlite/statements.ts';
+import { preparedAtOnce } from '../fakes/prepared-when-used.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 
 interface Tables {
@@ -23,6 +24,7 @@ const sell = ({ ticket_id, holder }: Bound<{ ticket_id: number; holder: string }
 
 describe('a statement', () => {
   it('binds each value as an expression, and has the constants of its query in its text', () => {
+    using _ = preparedAtOnce();
     const db = database();
     const texts = recordedStatements(() => writesTo(db).change(sell));
     expect(texts).toEqual([`update "ticket" set "holder" = +?, "state" = 'sold' where "ticket_id" = +?`]);
@@ -57,6 +59,7 @@ describe('a statement', () => {
   });
 
   it('that writes is no read, and the other way round', () => {
+    using _ = preparedAtOnce();
     const db = database();
     expect(() => writesTo(db).rows(sell)).toThrow('it writes: update');
     expect(() => writesTo(db).change(byId)).toThrow('it writes nothing: select');
@@ -64,6 +67,7 @@ describe('a statement', () => {
   });
 
   it('is prepared at once where a daemon writes, and when it is first used where a command reads', () => {
+    using _ = preparedAtOnce();
     const db = database();
     const wrong = () =>
       query

@@ -19,7 +19,7 @@ const near = { availability: { horizon: 31 } };
 function truthIn({ wiring, clock }: VirtualHarness) {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   try {
-    return truthOf(readsOf(db));
+    return truthOf(readsOf(db))();
   } finally {
     db.close();
   }

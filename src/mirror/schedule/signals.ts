@@ -30,10 +30,14 @@ export interface ListSignal extends Readonly<Record<SignalTier, SignalWorth>> {
   readonly walked_every_ms: number | null;
 }
 
-export function listSignalOf(db: Reads): ListSignal {
+export function listSignalOf(db: Reads): () => ListSignal {
   const { of } = signalReads(db);
-  const walked_every_ms = budgetReads(db).demand()?.walks?.every ?? null;
-  return { near: signalWorth(of('near')), far: signalWorth(of('far')), walked_every_ms };
+  const { demand } = budgetReads(db);
+  return () => ({
+    near: signalWorth(of('near')),
+    far: signalWorth(of('far')),
+    walked_every_ms: demand()?.walks?.every ?? null,
+  });
 }
 
 export function signalTable(db: Writes): SignalTable {

@@ -17,7 +17,7 @@ export interface ErrorRate extends ReportCounts {
 
 const tiers: readonly Tier[] = ['near', 'middle', 'far'];
 
-export function errorRateOf(db: Reads): ErrorRate {
+export function errorRateOf(db: Reads): () => ErrorRate {
   const sums = query
     .selectFrom('_check_count')
     .select(({ fn }) => [
@@ -41,21 +41,23 @@ export function errorRateOf(db: Reads): ErrorRate {
       .orderBy('product_id')
       .limit(10),
   );
-  const by_tier = ofTiers.all().toSorted((a, b) => tiers.indexOf(a.tier) - tiers.indexOf(b.tier));
-  const rated = <Row extends ReportCounts>(row: Row) => ({ ...row, rate: errorRate(row) });
-  const total = (name: keyof ReportCounts | 'unknown' | 'unanswered') =>
-    by_tier.reduce((sum, row) => sum + row[name], 0);
-  const all = {
-    checks: total('checks'),
-    wrong: total('wrong'),
-    orders: total('orders'),
-    orders_wrong: total('orders_wrong'),
-  };
-  return {
-    ...rated(all),
-    unknown: total('unknown'),
-    unanswered: total('unanswered'),
-    by_tier: by_tier.map(({ unknown: _, unanswered: __, ...row }) => rated(row)),
-    worst: worst.all().map(rated),
+  return () => {
+    const by_tier = ofTiers.all().toSorted((a, b) => tiers.indexOf(a.tier) - tiers.indexOf(b.tier));
+    const rated = <Row extends ReportCounts>(row: Row) => ({ ...row, rate: errorRate(row) });
+    const total = (name: keyof ReportCounts | 'unknown' | 'unanswered') =>
+      by_tier.reduce((sum, row) => sum + row[name], 0);
+    const all = {
+      checks: total('checks'),
+      wrong: total('wrong'),
+      orders: total('orders'),
+      orders_wrong: total('orders_wrong'),
+    };
+    return {
+      ...rated(all),
+      unknown: total('unknown'),
+      unanswered: total('unanswered'),
+      by_tier: by_tier.map(({ unknown: _, unanswered: __, ...row }) => rated(row)),
+      worst: worst.all().map(rated),
+    };
   };
 }

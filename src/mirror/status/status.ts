@@ -103,50 +103,69 @@ export interface SubscriptionStatus {
   readonly trusted: 0 | 1;
 }
 
-/** Reads the status through a read-only connection. `quarantineAfter`: failures in a row. */
+/** Reads the status once through a read-only connection. `quarantineAfter`: failures in a row. */
 export function readStatus(db: Database, quarantineAfter: number): MirrorStatus {
+  return statusOf(db, quarantineAfter)();
+}
+
+/** Returns what reads the status through a read-only connection, as often as it is called: its statements are kept. */
+export function statusOf(db: Database, quarantineAfter: number): () => MirrorStatus {
   const reads = readsOf(db);
+  const itself = aboutItself(reads);
+  const products = productCounts(reads);
+  const images = imagesShown(reads);
+  const unconfirmed = unconfirmedImages(reads);
+  const records = recordCounts(reads, quarantineAfter);
+  const unusable = unusableAnswers(reads);
   const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
+  const evidence = evidenceReads(reads);
+  const contradicted = contradictedSales(reads);
+  const closures = closureReads(reads);
+  const push = pushStatus(reads);
+  const errorRate = errorRateOf(reads);
+  const truth = truthOf(reads);
+  const signal = listSignalOf(reads);
+  const offers = offerReads(reads);
+  const shortLists = shortListReads(reads);
   const alarms = reads.rows(() => query.selectFrom('_alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
-  return {
+  return () => ({
     path: db.name,
     file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
     wal_bytes: walSizeOf(db.name),
-    ...aboutItself(reads),
-    products: productCounts(reads),
-    ...imagesShown(reads),
-    unconfirmed_images: unconfirmedImages(reads),
-    ...recordCounts(reads, quarantineAfter),
-    unusable: unusableAnswers(reads),
+    ...itself(),
+    products: products(),
+    ...images(),
+    unconfirmed_images: unconfirmed(),
+    ...records(),
+    unusable: unusable(),
     freshness: freshness.all(),
-    held: evidenceReads(reads).held(),
-    contradicted: contradictedSales(reads),
-    closures: closureReads(reads).counts(),
-    ...pushStatus(reads),
-    error_rate: errorRateOf(reads),
-    truth: truthOf(reads),
-    list_signal: listSignalOf(reads),
-    not_offered: offerReads(reads)
-      .missing()
-      .map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
-    short_lists: shortListReads(reads).all(),
+    held: evidence.held(),
+    contradicted: contradicted(),
+    closures: closures.counts(),
+    ...push(),
+    error_rate: errorRate(),
+    truth: truth(),
+    list_signal: signal(),
+    not_offered: offers.missing().map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
+    short_lists: shortLists.all(),
     alarms: alarms.all(),
-  };
+  });
 }
 
 function aboutItself(
   db: Reads,
-): Pick<MirrorStatus, 'contract_version' | 'schema_version' | 'written_by' | 'filled_at'> {
-  const info = db
-    .rows(() =>
-      query.selectFrom('mirror_info').select(['contract_version', 'schema_version', 'written_by', 'filled_at']),
-    )
-    .get();
-  if (info === undefined) throw new Error('the mirror has no row about itself');
-  return info;
+): () => Pick<MirrorStatus, 'contract_version' | 'schema_version' | 'written_by' | 'filled_at'> {
+  const row = db.rows(() =>
+    query.selectFrom('mirror_info').select(['contract_version', 'schema_version', 'written_by', 'filled_at']),
+  );
+  return () => {
+    const info = row.get();
+    if (info === undefined) throw new Error('the mirror has no row about itself');
+    return info;
+  };
 }
 
-function productCounts(db: Reads): MirrorStatus['products'] {
+function productCounts(db: Reads): () => MirrorStatus['products'] {
   const counts = db.rows(() =>
     query
       .selectFrom('_product')
@@ -156,10 +175,10 @@ function productCounts(db: Reads): MirrorStatus['products'] {
         fn.countAll<number>().filterWhere('withdrawn_at', 'is not', null).as('withdrawn'),
       ]),
   );
-  return counts.get() ?? { visible: 0, sellable: 0, withdrawn: 0 };
+  return () => counts.get() ?? { visible: 0, sellable: 0, withdrawn: 0 };
 }
 
-function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'> {
+function imagesShown(db: Reads): () => Pick<MirrorStatus, 'images' | 'oldest_image_at'> {
   const shown = db.rows(() =>
     query
       .selectFrom('images')
@@ -168,14 +187,14 @@ function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'
         fn.min<Instant | null>('verified_at').as('oldest_image_at'),
       ]),
   );
-  return shown.get() ?? { images: 0, oldest_image_at: null };
+  return () => shown.get() ?? { images: 0, oldest_image_at: null };
 }
 
 /** In quarantine a record is tried, and fails, once a day; one that was never read gets there later. */
 const longDays = 2;
 const laterFailures = 4;
 
-function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'records' | 'failures'> {
+function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStatus, 'records' | 'failures'> {
   const counts = db.rows(() =>
     query.selectFrom('_record').select(({ fn }) => [
       fn.countAll<number>().as('all'),
@@ -212,7 +231,7 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
       .orderBy('records', 'desc')
       .limit(5),
   );
-  return {
+  return () => ({
     records: counts.get() ?? {
       all: 0,
       never_fetched: 0,
@@ -223,13 +242,13 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
       unanswered: 0,
     },
     failures: failures.all(),
-  };
+  });
 }
 
 /** A single unusable answer is an accident; one page that comes twice is two. */
 const timesUnusable = 2;
 
-function unusableAnswers(db: Reads): UnusableAnswers | null {
+function unusableAnswers(db: Reads): () => UnusableAnswers | null {
   const failing = db.rows((bound: Bound<{ times: number }>) =>
     query
       .selectFrom('_record')
@@ -246,12 +265,14 @@ function unusableAnswers(db: Reads): UnusableAnswers | null {
       .select(({ fn }) => ['resource', fn.countAll<number>().as('records')])
       .groupBy('resource'),
   );
-  const found = failing.all({ times: timesUnusable });
-  if (!found.some(({ failure }) => isUnusable(failure))) return null;
-  return mostUnusable(found, new Map(all.all().map(({ resource, records }) => [resource, records])));
+  return () => {
+    const found = failing.all({ times: timesUnusable });
+    if (!found.some(({ failure }) => isUnusable(failure))) return null;
+    return mostUnusable(found, new Map(all.all().map(({ resource, records }) => [resource, records])));
+  };
 }
 
-function pushStatus(db: Reads): Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
+function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
   const subscriptions = db.rows(() =>
     query
       .selectFrom('subscriptions as v')
@@ -268,39 +289,43 @@ function pushStatus(db: Reads): Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
       .orderBy('gap_id', 'desc')
       .limit(10),
   );
-  return { subscriptions: subscriptions.all(), gaps: gaps.all() };
+  return () => ({ subscriptions: subscriptions.all(), gaps: gaps.all() });
 }
 
 /** While the alarm about them lasts, as of when it was last seen. */
-function unconfirmedImages(db: Reads): MirrorStatus['unconfirmed_images'] {
+function unconfirmedImages(db: Reads): () => MirrorStatus['unconfirmed_images'] {
   const seen = db.values(() => query.selectFrom('_alarm').select('seen_at').where('kind', '=', 'images-unverified'));
-  const seen_at = seen.get();
-  if (seen_at === undefined) return [];
-  const late = imageLedgerReads(db).unconfirmed(instant(seen_at - imageAlarmAfterMs));
-  return late.slice(0, 10).map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) }));
+  const ledger = imageLedgerReads(db);
+  return () => {
+    const seen_at = seen.get();
+    if (seen_at === undefined) return [];
+    const late = ledger.unconfirmed(instant(seen_at - imageAlarmAfterMs));
+    return late.slice(0, 10).map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) }));
+  };
 }
 
-function contradictedSales(db: Reads): MirrorStatus['contradicted'] {
-  const found = db
-    .rows(() =>
-      query
-        .selectFrom('_product as p')
-        .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
-        .where('dates_off_at', 'is not', null)
-        .where('sellable', '=', 1)
-        // Its own read says off sale too, and is asked again or held before it is believed.
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('_claim as c')
-                .select('c.product_id')
-                .whereRef('c.product_id', '=', 'p.product_id')
-                .where('c.subject', '=', 'sale-status')
-                .where('c.applied_at', 'is', null),
-            ),
+function contradictedSales(db: Reads): () => MirrorStatus['contradicted'] {
+  const sales = db.rows(() =>
+    query
+      .selectFrom('_product as p')
+      .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
+      .where('dates_off_at', 'is not', null)
+      .where('sellable', '=', 1)
+      // Its own read says off sale too, and is asked again or held before it is believed.
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('_claim as c')
+              .select('c.product_id')
+              .whereRef('c.product_id', '=', 'p.product_id')
+              .where('c.subject', '=', 'sale-status')
+              .where('c.applied_at', 'is', null),
           ),
         ),
-    )
-    .get();
-  return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
+      ),
+  );
+  return () => {
+    const found = sales.get();
+    return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
+  };
 }

@@ -3,6 +3,7 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import { auditPeriodMs, type UntrueShare, untrueShare } from '../../domain/truth/estimate.ts';
 import type { Reads } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 
 /** How much of what shoppers see is untrue, by random reads of the last seven days. */
 export interface Truth extends UntrueShare {
@@ -15,10 +16,16 @@ export interface Truth extends UntrueShare {
 
 const tiers: readonly Tier[] = ['near', 'middle', 'far'];
 
-export function truthOf(db: Reads): Truth {
-  const periods = db
-    .rows(() => query.selectFrom('_audit').select(['from_at', 'tier', 'audited', 'untrue']).orderBy('from_at'))
-    .all();
+export function truthOf(db: Reads): () => Truth {
+  const rows = db.rows(() =>
+    query.selectFrom('_audit').select(['from_at', 'tier', 'audited', 'untrue']).orderBy('from_at'),
+  );
+  return () => truthIn(rows.all());
+}
+
+type Period = Pick<Tables['_audit'], 'from_at' | 'tier' | 'audited' | 'untrue'>;
+
+function truthIn(periods: readonly Period[]): Truth {
   const of = (tier: Tier | 'all') => periods.filter((each) => each.tier === tier);
   const last = periods.at(-1);
   return {

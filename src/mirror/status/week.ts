@@ -44,7 +44,7 @@ export function readWeek(connection: Database, week: Span, now: Instant): WeekFa
         images,
         hidden_from: verified_at + imageLimitMs,
       })),
-      truth: truthOf(db),
+      truth: truthOf(db)(),
       ...sales(db, daysOf(week)),
     };
   });

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorForReading } from '../sql/files.ts';
-import { type MirrorStatus, readStatus } from './status.ts';
+import { type MirrorStatus, statusOf } from './status.ts';
 
 /** What a question is answered with. */
 export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
@@ -12,11 +12,12 @@ export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error:
 const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
 db.pragma('cache_size = -2000');
+const read = statusOf(db, quarantineAfter);
 parentPort?.on('message', () => parentPort?.postMessage(answer()));
 
 function answer(): StatusAnswer {
   try {
-    return { status: readStatus(db, quarantineAfter) };
+    return { status: read() };
   } catch (error) {
     return { error: error as Error };
   }

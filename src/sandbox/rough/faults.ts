@@ -219,6 +219,14 @@ export function takesEffect({ kind, effect = kind === 'status' ? 'none' : 'taken
   return effect === 'taken';
 }
 
+let bomb: Buffer | null = null;
+
+/** Returns 20 kB that inflate to 20 MB. They take a tenth of a second to compress, so they are kept. */
+function gzipBomb(): Buffer {
+  bomb ??= gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x20));
+  return bomb;
+}
+
 const emptyList = '{"success":true,"products":[],"experiences":[],"pagination":{"page":1,"page_size":100,"total":0}}';
 
 /** Sends a spoilt answer in the place of `body`. Resolves when it is out, or when the client has gone. */
@@ -271,7 +279,7 @@ export async function spoil(
     case 'html':
       return send(200, { 'content-type': 'text/html; charset=utf-8' }, '<!doctype html><title>Maintenance</title>');
     case 'gzip-bomb':
-      return send(200, { ...json, 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x20)));
+      return send(200, { ...json, 'content-encoding': 'gzip' }, gzipBomb());
     case 'huge':
       return send(200, json, `{"success":true,"padding":"${'x'.repeat(40 * 1024 * 1024)}"}`);
     case 'redirect':

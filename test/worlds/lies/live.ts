@@ -39,15 +39,10 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
   await using stack = new AsyncDisposableStack();
   let watch: Watch | null = null;
   const believing = daemon === 'believes' ? { held: { less: 'off', price: 'off' } } : {};
-  const harness = await begin(
-    stack,
-    of,
-    { ...operated, ...believing },
-    {
-      moved: (from) => watch?.look(from),
-      mutated: (jobs) => (daemon === 'freezes' ? jobs.filter(({ name }) => name !== 'pass') : jobs),
-    },
-  );
+  const harness = await begin(stack, of, believing, {
+    moved: (from) => watch?.look(from),
+    mutated: (jobs) => (daemon === 'freezes' ? jobs.filter(({ name }) => name !== 'pass') : jobs),
+  });
   watch = stack.use(new Watch(harness));
   const { clock, sandbox, wiring } = harness;
   const start = clock.now();
@@ -76,13 +71,15 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
 async function begin(
   stack: AsyncDisposableStack,
   of: Case,
-  config: Record<string, unknown>,
+  believing: Record<string, unknown>,
   overrides: HarnessOptions,
 ): Promise<VirtualHarness> {
   const sandbox = { products: of.products, lean: true, hold_ms: 5 * minute };
+  // An honest service fills the mirror: whatever a daemon believes, it is the same one.
   if (of.before === undefined)
-    return stack.use(await notifiedHarness(sandbox, config, { ...overrides, changed: spreadReads })).harness;
-  const harness = stack.use(await virtualHarness(sandbox, config, overrides));
+    return stack.use(await notifiedHarness(sandbox, operated, { ...overrides, later: believing, changed: spreadReads }))
+      .harness;
+  const harness = stack.use(await virtualHarness(sandbox, { ...operated, ...believing }, overrides));
   of.before(harness.sandbox);
   return harness;
 }
