@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { brokenAges } from '../../src/domain/conditions/ages.ts';
+import { brokenAges, isHeldOnly } from '../../src/domain/conditions/ages.ts';
 import { promiseTable } from '../../src/domain/conditions/promises.ts';
 import { conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 
@@ -37,3 +37,31 @@ it('a promised age is broken by its own line, also while the service is away; an
     brokenAges({ filled_at: null, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
   ).toEqual([]);
 });
+
+it.each([
+  ['near', 3, 0, true],
+  ['near', 4, 0, false],
+  ['near', 3, 1, false],
+  ['far', 3, 0, false],
+])(
+  'of %s dates, %i late and %i hidden, where 3 near ones are held: that they are held is all: %s',
+  (tier, stale, expired, only) => {
+    const line = {
+      resource: 'availability',
+      tier,
+      records: 12,
+      stale,
+      expired,
+      oldest_checked_at: null,
+      promise_ms: 1,
+    };
+    const held = [
+      { ...undecided, subject: 'near-dates', state: 'held', claiming: 3 },
+      { ...undecided, subject: 'far-dates', state: 'ended', claiming: 3 },
+    ] as const;
+    const age = { code: 'promise:availability/near', since: null, says: '', line: { ...line, kept: 0 as const } };
+    expect(isHeldOnly(age, { held })).toBe(only);
+  },
+);
+
+const undecided = { since: 1, able: 12, examples: [], decision: null, decided_until: null };

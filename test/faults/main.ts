@@ -26,7 +26,11 @@ const command = commandLine(
   },
 )
   .option('--strict', 'a missing tool, or a test that was skipped, is a failure')
-  .option('--only <rows>', 'only these rows, or mutations of these lines')
+  .option(
+    '--only <rows>',
+    'only these rows, or mutations of these lines; may be repeated',
+    (value: string, before: readonly string[] = []) => [...before, ...value.split(',')],
+  )
   .option('--long', 'also what takes minutes: npm scripts, memory, readers, mutations, long forms of tests')
   .option('--all', 'D4, D5, D25: at every position, not at some')
   .option('--kills <n>', 'D1: how many', someNumber, 100)
@@ -38,13 +42,13 @@ const command = commandLine(
   .option('--write', 'put what was measured into docs/faults.md')
   .parse();
 const options = command.opts<
-  Omit<FaultOptions, 'lines' | 'long' | 'all'> & { only?: string } & Partial<Record<Flag, true>>
+  Omit<FaultOptions, 'lines' | 'long' | 'all'> & { only?: readonly string[] } & Partial<Record<Flag, true>>
 >();
 const { strict = false, long = false, all = false, only } = options;
 const root = join(import.meta.dirname, '../..');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const asked = only?.split(',') ?? rows.map(({ id }) => id);
+const asked = only ?? rows.map(({ id }) => id);
 const lines = asked.filter((each) => each.includes('/'));
 const wanted = [...asked.filter((each) => !lines.includes(each)), ...(lines.length > 0 ? ['mutations'] : [])];
 const unknown = wanted.filter((id) => rows.every((row) => row.id !== id));

@@ -33,6 +33,26 @@ describe('a resync', () => {
     expect(again.job_id).not.toBe(first.job_id);
   });
 
+  it('that joins an unfinished one asks again what failed in it', async () => {
+    await using harness = await filled();
+    const { wiring, clock, sandbox } = harness;
+    const [one = 0, other = 0] = wiring.mirror.products.ids();
+    const request: ResyncRequest = { ...everything, resources: ['checkout'] };
+    // One product is refused, which is final; the answer for another one is asked for again, so the job is not finished.
+    sandbox.faults.add({ kind: 'status', status: 401, path: `/v2/products/${one}/checkout` });
+    sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${other}/checkout` });
+    const first = requestResync(wiring.ports, request);
+    await harness.liveUntil(clock.now() + 5000);
+    expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
+    sandbox.faults.clear();
+    const joined = requestResync(wiring.ports, request);
+    expect(joined).toMatchObject({ job_id: first.job_id, resumed: true, records: 3, left: 2, failed: 0 });
+    await harness.liveUntil(clock.now() + 5 * 60_000);
+    expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
+    const facts = wiring.mirror.records.ofProduct(one).find(({ resource }) => resource === 'checkout_information');
+    expect(facts?.failures).toBe(0);
+  });
+
   it('of one product that only the list brings walks the list', async () => {
     const asked: string[] = [];
     await using harness = await filled({ product: null }, asked);

@@ -77,8 +77,8 @@ const floor = 1 / 20;
 const start = { share: 0.1, calls: 30 };
 /** The longest that a Retry-After is obeyed. */
 export const longestWaitMs = 60 * 60 * 1000;
-/** Longer than any pause we set ourselves (an hour and a tenth): such an instant comes from a clock that was wrong. */
-const longestPauseMs = 1.1 * longestWaitMs;
+/** Longer than any pause we set ourselves (an hour and a minute): such an instant comes from a clock that was wrong. */
+const longestPauseMs = longestWaitMs + 60_000;
 
 export const nothing: Tally = { calls: 0, throttled: 0 };
 

@@ -14,6 +14,7 @@ const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, delivere
 const pause = {
   throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
   unreachable: { first: 1_000, longest: 20_000 },
+  longestMoreMs: 60_000,
 };
 /** Outcomes further apart than this are unrelated. */
 const longestGapMs = 60_000;
@@ -34,7 +35,7 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
 /**
  * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
  * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
- * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer.
+ * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by a minute at most.
  */
 export function afterThrottle(
   before: Budget,
@@ -50,13 +51,14 @@ export function afterThrottle(
   const cuts = !again && isCut(budget, now);
   const next = cuts ? reduced(budget, now) : again ? reducedFurther(budget) : budget;
   const wait = until === null ? ownPause(next, cuts, again) : asked(next, until - now);
-  const not_before = now + Math.max(left, wait * (1 + 0.1 * chance));
+  const not_before = now + Math.max(left, wait + chance * Math.min(0.1 * wait, pause.longestMoreMs));
   return {
     ...next,
     throttles: again ? budget.throttles : budget.throttles + 1,
     misses: 0,
     not_before,
-    told_until: until === null ? budget.told_until : not_before,
+    told_until:
+      until === null ? budget.told_until : now + Math.max(pauseLeft({ not_before: budget.told_until }, now), wait),
     unreachable_since: null,
   };
 }

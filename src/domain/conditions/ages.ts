@@ -1,4 +1,6 @@
 import { duration, number, resourceLabel } from '../../format.ts';
+import type { Subject } from '../evidence/claims.ts';
+import { isOpen } from '../evidence/hold.ts';
 import type { FoundCondition } from './condition.ts';
 import type { ConditionFacts, FreshnessFacts, ShortListFacts } from './facts.ts';
 
@@ -37,6 +39,23 @@ function shortListsOf({ resource }: Pick<FreshnessFacts, 'resource'>, { short_li
 /** Tells whether only an incomplete list breaks an age: that is a condition of its own. */
 export function isShortOnly({ line }: BrokenAge, facts: Pick<AgeFacts, 'short_lists'>): boolean {
   return line.expired === 0 && line.stale <= shortListsOf(line, facts).length;
+}
+
+/** What may be held of the records of a resource. */
+const heldOf: Readonly<Record<string, readonly Subject[]>> = {
+  products: ['products', 'sale-status', 'texts', 'from-prices'],
+  product_detail: ['sale-status', 'texts', 'from-prices'],
+  checkout_information: ['texts'],
+  variants: ['variants'],
+};
+
+/** Tells whether no more records of an age are late than are held: that is a condition of its own. */
+export function isHeldOnly({ line }: BrokenAge, { held }: Pick<ConditionFacts, 'held'>): boolean {
+  const { resource, tier, stale, expired } = line;
+  const dates: readonly Subject[] = tier === 'near' ? ['near-dates', 'near-prices'] : ['far-dates', 'far-prices'];
+  const subjects = resource === 'availability' ? dates : (heldOf[resource] ?? []);
+  const kept = held.filter((each) => isOpen(each) && subjects.includes(each.subject));
+  return expired === 0 && stale <= kept.reduce((sum, { claiming }) => sum + claiming, 0);
 }
 
 /** Says how many records of a line are late: `3 of 12 records are older than 6 h`. */

@@ -3,8 +3,8 @@ import { isOftenWrong } from '../checks/error-rate.ts';
 import { isOverdue } from '../evidence/hold.ts';
 import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
-import { ageLabel, brokenAges, isShortOnly, unsettled } from './ages.ts';
-import { type ConditionKinds, type FoundCondition, minute, noted, stopsReads } from './condition.ts';
+import { ageLabel, brokenAges, isHeldOnly, isShortOnly, unsettled } from './ages.ts';
+import { type ConditionKinds, type FoundCondition, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
 /** Nor is anything read where the daemon hangs. */
@@ -34,22 +34,6 @@ export const ofCatalogue = {
             since: Math.min(...short_lists.map(({ since }) => since)),
             says: `the list is incomplete: ${short_lists.map(shortListText).join('; ')}`,
             severity: unsettled(short_lists).length === 0 ? 'warning' : 'error',
-          },
-  },
-  'dates-contradicted': {
-    about: 'Dates',
-    severity: 'warning',
-    means:
-      'products are on sale by their own read while their dates are answered as not on sale. None of those dates is bookable, and both are read again',
-    todo: 'Nothing at first: it is usually a cache of the service. Tell the service if it lasts; `catalogued explain PRODUCT` says when it is read again',
-    // Caches that disagree for seconds are no condition: the first look after a minute finds them agree.
-    visible_after_ms: 5 * minute,
-    found: ({ contradicted }) =>
-      contradicted === null
-        ? null
-        : {
-            since: contradicted.since,
-            says: `${number(contradicted.products)} products are on sale by their own read but not by their dates: they are read again, and not bookable meanwhile`,
           },
   },
   held: {
@@ -159,7 +143,7 @@ export const ofCatalogue = {
 } satisfies ConditionKinds;
 
 function promiseBroken(facts: ConditionFacts) {
-  const broken = brokenAges(facts).filter((age) => !isShortOnly(age, facts));
+  const broken = brokenAges(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }

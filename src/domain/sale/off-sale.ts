@@ -21,13 +21,19 @@ export function judgeOffSale(product: { readonly sale_status: SaleStatus; readon
  */
 const firstMs = 60_000;
 
+/** An answer about whether a product is on sale. */
+interface SaleSaid {
+  readonly at: number;
+  readonly says: 'on-sale' | 'not-on-sale';
+}
+
 /**
- * Returns what a live check says of a product that was on sale by its own read, and whose dates are answered as not on
- * sale since `since_at`. If that read is older than any cache, the product has closed since, unannounced: a shopper is
- * offered something else at once, and the mirror was wrong. Otherwise either may be the old one, and nobody can say.
+ * Returns what a live check says of a product whose own read and whose dates disagree. If the own read is older than any
+ * cache, the product has closed or reopened since, unannounced: the mirror was wrong. Otherwise either may be the old
+ * one, and nobody can say.
  */
-export function saleInCheck(own_read_at: number, since_at: number): 'not-on-sale' | 'sale-contradicted' {
-  return since_at - own_read_at > firstMs ? 'not-on-sale' : 'sale-contradicted';
+export function laterOf(own: SaleSaid, dates: SaleSaid): SaleSaid['says'] | 'sale-contradicted' {
+  return dates.at - own.at > firstMs ? dates.says : 'sale-contradicted';
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Instant } from '../../clock.ts';
+import { type Instant, instant } from '../../clock.ts';
 import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
@@ -24,6 +24,16 @@ export interface JobTable {
   interrupted(selection: RecordSelection): JobState | null;
   /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
   open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState;
+  /**
+   * Ties the selected records to an unfinished job again that failed in it, as `open` ties them: those that were not read
+   * since it was requested, and that no job waits for. Returns the kinds that have any.
+   */
+  askFailed(
+    job: JobState,
+    selection: RecordSelection,
+    lane: Lane,
+    dueAt: (kind: KindKey) => Instant,
+  ): readonly KindKey[];
   find(job_id: number): JobState | null;
   /** Returns how many records of a job are still to be read, by resource. */
   left(job_id: number): Map<string, number>;
@@ -62,12 +72,21 @@ export function jobTable(db: Writes): JobTable {
     open: (selection, at, lane, dueAt) => {
       const { kinds, product_ids } = selection;
       const job_id = jobs.add(JSON.stringify(selection), at);
-      const tied = kinds.map((kind) => {
-        const due = { due_at: dueAt(kind), due_reason: 'requested', lane: laneIndex(lane), job_id } as const;
-        return ties.tie({ ...kind, ...due }, product_ids);
-      });
+      const tied = kinds.map((kind) => ties.tie(requested(kind, job_id, lane, dueAt), product_ids));
       jobs.grow(job_id, sum(tied));
       return jobs.find(job_id) as JobState;
+    },
+    askFailed: ({ job_id, requested_at, failed }, { kinds, product_ids }, lane, dueAt) => {
+      if (failed === 0) return [];
+      const unread_since = instant(requested_at);
+      const tied = kinds.map((kind) => {
+        const again = { ...requested(kind, job_id, lane, dueAt), unread_since };
+        return { kind, records: ties.tieUnread(again, product_ids) };
+      });
+      const records = sum(tied.map((each) => each.records));
+      // Others that failed were read by their cadence meanwhile.
+      jobs.forgetFailed(job_id, Math.max(0, records - failed));
+      return tied.flatMap((each) => (each.records === 0 ? [] : [each.kind]));
     },
     adopt: (product_ids) => {
       for (const { job_id, scope } of jobs.open()) {
@@ -100,6 +119,10 @@ export function jobTable(db: Writes): JobTable {
     isAnyOpen: () => jobs.open().length > 0,
     finish: jobs.finish,
   };
+}
+
+function requested(kind: KindKey, job_id: number, lane: Lane, dueAt: (kind: KindKey) => Instant) {
+  return { ...kind, due_at: dueAt(kind), due_reason: 'requested', lane: laneIndex(lane), job_id } as const;
 }
 
 function sum(numbers: readonly number[]): number {
@@ -168,6 +191,12 @@ function jobRows(db: Writes) {
       .set(({ eb }) => ({ failed: eb('failed', '+', 1) }))
       .where('job_id', '=', job_id),
   );
+  const forgetFailed = db.change(({ job_id, more }: Bound<OfJob & { more: number }>) =>
+    query
+      .updateTable('_job')
+      .set(({ eb }) => ({ failed: 0, records: eb('records', '+', more) }))
+      .where('job_id', '=', job_id),
+  );
   const finish = db.change(({ at }: Bound<{ at: Instant }>) =>
     query
       .updateTable('_job')
@@ -190,6 +219,10 @@ function jobRows(db: Writes) {
     countFailed: (job_id: number) => {
       countFailed.run({ job_id });
     },
+    /** `more`: records that it had left out before. */
+    forgetFailed: (job_id: number, more: number) => {
+      forgetFailed.run({ job_id, more });
+    },
     finish: (at: Instant) => finish.run({ at }).changes,
   };
 }
@@ -207,6 +240,15 @@ function jobTies(db: Writes) {
   const tieAll = db.change(tie);
   const tieSome = db.change((bound: Bound<Tied & { ids: string }>) =>
     tie(bound).where('product_id', 'in', listed<number>(bound.ids)),
+  );
+  type Unread = Tied & { readonly unread_since: Instant };
+  const tieUnread = (bound: Bound<Unread>) =>
+    tie(bound)
+      .where('job_id', 'is', null)
+      .where(({ eb, or }) => or([eb('fetched_at', 'is', null), eb('fetched_at', '<', bound.unread_since)]));
+  const tieAllUnread = db.change(tieUnread);
+  const tieSomeUnread = db.change((bound: Bound<Unread & { ids: string }>) =>
+    tieUnread(bound).where('product_id', 'in', listed<number>(bound.ids)),
   );
   const tieNew = db.change((bound: Bound<KindKey & OfJob & { ids: string }>) =>
     query
@@ -239,6 +281,9 @@ function jobTies(db: Writes) {
   return {
     tie: (tied: Tied, product_ids: readonly number[] | null) =>
       (product_ids === null ? tieAll.run(tied) : tieSome.run({ ...tied, ids: JSON.stringify(product_ids) })).changes,
+    tieUnread: (tied: Unread, product_ids: readonly number[] | null) =>
+      (product_ids === null ? tieAllUnread.run(tied) : tieSomeUnread.run({ ...tied, ids: JSON.stringify(product_ids) }))
+        .changes,
     tieNew: (tied: KindKey & OfJob, product_ids: readonly number[]) =>
       tieNew.run({ ...tied, ids: JSON.stringify(product_ids) }).changes,
     tieOne: (awaited: Awaited) => tieOne.run(awaited).changes,

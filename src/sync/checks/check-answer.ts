@@ -12,7 +12,7 @@ import {
   type Wanted,
 } from '../../domain/checks/check.ts';
 import { type Rating, rateCheck } from '../../domain/checks/error-rate.ts';
-import { saleInCheck } from '../../domain/sale/off-sale.ts';
+import { laterOf } from '../../domain/sale/off-sale.ts';
 import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
@@ -129,7 +129,8 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
 }
 
 /**
- * Returns the sale status after an answer: another window may still be answered as not on sale, but this one was not.
+ * Returns the sale status after an answer: another window may still be answered as not on sale, but this one was not. Where
+ * the product's own read disagrees, the later one is right.
  */
 function saleNow(
   { mirror }: AnswerPorts,
@@ -137,10 +138,13 @@ function saleNow(
   { sale: said, sent_at }: Pick<Extract<LiveResult, { kind: 'answered' }>, 'sale' | 'sent_at'>,
 ): SaleState {
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  if (known !== 'on-sale' && known !== 'sale-contradicted') return known;
-  if (said === 'on') return 'on-sale';
   const product = mirror.products.find(product_id);
-  return product === null ? known : saleInCheck(product.read_at, product.dates_off_at ?? sent_at);
+  if (known === 'withdrawn' || known === 'closure-unconfirmed' || product === null) return known;
+  if (known === 'not-on-sale')
+    return said === 'on' ? laterOf({ at: product.read_at, says: known }, { at: sent_at, says: 'on-sale' }) : known;
+  if (said === 'on') return 'on-sale';
+  const off_at = product.dates_off_at ?? sent_at;
+  return laterOf({ at: product.read_at, says: 'on-sale' }, { at: off_at, says: 'not-on-sale' });
 }
 
 /** Returns an answer without a verdict: only what the mirror shows. */

@@ -6,7 +6,7 @@ import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
-import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
+import type { KindKey, RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
@@ -51,8 +51,8 @@ const fewCalls = 100;
 const resumableMs = 24 * 60 * 60 * 1000;
 
 /**
- * Makes the named records due now. Resumes an interrupted resync of the same scope, so that nothing is fetched twice.
- * Leaves other schedules unchanged.
+ * Makes the named records due now. Resumes an unfinished resync of the same scope, so that nothing is fetched twice, and
+ * asks again what has failed in it. Leaves other schedules unchanged.
  */
 export function requestResync(ports: Ports, request: ResyncRequest): JobState & { readonly resumed: boolean } {
   const { mirror, clock } = ports;
@@ -60,15 +60,20 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
   const now = clock.now();
   return mirror.transaction(() => {
     const interrupted = mirror.jobs.interrupted(selection);
-    if (interrupted !== null && now - interrupted.requested_at < resumableMs) return { ...interrupted, resumed: true };
-    const few =
-      callsOf(ports, mirror.jobs.count(selection), mirror.products.count()) <= fewCalls && mirror.filledAt() !== null;
-    const job = mirror.jobs.open(selection, now, few ? 'notification' : 'fill', (kind) => dueRequested(kind, few).at);
-    if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
-    const walks = selection.kinds.filter(({ resource }) => isList(resource));
+    const isFilled = mirror.filledAt() !== null;
+    const few = isFilled && callsOf(ports, mirror.jobs.count(selection), mirror.products.count()) <= fewCalls;
+    const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
     // A walk under way has read its first pages before the request, so it begins again.
-    if (mirror.filledAt() !== null)
-      for (const { resource, edition } of walks) mirror.walks.begin({ resource, edition }, now, 1);
+    const walkAgain = (kinds: readonly KindKey[]) => {
+      if (isFilled) for (const kind of kinds) if (isList(kind.resource)) mirror.walks.begin(kind, now, 1);
+    };
+    if (interrupted !== null && now - interrupted.requested_at < resumableMs) {
+      walkAgain(mirror.jobs.askFailed(interrupted, selection, lane, dueAt));
+      return { ...(mirror.jobs.find(interrupted.job_id) ?? interrupted), resumed: true };
+    }
+    const job = mirror.jobs.open(selection, now, lane, dueAt);
+    if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
+    walkAgain(selection.kinds);
     return { ...job, resumed: false };
   });
 }

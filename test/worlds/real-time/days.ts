@@ -46,7 +46,9 @@ export async function liveDays(
   );
 
   // Not beside the others, which are enough for one machine.
-  const lies = lieDays.filter(({ name }) => !short && `lies: ${name}`.includes(only));
+  const lies = lieDays.filter(
+    ({ name, named }) => !short && `lies: ${name}`.includes(only) && (!named || only.includes(name)),
+  );
   const livedLies = await Promise.all(
     lies.map(async (day, place) => {
       await delay(place * 4000);

@@ -126,9 +126,7 @@ async function spend(world: RealWorld, day: LieDay): Promise<LieSeen> {
   if (isLie) {
     let isDone = false;
     const sweepAll = async () => {
-      // An unfinished resync of the same scope would be resumed: of that, what has failed is no longer part.
-      for (const part of ['products', 'availability', 'checkout', 'variants'])
-        await world.command(150_000, 'resync', `--${part}`, '--wait');
+      await world.command(150_000, 'resync', '--all', '--wait');
       isDone = true;
     };
     void sweepAll();

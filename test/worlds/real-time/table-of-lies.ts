@@ -6,6 +6,8 @@ export interface LieDay {
   readonly name: string;
   /** Seconds that it lasts. */
   readonly lasts: number;
+  /** Only where its whole name is asked for: it takes longer than all others. */
+  readonly named?: true;
   faults?(ids: readonly number[]): readonly FaultRule[];
   readonly habits?: Partial<Habits>;
   readonly config?: Record<string, unknown>;
@@ -71,4 +73,5 @@ export const lieDays: readonly LieDay[] = [
   { name: 'a wrong key later', lasts: 120, ...key },
   { name: '10 calls a second, of 30 configured', lasts: 180, habits: { limit: 10 }, config: { budget: { requests_per_second: 30 } }, refuses: { about: '0' } },
   { name: '503 for everything, Retry-After: 180', lasts: 180, condition: 'service-pause', faults: () => [refusal(503, '', { 'retry-after': '180' })], refuses: { about: '1', calls: 8 } },
+  { name: 'an hour of 503, Retry-After: 3600', lasts: 3600, named: true, condition: 'service-pause', faults: () => [refusal(503, '', { 'retry-after': '3600' })], refuses: { about: '1', calls: 8 } },
 ];

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { databaseSource } from '../../src/follow/database-source.ts';
+import { follow } from '../../src/follow/follower.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { publishedStage } from './stage.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** Views with products whose dates, prices, texts or variants are held; others show none of it. */
+const holding = [
+  'availability_days',
+  'availability_slots',
+  'bookable_days',
+  'checkout_information',
+  'product_prices',
+  'products',
+  'variants',
+];
+
+/** How many rows of each view are stale, of those that can be. */
+function staleIn(path: string, now: number): Record<string, number> {
+  const db = openMirrorAt(path, now);
+  try {
+    const views = db
+      .prepare<[], string>(
+        `SELECT v.name FROM main.sqlite_schema AS v, pragma_table_info(v.name) AS c
+         WHERE v.type = 'view' AND v.name <> 'freshness' AND c.name = 'stale' ORDER BY v.name`,
+      )
+      .pluck()
+      .all();
+    return Object.fromEntries(
+      views.map((view) => [
+        view,
+        db.prepare<[], number>(`SELECT count(*) FROM ${view} WHERE stale`).pluck().get() ?? 0,
+      ]),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+describe('a hold, with a follower and in PostgreSQL', needs('postgres'), () => {
+  it('is stale in every view that can hold it, of both kinds at once, and so is its end', async () => {
+    await using at = await publishedStage(30, { cadence: { availability: { horizon: 31 } } });
+    using directory = temporaryDirectory();
+    const copy = join(directory.path, 'copy.db');
+    const { harness } = at;
+    const { clock, sandbox, wiring } = harness;
+    /** Publishes, follows once, and returns what is stale: the same at all three. */
+    const published = async () => {
+      await at.publication.publish();
+      await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+      const ending = new AbortController();
+      const once = { ...systemClock, sleep: async () => ending.abort() };
+      await follow({ source, path: copy, every: 250, clock: once, log: testLog('silent').log, own: 1 }, ending.signal);
+      expect(await at.differing()).toEqual({});
+      expect(await at.differing(copy)).toEqual({});
+      return staleIn(copy, clock.now());
+    };
+    const readAll = async (ms: number) => {
+      const resources = ['products', 'availability', 'checkout', 'variants'] as const;
+      requestResync(wiring.ports, { resources, product_ids: [], from: null, to: null });
+      await harness.liveUntil(clock.now() + ms);
+    };
+    const usual = await published();
+    expect(new Set(Object.values(usual))).toEqual(new Set([0]));
+
+    sandbox.faults.add({ kind: 'no-texts' });
+    sandbox.faults.add({ kind: 'no-variants' });
+    sandbox.faults.add({ kind: 'no-dates', path: '/\\d*[02468]/availability' });
+    sandbox.faults.add({ kind: 'prices', amount: 0.01 });
+    await readAll(30 * minute);
+    const held = wiring.mirror.evidence.held().map(({ subject }) => subject);
+    const during = await published();
+    process.stdout.write(`held: ${held.join(', ')}; stale rows at a follower: ${JSON.stringify(during)}\n`);
+    expect(held).toEqual(expect.arrayContaining(['near-dates', 'near-prices', 'texts', 'variants']));
+    const views = Object.keys(during).filter((view) => (during[view] ?? 0) > 0);
+    expect(views).toEqual(expect.arrayContaining(holding));
+
+    sandbox.faults.clear();
+    await readAll(2 * hour);
+    await readAll(hour);
+    expect(wiring.mirror.evidence.held()).toEqual([]);
+    const after = await published();
+    process.stdout.write(`after its end: ${JSON.stringify(after)}\n`);
+    expect(new Set(Object.values(after))).toEqual(new Set([0]));
+  }, 180_000);
+});
