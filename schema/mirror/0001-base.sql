@@ -1,5 +1,6 @@
 -- Oldest safe version: 1.0.0-rc
--- Private tables of mirror.db, without the views (views.sql): storefronts read those. Names begin with `_`, all tables are STRICT.
+-- Tables of mirror.db, without the views (views.sql): storefronts read those. What only the daemon reads begins with `_`, what a
+-- thin view adds the clock to does not. All tables are STRICT.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.
 
@@ -51,6 +52,9 @@ CREATE TABLE _product (
   withdrawn_at INTEGER,
   withdrawn_reason TEXT,
   sellable INTEGER NOT NULL GENERATED ALWAYS AS (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL,
+  -- What the sale of it says of its dates. 0: nothing. 1: it is not on sale. 2: it is, but they are answered as not on sale. 3: withdrawn.
+  shut INTEGER NOT NULL GENERATED ALWAYS AS
+    (CASE WHEN withdrawn_at IS NOT NULL THEN 3 WHEN sellable = 0 THEN 1 WHEN dates_off_at IS NOT NULL THEN 2 ELSE 0 END) VIRTUAL,
   category TEXT,                    -- the first one that matches; NULL: none
   sold REAL NOT NULL DEFAULT 0,     -- tickets of reported orders, each halved in thirty days
   sold_at INTEGER,                  -- when sold was last counted
@@ -212,44 +216,65 @@ CREATE TABLE _availability_context (
   PRIMARY KEY (product_id, currency)
 ) STRICT, WITHOUT ROWID;
 
--- Non-overlapping spans of dates that one answer covered: an unchanged window costs one row a tier, not thirty-one.
-CREATE TABLE _availability_span (
+-- Dates that one answer covered, a row a tier: an unchanged answer writes nothing else. Each date belongs to one window. A newer
+-- answer about some of them leaves a gap between its first and its last date.
+CREATE TABLE date_window (
+  window_id INTEGER PRIMARY KEY,
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   from_date TEXT NOT NULL,
   to_date TEXT NOT NULL,
   checked_at INTEGER NOT NULL,
-  stale_at INTEGER NOT NULL,
-  body_hash TEXT NOT NULL,
-  max_tickets_per_order INTEGER,
-  variant_ids TEXT NOT NULL,        -- JSON array: the variants whose details the answer brought
+  stale_at INTEGER NOT NULL,        -- one cadence after checked_at
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.
   held_at INTEGER,
-  PRIMARY KEY (product_id, currency, from_date)
-) STRICT, WITHOUT ROWID;
+  shut INTEGER NOT NULL CHECK (shut BETWEEN 0 AND 3),  -- as in _product, which sets it
+  max_tickets_per_order INTEGER,
+  shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (CASE WHEN shut = 2 THEN 0 ELSE COALESCE(held_at, stale_at) END) STORED,
+  expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
+  body_hash TEXT NOT NULL,
+  variant_ids TEXT NOT NULL         -- JSON array: the variants whose details the answer brought
+) STRICT;
 
--- The narrow summary of one date; its slots stand in _day_document.
-CREATE TABLE _day (
+CREATE INDEX date_window_of_product ON date_window (product_id, currency, from_date);
+
+CREATE TRIGGER product_shut AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
+  UPDATE date_window SET shut = new.shut WHERE product_id = new.product_id;
+END;
+
+-- A date from one instant to another: until its next time begins at the venue, which takes its price and its tickets along, and at
+-- last until the date ends there. So each view sees by its own clock what is left, also while the daemon is dead.
+CREATE TABLE day (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
-  available INTEGER NOT NULL CHECK (available IN (0, 1)),
+  until_at INTEGER NOT NULL,        -- excluded
+  from_at INTEGER NOT NULL,         -- 0: the whole date, before any of its times has begun
+  state TEXT NOT NULL CHECK (state IN ('available', 'sold_out', 'not_on_sale')),
   lowest_price INTEGER,
-  max_tickets INTEGER,
-  availability INTEGER,
-  hash TEXT NOT NULL,
-  document_id INTEGER,
   lowest_adult_price INTEGER,       -- what a shop may print: an adult pays it (src/domain/catalogue/printed-price.ts)
   price_variant_type TEXT,          -- of the variant whose price that is
-  PRIMARY KEY (product_id, currency, date)
+  max_tickets INTEGER,
+  availability INTEGER,             -- tickets for the times that have not begun
+  window_id INTEGER NOT NULL,       -- when it was read
+  PRIMARY KEY (product_id, currency, date, until_at)
 ) STRICT, WITHOUT ROWID;
 
--- Positional JSON: [availability, timezone, [[minutes, availability, [[variant_id, max_tickets, retail_price,
--- ticket_value, booking_fee, commission, pricing_restriction, extra], ...], extra], ...], extra]; trailing nulls left off.
-CREATE TABLE _day_document (
-  document_id INTEGER PRIMARY KEY,
-  document TEXT NOT NULL
+CREATE INDEX day_by_price ON day
+  (currency, date, lowest_adult_price, product_id, lowest_price, price_variant_type, max_tickets, from_at, until_at, window_id) WHERE state = 'available';
+
+-- The times of a date with tickets. `slots` is positional JSON, trailing nulls left off: [[time, ends_at, availability, [[variant_id,
+-- max_tickets, retail_price, ticket_value, booking_fee, commission, pricing_restriction, extra], ...], extra], ...]. ends_at is when
+-- the time begins at the venue, and is not sold any more; what is no time of the clock lasts until the date ends.
+CREATE TABLE slot_day (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  date TEXT NOT NULL,
+  window_id INTEGER NOT NULL,       -- as in day
+  rest TEXT NOT NULL,               -- [availability, timezone, extra], as answered of the whole date
+  slots TEXT NOT NULL,
+  PRIMARY KEY (product_id, currency, date)
 ) STRICT;
 
 -- One row for everything that is fetched by itself, with what is known of its reads and when it is due again.
@@ -699,22 +724,6 @@ CREATE TABLE _product_list_place (
   list_place INTEGER NOT NULL
 ) STRICT;
 
--- Offers of a date from one instant to another: until its next time begins at the venue, which takes its price and its places
--- along. A date that is still far is one row (up to its first time), and is divided when it comes near. A time that has begun is
--- not sold any more, and each view sees that by its own clock, also while the daemon is dead.
-CREATE TABLE _bookable (
-  product_id INTEGER NOT NULL,
-  currency TEXT NOT NULL,
-  date TEXT NOT NULL,
-  from_at INTEGER NOT NULL,         -- 0: from whenever on
-  until_at INTEGER NOT NULL,        -- excluded
-  lowest_price INTEGER,
-  max_tickets INTEGER,
-  lowest_adult_price INTEGER,       -- as in _day
-  price_variant_type TEXT,          -- as in _day
-  PRIMARY KEY (product_id, currency, date, from_at)
-) STRICT, WITHOUT ROWID;
-
 -- Prices printed of a product from the row before on: one look-up, at any time, also while the daemon is dead.
 CREATE TABLE _printed_price (
   product_id INTEGER NOT NULL,
@@ -730,9 +739,6 @@ CREATE TABLE _printed_price (
 CREATE TABLE _unpriced (
   product_id INTEGER PRIMARY KEY
 ) STRICT;
-
-CREATE INDEX bookable_by_price ON _bookable
-  (currency, date, lowest_adult_price, product_id, lowest_price, price_variant_type, max_tickets, from_at, until_at);
 
 -- Elsewhere the same time is another instant.
 CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON _product WHEN new.timezone IS NOT old.timezone BEGIN

@@ -207,7 +207,7 @@ FROM (
       WHEN unixepoch()*1000 >= max(COALESCE(s.held_at, s.stale_at)) THEN 'stale' ELSE 'fresh' END AS TEXT)
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
-  JOIN _availability_span s ON s.product_id = v.product_id
+  JOIN date_window s ON s.product_id = v.product_id
   JOIN json_each(s.variant_ids) i ON i.value = v.variant_id
   CROSS JOIN _mirror m
   CROSS JOIN _mirror_language l
@@ -359,108 +359,41 @@ FROM (
   WHERE p.withdrawn_at IS NULL
 );
 
--- Spans of a product do not overlap: the one that covers a date is found by its ends.
 CREATE VIEW bookable_days AS
-SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
-  CAST(unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _bookable b
-CROSS JOIN _product p ON p.product_id = b.product_id
-CROSS JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
-  AND s.from_date <= b.date AND s.to_date >= b.date
-WHERE p.sellable = 1 AND p.dates_off_at IS NULL
-  AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at;
+SELECT d.product_id, d.date, d.currency, d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets, w.checked_at,
+  CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM day d
+CROSS JOIN date_window w ON w.window_id = d.window_id
+WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= unixepoch()*1000 AND d.until_at > unixepoch()*1000;
 
--- A time that has begun at the venue is not sold any more. No venue's clock is more than 14 hours ahead: a date beyond that has
--- begun nowhere, and is shown as it was read. Of a nearer one what can still be bought stands in _bookable; its times are gone
--- through only where that is nothing, and to count their places. n: the venue's clock, where a span has a nearer date; where it
--- is put back within hours, no further than it will show twice.
--- A calendar is read span by span: date by date it takes twice as long. What is the same for all dates of a product (o) or of a
--- span (f) is found once for them.
 CREATE VIEW availability_days AS
-SELECT p.product_id, d.date, s.currency,
-  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN CASE WHEN d.available THEN o.open ELSE o.shut END
-    WHEN (SELECT 1 FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) THEN o.open
-    WHEN (
-    SELECT min(u.passed)
-    FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
-      WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u) THEN 'not_on_sale'
-    ELSE o.shut END AS TEXT) AS state,
-  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.lowest_price ELSE (SELECT b.lowest_price FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) END AS INTEGER) AS lowest_price,
-  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) END AS INTEGER) AS lowest_adult_price,
-  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at) END AS TEXT) AS price_variant_type,
-  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.max_tickets ELSE COALESCE((SELECT b.max_tickets FROM _bookable b WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-    AND unixepoch()*1000 >= b.from_at AND unixepoch()*1000 < b.until_at), (
-    SELECT CASE WHEN max(u.passed) THEN max(CASE WHEN NOT u.passed
-      THEN (SELECT max(json_extract(o.value, '$[1]')) FROM json_each(u.value, '$[2]') o) END) ELSE d.max_tickets END
-    FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
-      WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u)) END AS INTEGER) AS max_tickets,
-  CAST(CASE WHEN d.date > date('now', '+14 hours') THEN d.availability ELSE (
-    SELECT CASE WHEN max(u.passed) AND d.availability IS NOT 0
-      THEN sum(CASE WHEN NOT u.passed THEN json_extract(u.value, '$[1]') END) ELSE d.availability END
-    FROM (SELECT t.value, json_extract(t.value, '$[0]') BETWEEN 0 AND substr(n.value, 12, 2) * 60 + substr(n.value, 15, 2) AS passed FROM _day_document c CROSS JOIN json_each(c.document, '$[2]') t
-      WHERE c.document_id = d.document_id AND d.date = substr(n.value, 1, 10)) u) END AS INTEGER) AS availability,
-  s.max_tickets_per_order, s.checked_at, CAST(f.stale AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at, CAST(f.freshness AS TEXT) AS freshness
-FROM _product p
-CROSS JOIN (SELECT column1 AS off, column2 AS open, column3 AS shut
-  FROM (VALUES (0, 'available', 'sold_out'), (1, 'not_on_sale', 'not_on_sale'))) o
-  ON o.off = (p.sellable = 0 OR p.dates_off_at IS NOT NULL)
-CROSS JOIN _availability_span s ON s.product_id = p.product_id
-CROSS JOIN (SELECT column1 AS age, column2 AS stale, column3 AS freshness
-  FROM (VALUES (0, 0, 'fresh'), (1, 1, 'stale'), (2, 1, 'expired'))) f
-  ON f.age = CASE WHEN unixepoch()*1000 >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 2
-    WHEN unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) OR (p.sellable = 1 AND p.dates_off_at IS NOT NULL) THEN 1 ELSE 0 END
-LEFT JOIN json_each(CASE WHEN s.from_date <= date('now', '+14 hours') THEN json_array(COALESCE((
-    SELECT strftime('%Y-%m-%d %H:%M', min(max(unixepoch(), z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
-    FROM _zone_offset z
-    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
-      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= unixepoch()*1000)),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
-CROSS JOIN _day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date >= s.from_date AND d.date <= s.to_date
-WHERE p.withdrawn_at IS NULL AND (d.date > date('now', '+14 hours') OR d.date >= substr(n.value, 1, 10));
+SELECT d.product_id, d.date, d.currency, CAST(CASE WHEN w.shut THEN 'not_on_sale' ELSE d.state END AS TEXT) AS state,
+  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets, d.availability, w.max_tickets_per_order, w.checked_at,
+  CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM day d
+CROSS JOIN date_window w ON w.window_id = d.window_id
+WHERE w.shut < 3 AND d.from_at <= unixepoch()*1000 AND d.until_at > unixepoch()*1000;
 
 CREATE VIEW availability_slots AS
-SELECT d.product_id, d.date, d.currency,
-  CAST(CASE WHEN typeof(json_extract(t.value, '$[0]')) = 'text' THEN json_extract(t.value, '$[0]')
-    WHEN json_extract(t.value, '$[0]') < 0 THEN 'whole_day'
-    ELSE printf('%02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) END AS TEXT) AS time,
+SELECT s.product_id, s.date, s.currency,
+  CAST(json_extract(t.value, '$[0]') AS TEXT) AS time,
   CAST(json_extract(o.value, '$[0]') AS INTEGER) AS variant_id,
-  CAST(json_extract(t.value, '$[1]') AS INTEGER) AS availability,
+  CAST(json_extract(t.value, '$[2]') AS INTEGER) AS availability,
   CAST(json_extract(o.value, '$[1]') AS INTEGER) AS max_tickets,
   CAST(json_extract(o.value, '$[2]') AS INTEGER) AS retail_price,
   CAST(json_extract(o.value, '$[3]') AS INTEGER) AS ticket_value,
   CAST(json_extract(o.value, '$[4]') AS INTEGER) AS booking_fee,
   CAST(json_extract(o.value, '$[5]') AS INTEGER) AS commission,
   CAST(json_extract(o.value, '$[6]') AS INTEGER) AS pricing_restriction,
-  s.checked_at,
-  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) AS INTEGER) AS stale,
-  CAST(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at) THEN 'expired'
-    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR unixepoch()*1000 >= COALESCE(s.held_at, s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _day d
-CROSS JOIN _product p ON p.product_id = d.product_id
-LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((
-    SELECT strftime('%Y-%m-%d %H:%M', min(max(unixepoch(), z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
-    FROM _zone_offset z
-    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
-      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= unixepoch()*1000)),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
-CROSS JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
-  AND s.from_date <= d.date AND s.to_date >= d.date
-CROSS JOIN _day_document c ON c.document_id = d.document_id
-CROSS JOIN json_each(c.document, '$[2]') t
-CROSS JOIN json_each(t.value, '$[2]') o
-WHERE p.withdrawn_at IS NULL
-  AND (n.value IS NULL OR (d.date >= substr(n.value, 1, 10)
-    AND NOT (typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
-      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value)));
+  w.checked_at, CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM slot_day s
+CROSS JOIN date_window w ON w.window_id = s.window_id
+CROSS JOIN json_each(s.slots) t
+CROSS JOIN json_each(t.value, '$[3]') o
+WHERE w.shut < 3 AND json_extract(t.value, '$[1]') > unixepoch()*1000;
 
 -- Titles are those of the list, which is walked in the primary language; places are named in each.
 CREATE VIEW experiences AS

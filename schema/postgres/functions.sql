@@ -25,35 +25,13 @@ CREATE OR REPLACE FUNCTION _freshness(checked_at bigint, stale_at bigint, held_a
 RETURN CASE WHEN _now() >= _expired_at(checked_at, stale_at, held_at) THEN 'expired'
   WHEN _now() >= COALESCE(held_at, stale_at) THEN 'stale' ELSE 'fresh' END;
 
--- The same, of dates of a product whose dates are all doubted.
-CREATE OR REPLACE FUNCTION _freshness(checked_at bigint, stale_at bigint, held_at bigint, doubted boolean) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-RETURN CASE WHEN doubted AND _now() < _expired_at(checked_at, stale_at, held_at) THEN 'stale' ELSE _freshness(checked_at, stale_at, held_at) END;
-
 -- Date and time of an instant in seconds since 1970, so many minutes east of Greenwich.
 CREATE OR REPLACE FUNCTION _wall_clock(seconds numeric, minutes bigint) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(to_timestamp((seconds + minutes * 60)::double precision) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') COLLATE "C";
 
--- The venue's clock; where it is put back within hours, no further than it will show twice. Of an unknown zone the latest.
--- It reads a table that its callers may not.
-CREATE OR REPLACE FUNCTION _clock_of(zone text) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
-RETURN COALESCE((
-  SELECT _wall_clock(min(greatest(_now() / 1000.0, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 0) FROM _zone_offset z
-  WHERE z.timezone = COALESCE(zone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
-    WHERE f.timezone = COALESCE(zone, '') AND f.valid_from <= _now())),
-  _wall_clock(_now() / 1000.0, -720));
-
--- The last date that may have begun anywhere.
-CREATE OR REPLACE FUNCTION _last_date() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-RETURN left(_wall_clock(_now() / 1000.0, 840), 10);
-
 -- The elements of what may be no array.
 CREATE OR REPLACE FUNCTION _elements(list json) RETURNS SETOF json LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC SELECT e.value FROM json_array_elements(CASE json_typeof(list) WHEN 'array' THEN list END) e; END;
-
--- ' 09:30', of the first of what is said of a time; NULL: it is no time of the day.
-CREATE OR REPLACE FUNCTION _time(said json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN json_typeof(said -> 0) = 'number' AND (said ->> 0)::bigint >= 0
-  THEN ' ' || lpad(((said ->> 0)::bigint / 60)::text, 2, '0') || ':' || lpad(((said ->> 0)::bigint % 60)::text, 2, '0') END COLLATE "C";
 
 -- Those of a member of a document that are whole numbers, or texts, as a JSON array; NULL: the member is no array.
 CREATE OR REPLACE FUNCTION _numbers(document text, member text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE

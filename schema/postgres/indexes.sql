@@ -4,7 +4,8 @@ CREATE INDEX ON _product (country_id, city_id, sellable) WHERE withdrawn_at IS N
 CREATE INDEX ON _product (venue_id) WHERE withdrawn_at IS NULL;
 CREATE INDEX ON _product_tag (tag_id, product_id);
 CREATE INDEX ON _product_experience (experience_id, product_id);
-CREATE INDEX ON _bookable (currency, date, lowest_adult_price, product_id);
+CREATE INDEX ON day (currency, date, lowest_adult_price, product_id) WHERE state = 'available';
+CREATE INDEX ON date_window (product_id);
 CREATE INDEX ON _change (product_id, date);
 CREATE INDEX ON _subscription_product (product_id);
 -- Places on a globe of radius 1, and the terms of words as they were prepared.

@@ -187,7 +187,7 @@ FROM (
   JOIN LATERAL (
     SELECT max(s.checked_at) AS checked_at, max(COALESCE(s.held_at, s.stale_at)) AS stale_at,
       max(_expired_at(s.checked_at, s.stale_at, s.held_at)) AS expired_at
-    FROM _availability_span s
+    FROM date_window s
     CROSS JOIN json_array_elements_text(s.variant_ids::json) i
     WHERE s.product_id = v.product_id AND i.value = v.variant_id::text
     HAVING count(*) > 0
@@ -283,80 +283,40 @@ FROM (
 ) r;
 
 CREATE VIEW bookable_days AS
-SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
-  _is_stale(COALESCE(s.held_at, s.stale_at)) AS stale, _expired_at(s.checked_at, s.stale_at, s.held_at) AS expired_at, _freshness(s.checked_at, s.stale_at, s.held_at) AS freshness
-FROM _bookable b
-JOIN _product p ON p.product_id = b.product_id
-JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency AND s.from_date <= b.date AND s.to_date >= b.date
-WHERE p.sellable = 1 AND p.dates_off_at IS NULL AND _now() >= b.from_at AND _now() < b.until_at;
+SELECT d.product_id, d.date, d.currency, d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets,
+  w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
+  CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+FROM day d
+JOIN date_window w ON w.window_id = d.window_id
+WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= _now() AND d.until_at > _now();
 
--- n: the venue's clock, of a date that may have begun. l: what is left of a date that has lost a time.
 CREATE VIEW availability_days AS
-SELECT d.product_id, d.date, d.currency,
-  CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR l.times = 0 THEN 'not_on_sale'
-    WHEN CASE WHEN l.times IS NULL THEN d.available = 1 ELSE l.buyable END THEN 'available' ELSE 'sold_out' END AS state,
-  CASE WHEN l.times IS NULL THEN d.lowest_price ELSE l.lowest_price END AS lowest_price,
-  CASE WHEN l.times IS NULL THEN d.lowest_adult_price ELSE b.lowest_adult_price END AS lowest_adult_price,
-  CASE WHEN l.times IS NULL THEN d.price_variant_type ELSE b.price_variant_type END AS price_variant_type,
-  CASE WHEN l.times IS NULL THEN d.max_tickets ELSE l.max_tickets END AS max_tickets,
-  CASE WHEN l.times IS NULL THEN d.availability ELSE l.availability END AS availability,
-  s.max_tickets_per_order, s.checked_at,
-  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= COALESCE(s.held_at, s.stale_at)) AS stale,
-  _expired_at(s.checked_at, s.stale_at, s.held_at) AS expired_at,
-  _freshness(s.checked_at, s.stale_at, s.held_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
-FROM _day d
-JOIN _product p ON p.product_id = d.product_id
-JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency AND s.from_date <= d.date AND s.to_date >= d.date
-LEFT JOIN LATERAL (SELECT _clock_of(p.timezone) AS clock WHERE d.date <= _last_date()) n ON true
-LEFT JOIN LATERAL (
-  SELECT count(*) FILTER (WHERE NOT u.passed) AS times, COALESCE(bool_or(NOT u.passed AND u.buyable), false) AS buyable,
-    COALESCE(min(u.paid) FILTER (WHERE NOT u.passed AND u.buyable), min(u.free) FILTER (WHERE NOT u.passed AND u.buyable)) AS lowest_price,
-    max(u.most) FILTER (WHERE NOT u.passed) AS max_tickets,
-    CASE WHEN d.availability = 0 THEN 0 ELSE (sum(u.places) FILTER (WHERE NOT u.passed))::bigint END AS availability
-  FROM (
-    SELECT COALESCE(d.date || _time(t.value) <= n.clock, false) AS passed,
-      (t.value ->> 1)::bigint AS places, o.most, o.paid, o.free,
-      COALESCE(o.buyable, false) AND d.availability IS DISTINCT FROM 0 AND (t.value ->> 1)::bigint IS DISTINCT FROM 0 AS buyable
-    FROM _day_document c
-    CROSS JOIN _elements(c.document::json -> 2) t (value)
-    CROSS JOIN LATERAL (
-      SELECT max(v.most) AS most, bool_or(v.most IS DISTINCT FROM 0) AS buyable,
-        min(v.price) FILTER (WHERE v.most IS DISTINCT FROM 0 AND v.price > 0) AS paid,
-        min(v.price) FILTER (WHERE v.most IS DISTINCT FROM 0 AND v.price = 0) AS free
-      FROM (SELECT (e.value ->> 1)::bigint AS most, (e.value ->> 2)::bigint AS price FROM _elements(t.value -> 2) e (value)) v
-    ) o
-    WHERE c.document_id = d.document_id AND d.date = left(n.clock, 10)
-  ) u
-  HAVING bool_or(u.passed)
-) l ON true
-LEFT JOIN _bookable b ON l.times IS NOT NULL AND b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
-  AND _now() >= b.from_at AND _now() < b.until_at
-WHERE p.withdrawn_at IS NULL AND (n.clock IS NULL OR d.date >= left(n.clock, 10));
+SELECT d.product_id, d.date, d.currency, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
+  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets, d.availability, w.max_tickets_per_order,
+  w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
+  CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+FROM day d
+JOIN date_window w ON w.window_id = d.window_id
+WHERE w.shut < 3 AND d.from_at <= _now() AND d.until_at > _now();
 
 CREATE VIEW availability_slots AS
-SELECT d.product_id, d.date, d.currency,
-  CASE WHEN json_typeof(t.value -> 0) = 'string' THEN t.value ->> 0 ELSE COALESCE(ltrim(_time(t.value)), 'whole_day') END AS time,
+SELECT s.product_id, s.date, s.currency,
+  t.value ->> 0 AS time,
   (o.value ->> 0)::bigint AS variant_id,
-  (t.value ->> 1)::bigint AS availability,
+  (t.value ->> 2)::bigint AS availability,
   (o.value ->> 1)::bigint AS max_tickets,
   (o.value ->> 2)::bigint AS retail_price,
   (o.value ->> 3)::bigint AS ticket_value,
   (o.value ->> 4)::bigint AS booking_fee,
   (o.value ->> 5)::bigint AS commission,
   (o.value ->> 6)::bigint AS pricing_restriction,
-  s.checked_at,
-  _number((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR _now() >= COALESCE(s.held_at, s.stale_at)) AS stale,
-  _expired_at(s.checked_at, s.stale_at, s.held_at) AS expired_at,
-  _freshness(s.checked_at, s.stale_at, s.held_at, p.sellable = 1 AND p.dates_off_at IS NOT NULL) AS freshness
-FROM _day d
-JOIN _product p ON p.product_id = d.product_id
-JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency AND s.from_date <= d.date AND s.to_date >= d.date
-LEFT JOIN LATERAL (SELECT _clock_of(p.timezone) AS clock WHERE d.date <= _last_date()) n ON true
-JOIN _day_document c ON c.document_id = d.document_id
-CROSS JOIN _elements(c.document::json -> 2) t (value)
-CROSS JOIN _elements(t.value -> 2) o (value)
-WHERE p.withdrawn_at IS NULL
-  AND (n.clock IS NULL OR (d.date >= left(n.clock, 10) AND NOT COALESCE(d.date || _time(t.value) <= n.clock, false)));
+  w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
+  CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+FROM slot_day s
+JOIN date_window w ON w.window_id = s.window_id
+CROSS JOIN _elements(s.slots::json) t (value)
+CROSS JOIN _elements(t.value -> 3) o (value)
+WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();
 
 CREATE VIEW experiences AS
 SELECT e.experience_id, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title, e.tagline, e.url,

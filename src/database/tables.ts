@@ -40,6 +40,8 @@ function typeOf(declared = ''): PostgresType {
 const computed: Partial<Record<PublishedTable, string>> = {
   _product: `sellable bigint NOT NULL GENERATED ALWAYS AS
     ((withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0)::int::bigint) STORED`,
+  date_window: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (CASE WHEN shut = 2 THEN 0 ELSE COALESCE(held_at, stale_at) END) STORED,
+  expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
 };
 
 /** Texts compare byte by byte, as in the file, whatever the database's own order is. */

@@ -1,8 +1,9 @@
-import type { Instant } from '../clock.ts';
-import type { DayForm, Tier } from '../domain/catalogue/availability.ts';
+import { type Instant, instant } from '../clock.ts';
+import type { Tier } from '../domain/catalogue/availability.ts';
 import type { DateOffer, SaleState } from '../domain/checks/check.ts';
 import type { ReportCounts } from '../domain/checks/error-rate.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../sqlite/statements.ts';
+import { formOf, type StoredSlots } from './catalogue/dates/slots.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -48,7 +49,7 @@ export interface CheckTables {
   ofProduct(product_id: number): ErrorRateRow[];
 }
 
-type DateRow = Omit<ReadDate, 'form'> & { readonly document: string | null };
+type DateRow = Omit<ReadDate, 'form'> & { [Column in keyof StoredSlots]: StoredSlots[Column] | null };
 type OfProduct = { product_id: number };
 type OfDate = OfProduct & { currency: string; date: string };
 
@@ -88,31 +89,26 @@ export function checkTables(db: Writes): CheckTables {
 }
 
 function datesRead(db: Reads): Pick<CheckTables, 'date' | 'nearest'> {
-  // From the dates to the span of each, and never the other way round.
   const dates = ({ product_id, currency }: Bound<Omit<OfDate, 'date'>>) =>
     query
-      .selectFrom('_day as d')
-      .crossJoin('_availability_span as s')
-      .leftJoin('_day_document as c', 'c.document_id', 'd.document_id')
-      .select(['d.date', 'c.document', 's.max_tickets_per_order', 's.checked_at', 's.stale_at'])
+      .selectFrom('day as d')
+      .innerJoin('date_window as w', 'w.window_id', 'd.window_id')
+      .leftJoin('slot_day as s', (join) =>
+        join
+          .onRef('s.product_id', '=', 'd.product_id')
+          .onRef('s.currency', '=', 'd.currency')
+          .onRef('s.date', '=', 'd.date'),
+      )
+      .select(['d.date', 's.slots', 's.rest', 'w.max_tickets_per_order', 'w.checked_at', 'w.stale_at'])
       .where('d.product_id', '=', product_id)
       .where('d.currency', '=', currency)
-      .whereRef('s.product_id', '=', 'd.product_id')
-      .whereRef('s.currency', '=', 'd.currency')
-      .where('s.from_date', '=', ({ selectFrom }) =>
-        selectFrom('_availability_span as r')
-          .select(({ fn }) => fn.max('r.from_date').as('from_date'))
-          .whereRef('r.product_id', '=', 'd.product_id')
-          .whereRef('r.currency', '=', 'd.currency')
-          .whereRef('r.from_date', '<=', 'd.date'),
-      )
-      .whereRef('s.to_date', '>=', 'd.date');
+      .where('d.from_at', '=', instant(0));
   const one = db.rows((bound: Bound<OfDate>) => dates(bound).where('d.date', '=', bound.date));
   const near = db.rows((bound: Bound<OfDate & { from: string; to: string }>) =>
     dates(bound)
       .where(({ between }) => between('d.date', bound.from, bound.to))
       .where('d.date', '<>', bound.date)
-      .where('d.available', '=', 1)
+      .where('d.state', '=', 'available')
       .orderBy(({ ref }) => sql`abs(julianday(${ref('d.date')}) - julianday(${bound.date}))`)
       .orderBy('d.date'),
   );
@@ -166,6 +162,6 @@ function whatIsSold(db: Reads): Pick<CheckTables, 'saleState' | 'variantIds' | '
   };
 }
 
-function parsed({ document, ...row }: DateRow): ReadDate {
-  return { ...row, form: document === null ? null : (JSON.parse(document) as DayForm) };
+function parsed({ slots, rest, ...row }: DateRow): ReadDate {
+  return { ...row, form: slots === null || rest === null ? null : formOf({ slots, rest }) };
 }

@@ -130,14 +130,14 @@ const marked = {
   _product_price: 'currency',
   _checkout_information_read: 'language',
   _variant: 'language',
-  _availability_span: 'currency',
+  date_window: 'currency',
 } as const;
 
 function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> {
   type Marked = Pick<Dates, 'product_id' | 'edition'> & { now: Instant };
   const mark = (table: keyof typeof marked) => (bound: Bound<Marked>) =>
     query
-      .updateTable(table as '_availability_span')
+      .updateTable(table as 'date_window')
       .set({ held_at: bound.now })
       .where('product_id', '=', bound.product_id)
       .where(marked[table] as 'currency', '=', bound.edition);
@@ -145,8 +145,16 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
   const prices = db.change(mark('_product_price'));
   const checkout = db.change(mark('_checkout_information_read'));
   const variants = db.change(mark('_variant'));
-  const spans = db.change((bound: Bound<Marked & Dates>) =>
-    mark('_availability_span')(bound).where('from_date', '<=', bound.to).where('to_date', '>=', bound.from),
+  const windows = db.change((bound: Bound<Marked & Dates>) =>
+    mark('date_window')(bound).where('window_id', 'in', (of) =>
+      of
+        .selectFrom('day')
+        .select('window_id')
+        .where('product_id', '=', bound.product_id)
+        .where('currency', '=', bound.edition)
+        .where('date', '>=', bound.from)
+        .where('date', '<=', bound.to),
+    ),
   );
   return {
     markHeld: ({ resource, product_id, edition }, now) => {
@@ -160,7 +168,7 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
       }
     },
     markDatesHeld: (dates, now) => {
-      spans.run({ ...dates, now });
+      windows.run({ ...dates, now });
     },
   };
 }

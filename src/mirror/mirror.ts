@@ -13,7 +13,6 @@ import { type AvailabilityTables, availabilityTables } from './catalogue/availab
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
-import { bookableTable } from './catalogue/dates/bookable.ts';
 import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
@@ -130,8 +129,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const writes = writesTo(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
-  const bookable = bookableTable(writes);
-  const pricing = pricingOf(writes, bookable, changes);
+  const pricing = pricingOf(writes, changes);
   const closures = closureTable(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
@@ -148,7 +146,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     images,
     closures,
     trust: trustTable(writes),
-    availability: availabilityTables(writes, changes, bookable),
+    availability: availabilityTables(writes, changes),
     pricing,
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes, changes),

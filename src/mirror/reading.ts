@@ -1,4 +1,4 @@
-import type { Instant } from '../clock.ts';
+import { type Instant, instant } from '../clock.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, readsOf } from '../sqlite/statements.ts';
 import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
@@ -54,18 +54,22 @@ export function mirrorFacts(db: Database): MirrorFacts {
   const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
-      .innerJoin('_day as d', (join) =>
+      .innerJoin('day as d', (join) =>
         join
           .onRef('d.product_id', '=', 'v.product_id')
           .onRef('d.currency', '=', 'v.currency')
-          .onRef('d.date', '=', 'v.date'),
+          .onRef('d.date', '=', 'v.date')
+          .on('d.from_at', '=', instant(0)),
       )
-      .select(['v.currency', 'v.state', 'd.available', 'v.lowest_price', 'v.checked_at', 'v.stale'])
+      .select(['v.currency', 'v.state', 'd.state as last', 'v.lowest_price', 'v.checked_at', 'v.stale'])
       .where('v.product_id', '=', product_id)
       .where('v.date', '=', date),
   );
   return {
-    dateNow: (product_id, date) => dateNow.all({ product_id, date }),
+    dateNow: (product_id, date) =>
+      dateNow
+        .all({ product_id, date })
+        .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 })),
     changes: changeReads(reads),
     offers: offerReads(reads),
     removals: removalReads(reads),

@@ -1,4 +1,11 @@
-import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/catalogue/availability.ts';
+import {
+  type AvailabilityAnswer,
+  type DayForm,
+  type Extra,
+  type Offer,
+  type Timeslot,
+  timeOfSlot,
+} from '../domain/catalogue/availability.ts';
 import type { VariantGroup } from '../domain/catalogue/variant.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
@@ -113,7 +120,7 @@ function decodeSlot(slot: Members, timezone: string | null, question: Asked): Ti
   );
   let extra = withOddities(extraOf(slot, knownSlot), slot, placesOnly);
   if (text(slot.timezone) !== timezone) extra = { ...extra, timezone: slot.timezone };
-  return trimmed([compactTime(time), integer(slot.availability), offers, extra]) as readonly unknown[] as Timeslot;
+  return trimmed([timeOfSlot(time), integer(slot.availability), offers, extra]) as readonly unknown[] as Timeslot;
 }
 
 const placesOnly = ['availability'] as const;
@@ -190,12 +197,6 @@ function withOddities(extra: Extra, object: Members, names: readonly string[]): 
     if (object[name] != null && integer(object[name]) === null) all = { ...all, [name]: object[name] };
   }
   return all;
-}
-
-/** Decodes a time: `HH:MM` to minutes since midnight, `whole_day` to -1, anything else unchanged. */
-function compactTime(time: string): number | string {
-  if (time === 'whole_day') return -1;
-  return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;
 }
 
 /** Takes the trailing nulls off a positional row. */

@@ -109,7 +109,14 @@ function emptyWal(path: string): void {
 /** What the dates take in the file, with their indexes. */
 function storedBytes({ wiring }: DaemonJobs): number {
   const db = new Database(wiring.mirror.path, { readonly: true });
-  const tables = ['_availability_span', '_bookable', 'bookable_by_price', '_day', '_day_document'];
+  const tables = [
+    'date_window',
+    'date_window_of_product',
+    'day',
+    'day_by_price',
+    'slot_day',
+    'sqlite_autoindex_slot_day_1',
+  ];
   const text = `SELECT sum(pgsize) FROM dbstat WHERE name IN (${tables.map(() => '?').join()})`;
   const bytes = db
     .prepare<string[], number>(text)

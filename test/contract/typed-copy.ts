@@ -27,10 +27,10 @@ const rows = `
   INSERT INTO _image_file (product_id, image_key, size, url, file, due_at)
     SELECT product_id, image_key, 'large', 'https://images.example', 'ab/cd/' || image_key || '.jpg', 0 FROM _image;
   UPDATE _mirror SET image_size = 'large';
-  DELETE FROM _bookable WHERE product_id > (SELECT min(product_id) + 100 FROM _bookable)
-    OR date NOT IN (SELECT DISTINCT date FROM _bookable ORDER BY date LIMIT 4);
-  DELETE FROM _day WHERE product_id NOT IN (SELECT product_id FROM _bookable) OR date NOT IN (SELECT date FROM _bookable);
-  DELETE FROM _availability_span WHERE product_id NOT IN (SELECT product_id FROM _bookable);
+  DELETE FROM day WHERE product_id > (SELECT min(product_id) + 100 FROM day WHERE state = 'available')
+    OR date NOT IN (SELECT DISTINCT date FROM day WHERE state = 'available' ORDER BY date LIMIT 4);
+  DELETE FROM slot_day WHERE (product_id, date) NOT IN (SELECT product_id, date FROM day);
+  DELETE FROM date_window WHERE window_id NOT IN (SELECT window_id FROM day);
   DELETE FROM _search_letter WHERE letter > 'd';
   DELETE FROM _search_generic_word WHERE word > 'd';
 `;

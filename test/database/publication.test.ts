@@ -85,13 +85,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
 
   it('shows what is held as the file does: stale, and expired later', async () => {
     const writer = new Database(at.mirror);
-    for (const table of [
-      '_availability_span',
-      '_product_text',
-      '_product_price',
-      '_variant',
-      '_checkout_information_read',
-    ])
+    for (const table of ['date_window', '_product_text', '_product_price', '_variant', '_checkout_information_read'])
       writer.exec(
         `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,
       );
@@ -158,7 +152,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   it('shows a reader the views and nothing else, and lets a follower read rows', async () => {
     await using page = await connectPostgres({ url: at.server.urlOf('page'), schema: 'catalogued' });
     expect(await page.query('SELECT count(*) > 0 AS some FROM availability_days')).toEqual([{ some: true }]);
-    for (const table of ['_day', '_published', '_mirror'])
+    for (const table of ['day', '_published', '_mirror'])
       await expect(page.query(`SELECT * FROM ${table}`)).rejects.toMatchObject({
         code: 'database-forbidden',
         exitCode: 77,

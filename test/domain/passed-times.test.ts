@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DayForm, summarise, type Timeslot } from '../../src/domain/catalogue/availability.ts';
-import { bookableStretches, hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
-import { printedOn } from '../../src/domain/catalogue/printed-price.ts';
+import { hasPassed, stretchesOf, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
+import { nothingPrinted, printedOn } from '../../src/domain/catalogue/printed-price.ts';
 import { minutesPassed, venueClock, venueInstant } from '../../src/domain/time/venue-clock.ts';
 import { thorough } from '../fakes/thorough.ts';
 
@@ -54,19 +54,21 @@ const slots = fc.array(
 );
 
 describe('the stretches of a date', () => {
-  it('say at every minute what is left then, and nothing where nothing is', () => {
+  it('say at every minute what is left then, and after the last time that nothing is on sale', () => {
     fc.assert(
       fc.property(slots, fc.constantFrom(0, 5, null), (given, availability) => {
         const form: DayForm = [availability, null, given];
-        const stretches = bookableStretches(form, types);
+        const stretches = stretchesOf(form, types);
         for (let minute = -1; minute < 1440; minute += 1) {
           const found = stretches.filter(({ from, until }) => from <= minute && minute < until);
           const left = withoutPassed(form, minute);
-          const { available, lowest_price, max_tickets } = summarise(left);
-          if (!available) expect(found).toEqual([]);
-          else expect(found).toMatchObject([{ lowest_price, max_tickets, ...printedOn(left, types) }]);
+          const { available, ...summary } = summarise(left);
+          const isOver = left[2].length === 0 && given.length > 0;
+          const state = isOver ? 'not_on_sale' : available ? 'available' : 'sold_out';
+          expect(found).toMatchObject([
+            { state, ...summary, ...(available ? printedOn(left, types) : nothingPrinted) },
+          ]);
         }
-        expect(stretches.every(({ until }) => until <= 1440)).toBe(true);
       }),
       { numRuns: 25 },
     );
@@ -74,11 +76,30 @@ describe('the stretches of a date', () => {
 
   it('are as few as there are different ones', () => {
     const form = formOf(slot(540, 900), slot(600, 900), slot(660, 1200));
-    expect(bookableStretches(form, types)).toMatchObject([
-      { from: -1, until: 600, lowest_price: 900, max_tickets: 5 },
-      { from: 600, until: 660, lowest_price: 1200, max_tickets: 5 },
+    expect(stretchesOf(form, types)).toMatchObject([
+      { from: -1, until: 540, lowest_price: 900, max_tickets: 5, availability: 15 },
+      { from: 540, until: 600, lowest_price: 900, max_tickets: 5, availability: 10 },
+      { from: 600, until: 660, lowest_price: 1200, max_tickets: 5, availability: 5 },
+      { from: 660, until: 1440, state: 'not_on_sale', lowest_price: null, max_tickets: null, availability: null },
     ]);
-    expect(bookableStretches(formOf(slot(-1, 900)), types)).toMatchObject([{ from: -1, until: 1440 }]);
+    expect(
+      stretchesOf(
+        [
+          null,
+          null,
+          [
+            [540, null, [[1, 5, 900]]],
+            [600, null, [[1, 5, 900]]],
+          ],
+        ],
+        types,
+      ),
+    ).toMatchObject([
+      { from: -1, until: 600, state: 'available' },
+      { from: 600, until: 1440, state: 'not_on_sale' },
+    ]);
+    expect(stretchesOf(formOf(slot(-1, 900)), types)).toMatchObject([{ from: -1, until: 1440 }]);
+    expect(stretchesOf(undefined, types)).toMatchObject([{ from: -1, until: 1440, state: 'sold_out' }]);
   });
 });
 

@@ -21,7 +21,7 @@ ALTER TABLE _zone RENAME TO _zone_offset;
 CREATE TABLE _walk_length (resource TEXT PRIMARY KEY, rows INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO _walk_length SELECT resource, count(*) FROM _walk_row GROUP BY resource;
 CREATE INDEX _record_failed ON _record (failed_at) WHERE failed_at IS NOT NULL;
-UPDATE _day SET hash = hash || '-2';
+UPDATE slot_day SET rest = rest || ' ';
 DROP INDEX _record_unread;
 CREATE INDEX _record_unread ON _record (failures, lane) WHERE fetched_at IS NULL;
 INSERT INTO product_search (product_search) VALUES ('rebuild');

@@ -127,7 +127,7 @@ test('a copy shows what the mirror shows, cell by cell, over a day of changes an
   }
   expect(at.source.copies).toBe(1);
   // The control: rows that do not come are missed.
-  at.source.only = (table) => table !== '_availability_span';
+  at.source.only = (table) => table !== 'date_window';
   await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
   await at.follow();
   expect(at.differing()).toContain('availability_days');

@@ -159,39 +159,38 @@ it('an unchanged day is not written again, a day that sells out loses its slots'
   expect(store(test, { from: 0, sent_at: now + 1 }, answer({ 0: form(1850), 1: form(900) }, day(1)))).toBe(0);
   expect(store(test, { from: 0, sent_at: now + 2 }, answer({ 1: form(900) }, day(1)))).toBe(1);
   expect(test.all('SELECT state FROM availability_days')).toEqual([{ state: 'sold_out' }, { state: 'available' }]);
-  expect(test.all<{ n: number }>('SELECT count(*) AS n FROM _day_document')).toEqual([{ n: 1 }]);
+  expect(test.all<{ n: number }>('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
 });
 
-it('an answer costs a span a tier, each stale after its own cadence', () => {
+it('an answer costs a window a tier, each stale after its own cadence', () => {
   using test = testMirror();
   put(test);
   store(test, { from: 0 }, answer({}, day(30)));
-  expect(test.all('SELECT from_date, to_date, stale_at - checked_at AS cadence FROM _availability_span')).toEqual([
+  expect(test.all('SELECT from_date, to_date, stale_at - checked_at AS cadence FROM date_window')).toEqual([
     { from_date: day(0), to_date: day(13), cadence: 6 * hour },
     { from_date: day(14), to_date: day(30), cadence: 12 * hour },
   ]);
   test.mirror.transaction(() =>
     test.mirror.availability.confirm({ product_id: 7, currency: 'EUR', hash: 'h1', sent_at: instant(now + hour) }),
   );
-  expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM _availability_span')).toEqual([
+  expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM date_window')).toEqual([
     { checked_at: now + hour, cadence: 6 * hour },
     { checked_at: now + hour, cadence: 12 * hour },
   ]);
 });
 
-it('a narrow live check splits the span, and a late answer does not overwrite it', () => {
+it('a narrow live check leaves a gap in the window, and a late answer does not overwrite it', () => {
   using test = testMirror();
   put(test);
   store(test, { from: 0 }, answer({ 3: form(900) }, day(10)));
   store(test, { from: 3, sent_at: now + 100, hash: 'live' }, answer({ 3: form(1200) }, day(4)));
   store(test, { from: 0, sent_at: now + 50, hash: 'late' }, answer({ 3: form(500), 5: form(600) }, day(10)));
-  expect(
-    test.all('SELECT from_date, to_date, checked_at, body_hash FROM _availability_span ORDER BY from_date'),
-  ).toEqual([
-    { from_date: day(0), to_date: day(2), checked_at: now + 50, body_hash: 'late' },
+  expect(test.all('SELECT from_date, to_date, checked_at, body_hash FROM date_window ORDER BY from_date')).toEqual([
+    { from_date: day(0), to_date: day(10), checked_at: now + 50, body_hash: 'late' },
     { from_date: day(3), to_date: day(4), checked_at: now + 100, body_hash: 'live' },
-    { from_date: day(5), to_date: day(10), checked_at: now + 50, body_hash: 'late' },
   ]);
+  const readBy = 'SELECT d.date FROM availability_days d WHERE d.checked_at = ' + String(now + 100);
+  expect(test.all(readBy)).toEqual([{ date: day(3) }, { date: day(4) }]);
   const prices = test.all('SELECT date, lowest_price FROM bookable_days ORDER BY date');
   expect(prices).toEqual([
     { date: day(3), lowest_price: 1200 },
@@ -199,7 +198,24 @@ it('a narrow live check splits the span, and a late answer does not overwrite it
   ]);
 });
 
-it('spans never overlap, in whatever order answers come: each date has one row', () => {
+/** When each shown date was read, in milliseconds from now. */
+const newestReads = (test: TestMirror) =>
+  Object.fromEntries(
+    test
+      .all<{ date: string; checked_at: number }>('SELECT date, checked_at FROM availability_days ORDER BY date')
+      .map(({ date, checked_at }) => [date, checked_at - now]),
+  );
+
+/** The same of these reads, one after the other: an older one never replaces a newer one. */
+function readsOf(all: readonly { from: number; days: number; late: number }[]): Record<string, number> {
+  const reads: Record<string, number> = {};
+  for (const { from, days, late } of all)
+    for (let offset = from; offset <= from + days; offset += 1)
+      reads[day(offset)] = Math.max(reads[day(offset)] ?? late, late);
+  return reads;
+}
+
+it('each date has one row and one window, in whatever order answers come, and no window is without one', () => {
   const reads = fc.array(
     fc.record({ from: fc.nat(40), days: fc.nat(50), late: fc.integer({ min: -3, max: 3 }), empty: fc.boolean() }),
     { minLength: 1, maxLength: 6 },
@@ -214,15 +230,18 @@ it('spans never overlap, in whatever order answers come: each date has one row',
           { from, sent_at: now + late, hash: `${from} ${late}` },
           answer(empty ? {} : { [from]: form(900) }, day(from + days)),
         );
+      expect(newestReads(test)).toEqual(readsOf(all));
       expect(
         test.all(
-          'SELECT * FROM _availability_span a JOIN _availability_span b ON b.from_date > a.from_date AND b.from_date <= a.to_date',
+          `SELECT w.window_id FROM date_window w LEFT JOIN day d ON d.window_id = w.window_id
+           GROUP BY w.window_id HAVING w.from_date IS NOT min(d.date) OR w.to_date IS NOT max(d.date)`,
         ),
       ).toEqual([]);
-      const [rows] = test.all<{ shown: number; stored: number }>(
-        'SELECT (SELECT count(*) FROM availability_days) AS shown, (SELECT count(*) FROM _day) AS stored',
-      );
-      expect(rows?.shown).toBe(rows?.stored);
+      expect(
+        test.all(
+          'SELECT * FROM slot_day s JOIN day d USING (product_id, currency, date) WHERE s.window_id <> d.window_id',
+        ),
+      ).toEqual([]);
     }),
     { numRuns: 12 },
   );
@@ -253,8 +272,8 @@ it('days before today at the venue are not shown, also before they are pruned', 
   store(test, { from: -2 }, answer({ [-2]: form(900), [-1]: form(900), 0: form(900) }, day(0)));
   expect(test.all('SELECT date FROM availability_days')).toEqual([{ date: day(0) }]);
   test.mirror.transaction(() => test.mirror.availability.prune({ product_id: 7, currency: 'EUR' }, today));
-  expect(test.all('SELECT date FROM _day')).toEqual([{ date: day(0) }]);
-  expect(test.all('SELECT count(*) AS n FROM _day_document')).toEqual([{ n: 1 }]);
+  expect(test.all('SELECT DISTINCT date FROM day')).toEqual([{ date: day(0) }]);
+  expect(test.all('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
 });
 
 it('a search by date and price, and a calendar, run on an index', () => {
@@ -263,20 +282,24 @@ it('a search by date and price, and a calendar, run on an index', () => {
   const search = plan(
     "SELECT * FROM bookable_days WHERE currency = 'EUR' AND date = '2026-12-01' ORDER BY lowest_adult_price LIMIT 50",
   );
-  expect(search.join('\n')).toContain('INDEX bookable_by_price (currency=? AND date=?)');
+  expect(search.join('\n')).toContain('INDEX day_by_price (currency=? AND date=?)');
   expect(search.join('\n')).not.toContain('TEMP B-TREE');
-  for (const view of ['availability_days', 'availability_slots']) {
+  for (const [view, key] of [
+    ['availability_days', 'SEARCH d USING PRIMARY KEY'],
+    ['availability_slots', 'SEARCH s USING INDEX sqlite_autoindex_slot_day_1'],
+  ] as const) {
     const calendar = plan(
       `SELECT * FROM ${view} WHERE product_id = 7 AND currency = 'EUR' AND date BETWEEN '2026-12-01' AND '2026-12-31'`,
     );
-    expect(calendar).toContain('SEARCH d USING PRIMARY KEY (product_id=? AND currency=? AND date>? AND date<?)');
-    // What is gone through whole is a text, or three words.
-    expect(calendar.filter((step) => /^SCAN (?![tonlu]\b|\d+ CONSTANT|.* VALUES CLAUSE)/.test(step))).toEqual([]);
+    expect(calendar).toContain(`${key} (product_id=? AND currency=? AND date>? AND date<?)`);
+    expect(calendar).toContain('SEARCH w USING INTEGER PRIMARY KEY (rowid=?)');
+    // What is gone through whole is a text.
+    expect(calendar.filter((step) => /^SCAN (?![to]\b)/.test(step))).toEqual([]);
   }
-  // Date by date would be twice as slow.
-  expect(plan("SELECT * FROM availability_days WHERE product_id = 7 AND currency = 'EUR' ORDER BY date")).toContain(
-    'SEARCH s USING PRIMARY KEY (product_id=? AND currency=?)',
-  );
+  expect(plan("SELECT * FROM availability_days WHERE product_id = 7 AND currency = 'EUR' ORDER BY date")).toEqual([
+    'SEARCH d USING PRIMARY KEY (product_id=? AND currency=?)',
+    'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
+  ]);
   expect(plan('SELECT * FROM products WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [pt]/);
   expect(plan('SELECT * FROM images WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [ip]\b/);
 });

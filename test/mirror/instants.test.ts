@@ -10,7 +10,7 @@ import { healInstants, type InstantRules } from '../../src/sqlite/instants.ts';
 /** Columns of whole numbers that are no instants: ids, counts, flags, amounts, durations. A new one is named here, or has a rule. */
 const otherNumbers = new Set(
   `contract_version schema_version feed_floor_seq offset_minutes closure_unconfirmed sellable covered from_price position
-   has_timeslots has_dynamic_pricing max_tickets_per_order available lowest_price lowest_adult_price max_tickets availability part failures
+   has_timeslots has_dynamic_pricing max_tickets_per_order shut lowest_price lowest_adult_price max_tickets availability part failures
    lane next_page page attempt repeated counted unusable met id records failed promise_ms first_part last_part seq missing_walks shows shown said lists
    audited untrue searches products epoch read_failures trusted healed_to width height bytes checks wrong orders orders_wrong tickets
    said_available said_sold_out said_price unknown unanswered applied superseded quarantined skipped_numbers

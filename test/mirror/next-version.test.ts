@@ -43,7 +43,7 @@ function columnsIn(path: string): Record<string, string[]> {
   const columnsOf = db.prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?)').pluck();
   const found = names.map((name) => [
     name,
-    columnsOf.all(name).filter((column) => `${name}.${column}` !== '_day.hash'),
+    columnsOf.all(name).filter((column) => `${name}.${column}` !== 'slot_day.rest'),
   ]);
   db.close();
   return Object.fromEntries(found);

@@ -162,8 +162,8 @@ describe('what is printed of stored dates', () => {
     putDates(test, [[[2, 5, 900]], [[1, 5, 2000]]]);
     const [days, product] = [ofDays(test), ofProduct(test)];
     const db = new Database(test.mirror.path);
-    db.exec(`UPDATE _day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM _printed_price;
-      UPDATE _bookable SET lowest_adult_price = NULL, price_variant_type = NULL; INSERT INTO _unpriced SELECT DISTINCT product_id FROM _day`);
+    db.exec(`UPDATE day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM _printed_price;
+      INSERT INTO _unpriced SELECT DISTINCT product_id FROM day`);
     db.close();
     expect(ofDays(test)).not.toEqual(days);
     await priceStoredDates({ ...test, clock: { ...systemClock, now: () => now } }, new AbortController().signal);

@@ -7,7 +7,7 @@ import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts'
 const hour = 3_600_000;
 
 /** Windows of dates and records say for themselves when they are stale, as it was when they were planned. */
-const byTheirOwn = ['_availability_span', '_record'];
+const byTheirOwn = ['date_window', '_record'];
 
 /** How long after its read a row of each table is stale, by table. */
 function believedFor({ wiring, clock }: VirtualHarness): Record<string, number[]> {

@@ -134,10 +134,10 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
     ]);
     const on = dateIn(33);
     const seen = async () => cell((await page(`/product/${ids.open}?month=${monthOf(on)}`)).html, on);
-    change(`DELETE FROM _day WHERE product_id = ${ids.open} AND date = '${on}' AND available = 0`);
+    change(`DELETE FROM day WHERE product_id = ${ids.open} AND date = '${on}' AND state = 'sold_out'`);
     const age = (cadence: number) =>
       change(
-        `UPDATE _availability_span SET checked_at = ${Date.now() - 3_600_000}, stale_at = ${Date.now() - 3_600_000 + cadence} WHERE product_id = ${ids.open}`,
+        `UPDATE date_window SET checked_at = ${Date.now() - 3_600_000}, stale_at = ${Date.now() - 3_600_000 + cadence} WHERE product_id = ${ids.open}`,
       );
     age(7_200_000);
     expect(await seen()).toEqual(['available', expect.stringMatching(/<b>\d+<\/b>\d+\.\d\d EUR/)]);
@@ -145,9 +145,9 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
     expect(await seen()).toEqual(['stale', expect.stringMatching(/from \d+\.\d\d EUR, to be checked/)]);
     age(7_200_000);
     // Held right after its read: what was shown goes on being sold, and is checked.
-    change(`UPDATE _availability_span SET held_at = ${Date.now() - 3_000_000} WHERE product_id = ${ids.open}`);
+    change(`UPDATE date_window SET held_at = ${Date.now() - 3_000_000} WHERE product_id = ${ids.open}`);
     expect(await seen()).toEqual(['stale', expect.stringMatching(/from \d+\.\d\d EUR, to be checked/)]);
-    change(`UPDATE _availability_span SET held_at = NULL WHERE product_id = ${ids.open}`);
+    change(`UPDATE date_window SET held_at = NULL WHERE product_id = ${ids.open}`);
     age(600_000);
     expect(await seen()).toEqual(['unknown', expect.stringMatching(/not known/)]);
     expect((await page(`/product/${ids.open}?date=${on}`)).html).toContain('No tickets are known for this date.');

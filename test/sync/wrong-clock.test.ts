@@ -5,7 +5,7 @@ import { inboxInstants } from '../../src/inbox/instants.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';
+import { type InstantRule, type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -120,12 +120,15 @@ const jumps = {
 const few = { 'an hour': hour };
 const durations = thorough ? { '5 s': 5 * second, '15 s': 15 * second, '90 s': 90 * second, ...few } : few;
 
-/** Moves every instant of a file, as if a wrong clock had written it. `_bookable` and what is printed have times at the venue: no clock of ours. */
-function shift(path: string, { _bookable, _printed_price, ...rules }: InstantRules, ms: number): void {
+const isComputed = (rule: InstantRule) =>
+  typeof rule === 'object' && 'leave' in rule && rule.leave.startsWith('computed');
+
+/** Moves every instant of a file, as if a wrong clock had written it. `day` and what is printed have times at the venue: no clock of ours. */
+function shift(path: string, { day, _printed_price, ...rules }: InstantRules, ms: number): void {
   const db = new Database(path);
   for (const [table, columns] of Object.entries(rules))
     for (const [column, rule] of Object.entries(columns))
-      if (rule !== 'day') db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(ms);
+      if (rule !== 'day' && !isComputed(rule)) db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(ms);
   db.close();
 }
 

@@ -36,6 +36,12 @@ export function slotTime(time: number | string): string {
   return `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
 }
 
+/** The inverse of `slotTime`: `HH:MM` to minutes since midnight, `whole_day` to -1, anything else unchanged. */
+export function timeOfSlot(time: string): number | string {
+  if (time === 'whole_day') return -1;
+  return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;
+}
+
 /** One date of a product. */
 export type DayForm = readonly [
   availability: number | null,

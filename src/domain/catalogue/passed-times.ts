@@ -1,5 +1,5 @@
 import { addSlot, type DayForm, type DaySummary, type OpenSummary, soldOut } from './availability.ts';
-import { type PrintedPrice, printing, samePrices } from './printed-price.ts';
+import { nothingPrinted, type PrintedPrice, printing, samePrices } from './printed-price.ts';
 import type { VariantTypes } from './variant.ts';
 
 /*
@@ -36,21 +36,38 @@ export function timesLeft(form: DayForm | undefined, minute: number): DayForm | 
   return left === undefined || left[2].length === 0 ? undefined : left;
 }
 
-/** What can be bought of a date from one minute of it to another. */
-export interface BookableStretch extends Pick<DaySummary, 'lowest_price' | 'max_tickets'>, PrintedPrice {
-  /** -1: from whenever on. */
+/** State of a date, as views show it. */
+export type DateState = 'available' | 'sold_out' | 'not_on_sale';
+
+/** What is left of a date from one minute of it to another. */
+export interface DateStretch extends Omit<DaySummary, 'available'>, PrintedPrice {
+  readonly state: DateState;
+  /** -1: from the day on which it was first sold. */
   readonly from: number;
-  /** The first minute at which it can no longer: 1440 is the end of the date. */
+  /** Excluded; 1440 is the end of the date. */
   readonly until: number;
 }
 
 /**
- * The stretches of a date in which something can be bought, each with what is left then. From the last time back to the first,
- * each adds its own: a price or a number of tickets that changes on the way begins another stretch, so they are few.
+ * Divides a date where its times begin: each stretch has what is left then, and after the last time nothing is on sale. An
+ * undefined form is a date without tickets. The times are added from the last one back to the first. A time that changes
+ * nothing begins no stretch, so there are few of them.
  */
-export function bookableStretches([availability, , slots]: DayForm, types: VariantTypes): BookableStretch[] {
+export function stretchesOf(form: DayForm | undefined, types: VariantTypes): DateStretch[] {
+  const [availability = null, , slots = []] = form ?? [];
   const latestFirst = slots.toSorted(([a], [b]) => endOf(b) - endOf(a));
-  const stretches: BookableStretch[] = [];
+  const last = latestFirst[0] === undefined ? notBegun : endOf(latestFirst[0][0]);
+  const stretches: DateStretch[] = [];
+  const add = (stretch: DateStretch) => {
+    const after = stretches.at(-1);
+    const goesOn = after?.from === stretch.until && shownAlike(after, stretch);
+    if (goesOn) stretches.pop();
+    stretches.push(goesOn ? { ...stretch, until: after.until } : stretch);
+  };
+  const nothing = { ...nothingPrinted, lowest_price: null };
+  const state = last === notBegun ? 'sold_out' : 'not_on_sale';
+  const none = last === notBegun || availability === 0 ? availability : null;
+  if (last < endOfDate) add({ from: last, until: endOfDate, state, ...nothing, max_tickets: null, availability: none });
   const left: OpenSummary = { ...soldOut, availability };
   const print = printing(types);
   let places: number | null = null;
@@ -61,19 +78,29 @@ export function bookableStretches([availability, , slots]: DayForm, types: Varia
     const until = endOf(slot[0]);
     const next = latestFirst[index + 1];
     const from = next === undefined ? notBegun : endOf(next[0]);
-    // Once a time has passed, the places of the others are the date's.
-    if (from === until || !left.available || (from !== notBegun && places === 0)) continue;
-    const shown = { lowest_price: left.lowest_price, max_tickets: left.max_tickets, ...print.price() };
-    const after = stretches.at(-1);
-    const goesOn = after?.from === until && after.max_tickets === shown.max_tickets && samePrices(after, shown);
-    if (goesOn) stretches.pop();
-    stretches.push({ from, until: goesOn ? after.until : until, ...shown });
+    if (from === until) continue;
+    // Once a time has begun, the places of the others are the date's.
+    const of_date = from === notBegun || availability === 0 ? availability : places;
+    const sold = left.available && of_date !== 0;
+    const prices = sold ? { lowest_price: left.lowest_price, ...print.price() } : nothing;
+    const { max_tickets } = left;
+    add({ from, until, state: sold ? 'available' : 'sold_out', ...prices, max_tickets, availability: of_date });
   }
   return stretches.reverse();
 }
 
-/** The first minute at which a time can no longer be had. */
-function endOf(time: number | string): number {
+function shownAlike(one: DateStretch, other: DateStretch): boolean {
+  const { state, max_tickets, availability } = other;
+  return (
+    one.state === state &&
+    one.max_tickets === max_tickets &&
+    one.availability === availability &&
+    samePrices(one, other)
+  );
+}
+
+/** Returns the first minute at which a time is not sold any more. */
+export function endOf(time: number | string): number {
   return typeof time === 'number' && time >= 0 ? time : endOfDate;
 }
 

@@ -2,19 +2,19 @@ import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts'
 import { datesBetween } from '../../domain/time/dates.ts';
 import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
-import type { BookableTable } from './dates/bookable.ts';
+import { type DateWindowTable, dateWindowTable } from './dates/date-windows.ts';
 import { type DayTable, dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
-import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
+import { dateSettings } from './dates/stretches.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
 
-/** Days, their slots and the spans that say when each was read. */
+/** Dates, their slots and the windows that say when each was read. */
 export interface AvailabilityTables
-  extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'>,
+  extends Pick<DateWindowTable, 'confirm' | 'wasRead' | 'variantIds'>,
     Pick<DayTable, 'shown'> {
   /**
-   * Stores an answer, priced by whom its variants are for: store those first. Days whose compact form is the stored one
-   * are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
+   * Stores an answer, priced by whom its variants are for: store those first. Days that are stored as
+   * they are now are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
    * would notice it, `added`: days that had no row.
    */
   store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
@@ -27,38 +27,27 @@ export interface AvailabilityTables
   prune(of: OfProduct, today: string): void;
 }
 
-export function availabilityTables(db: Writes, changes: ChangeTable, bookable: BookableTable): AvailabilityTables {
-  const days = dayTable(db, changes, bookable);
+export function availabilityTables(db: Writes, changes: ChangeTable): AvailabilityTables {
+  const days = dayTable(db, changes);
   const printed = printedPrices(db);
-  const { confirm, wasRead, variantIds, ...spans } = spanTable(db);
+  const settingOf = dateSettings(db);
+  const { confirm, wasRead, variantIds, ...windows } = dateWindowTable(db, days.move);
 
   const store: AvailabilityTables['store'] = (read, answer) => {
     const { product_id, currency, from } = read;
     const { covered_to: to, max_tickets_per_order, variants } = answer;
     const counts = { changed: 0, noticed: [] as string[], added: 0 };
     if (to < from) return counts;
-    const { newer, limitBefore } = spans.makeRoom(read, to);
-    const moved: string[] = [];
     const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
-    const facts: SpanFacts = {
-      max_tickets_per_order,
-      variant_ids: JSON.stringify(variants.map(({ variant_id }) => variant_id)),
-    };
-    const dated = { ...read, ...bookable.settingOf(product_id), most: max_tickets_per_order };
-    let run: string[] = [];
-    const closeRun = () => {
-      const [first = '', last = first] = [run[0], run.at(-1)];
-      if (run.length > 0) spans.put(read, facts, { from: first, to: last });
-      run = [];
-    };
-    for (const date of datesBetween(from, to)) {
-      if (newer.some((span) => span.from_date <= date && date <= span.to_date)) {
-        closeRun();
-        continue;
-      }
-      run.push(date);
+    const { isNewer, limitBefore, put } = windows.room(read, to, [...stored.values()]);
+    const variant_ids = JSON.stringify(variants.map(({ variant_id }) => variant_id));
+    const dates = datesBetween(from, to).filter((date) => !isNewer(date));
+    const dated = { ...read, ...settingOf(product_id), most: max_tickets_per_order };
+    const moved: string[] = [];
+    for (const [date, window_id] of put({ max_tickets_per_order, variant_ids }, dates)) {
       const before = stored.get(date);
-      const { differs, noticed } = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
+      const key = { product_id, currency, date };
+      const { differs, noticed } = days.store(key, answer.days.get(date), before, { ...dated, window_id });
       if (differs === 'offers' || (differs !== 'state' && limitBefore(date) !== max_tickets_per_order))
         moved.push(date);
       if (differs === 'nothing') continue;
@@ -66,7 +55,6 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
       else counts.changed += 1;
       if (noticed) counts.noticed.push(date);
     }
-    closeRun();
     if (moved.length > 0) changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);
     if (counts.added + counts.changed > 0) printed.find({ product_id, currency });
     return counts;
@@ -77,9 +65,9 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     const gone = new Set(
       days
         .stored({ product_id, currency: read.currency }, from, to)
-        .flatMap(({ date, available }) => (available === 1 ? [] : [date])),
+        .flatMap(({ date, state }) => (state === 'available' ? [] : [date])),
     );
-    const shown = days.stored({ product_id, currency }, from, to).filter(({ available }) => available === 1);
+    const shown = days.stored({ product_id, currency }, from, to).filter(({ state }) => state === 'available');
     let stored = 0;
     for (const { date } of shown.filter((day) => gone.has(day.date)))
       stored += store({ ...read, currency, from: date, first: 'again' }, soldOutOn(date)).changed;
@@ -95,7 +83,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     soldOutIn,
     prune: (of, today) => {
       days.prune(of, today);
-      spans.prune(of, today);
+      windows.prune(of, today);
     },
   };
 }

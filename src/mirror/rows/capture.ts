@@ -7,13 +7,9 @@ import type { Database } from '../../sqlite/database-file.ts';
 
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
-  '_availability_span',
-  '_bookable',
   '_change',
   '_check_count',
   '_checkout_information_read',
-  '_day',
-  '_day_document',
   '_experience',
   '_image',
   '_image_file',
@@ -39,6 +35,9 @@ export const publishedTables = [
   '_variant',
   '_variant_group',
   '_zone_offset',
+  'date_window',
+  'day',
+  'slot_day',
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
@@ -157,11 +156,13 @@ export const newestChange = "coalesce((SELECT seq FROM sqlite_sequence WHERE nam
 /** Returns the tables whose rows are published: those that only daemons read where other instances stand by. */
 export function publishedOf(db: Database): PublishedTable[] {
   const noted = new Set(capturing(db));
-  const own = ownTables.filter((table) => noted.has(`${prefix}${table.slice(1)}_added`));
+  const own = ownTables.filter((table) => noted.has(`${triggersNamed(table)}_added`));
   return [...publishedTables, ...own, placeTable];
 }
 
 const prefix = 'row_of_';
+
+const triggersNamed = (table: CapturedTable) => prefix + table.replace(/^_/, '');
 
 /** The triggers of a table, by name. */
 function triggersOf(table: CapturedTable, { key }: TableColumns): [string, string][] {
@@ -184,7 +185,7 @@ function triggersOf(table: CapturedTable, { key }: TableColumns): [string, strin
     dropped: ['DELETE', note('old')],
   } as const;
   return Object.entries(events).map(([name, [event, body, when = '']]) => {
-    const trigger = `${prefix}${table.slice(1)}_${name}`;
+    const trigger = `${triggersNamed(table)}_${name}`;
     return [trigger, `CREATE TRIGGER ${trigger} AFTER ${event} ON ${table} ${when}BEGIN ${body} END`];
   });
 }

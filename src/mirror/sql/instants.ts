@@ -71,8 +71,14 @@ export const mirrorInstants: MirrorInstants = {
   _variant: { ...copyOf('variants'), held_at: 'now' },
   _variant_group: { read_at: 'now' },
   _availability_context: { read_at: 'now' },
-  _availability_span: { checked_at: 'now', held_at: 'now', stale_at: { after: 'checked_at', cadence: 'availability' } },
-  _bookable: {
+  date_window: {
+    checked_at: 'now',
+    held_at: 'now',
+    stale_at: { after: 'checked_at', cadence: 'availability' },
+    shown_stale_at: { leave: 'computed of the others' },
+    expired_at: { leave: 'computed of the others' },
+  },
+  day: {
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
   },

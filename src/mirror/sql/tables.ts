@@ -1,6 +1,7 @@
 import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
+import type { DateState } from '../../domain/catalogue/passed-times.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { Subject } from '../../domain/evidence/claims.ts';
@@ -19,6 +20,8 @@ import type { SignalTier } from '../../domain/schedule/signal.ts';
  */
 
 type Bit = 0 | 1;
+/** 0: on sale. 1: not on sale. 2: on sale, but its dates are answered as not on sale. 3: withdrawn. */
+type Shut = 0 | 1 | 2 | 3;
 
 export interface Tables {
   _mirror: {
@@ -66,6 +69,7 @@ export interface Tables {
     covered: Bit;
     dates_off_at: Instant | null;
     sellable: Bit;
+    shut: Shut;
     signal_at: Instant | null;
     signal_before_at: Instant | null;
   };
@@ -230,7 +234,8 @@ export interface Tables {
   };
   _variant_group: { product_id: number; group_id: number; name: string; read_at: Instant };
   _availability_context: { product_id: number; currency: string; document: string; read_at: Instant };
-  _availability_span: {
+  date_window: {
+    window_id: number;
     product_id: number;
     currency: string;
     from_date: string;
@@ -241,31 +246,25 @@ export interface Tables {
     body_hash: string;
     max_tickets_per_order: number | null;
     variant_ids: string;
+    shut: Shut;
+    shown_stale_at: Instant;
+    expired_at: Instant;
   };
-  _day: {
+  day: {
     product_id: number;
     currency: string;
     date: string;
-    available: Bit;
+    until_at: Instant;
+    from_at: Instant;
+    state: DateState;
     lowest_price: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
     max_tickets: number | null;
     availability: number | null;
-    hash: string;
-    document_id: number | null;
-    lowest_adult_price: number | null;
-    price_variant_type: string | null;
+    window_id: number;
   };
-  _bookable: {
-    product_id: number;
-    currency: string;
-    date: string;
-    from_at: Instant;
-    until_at: Instant;
-    lowest_price: number | null;
-    max_tickets: number | null;
-    lowest_adult_price: number | null;
-    price_variant_type: string | null;
-  };
+  slot_day: { product_id: number; currency: string; date: string; window_id: number; rest: string; slots: string };
   _printed_price: {
     product_id: number;
     currency: string;
@@ -275,7 +274,6 @@ export interface Tables {
     price_variant_type: string | null;
   };
   _unpriced: { product_id: number };
-  _day_document: { document_id: number; document: string };
   _record: {
     resource: Resource;
     product_id: number;
@@ -495,10 +493,10 @@ export interface Tables {
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
 export interface Defaulted {
   _mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
-  _product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
+  _product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable' | 'shut';
   _search_entry: 'search_id';
   _image_file: 'failures';
-  _day_document: 'document_id';
+  date_window: 'window_id' | 'shown_stale_at' | 'expired_at';
   _record: 'failures' | 'lane';
   _closure: 'closure_id';
   _walk: 'unusable';

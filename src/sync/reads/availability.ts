@@ -397,12 +397,12 @@ function storeAnswer(
   // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
   const known = mirror.availability.variantIds(product_id);
   const newVariants = mirror.variants.store({ ...read, groups: reading.value.groups }, reading.value.variants, known);
+  // Past dates are dropped first: what is left of their windows takes the answer, and a variant that only they sold is not listed.
+  if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const days = mirror.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
     reading.value,
   );
-  // Past dates are dropped first: a variant that only they sold is no longer listed.
-  if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const listed = mirror.availability.variantIds(product_id);
   const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
   const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.variants.forget(read, listed);

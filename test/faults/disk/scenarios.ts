@@ -38,7 +38,7 @@ function storedMirror(path: string): void {
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays}) SELECT i, 'enabled', 0, 0 FROM n;
     INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at)
       SELECT product_id, 'en', 'Tower', 0, 0, 0 FROM _product;
-    INSERT INTO _day (product_id, currency, date, available, hash) SELECT product_id, 'EUR', '2026-11-21', 0, 'sold-out' FROM _product`);
+    INSERT INTO day (product_id, currency, date, until_at, from_at, state, window_id) SELECT product_id, 'EUR', '2026-11-21', 1795305600000, 0, 'sold_out', 1 FROM _product`);
   db.close();
 }
 
@@ -48,7 +48,7 @@ function wrongMirror(path: string): string | null {
   try {
     const integrity = String(db.pragma('integrity_check', { simple: true }));
     if (integrity !== 'ok') return integrity;
-    const days = db.prepare('SELECT count(*) FROM _day').pluck().get();
+    const days = db.prepare('SELECT count(*) FROM day').pluck().get();
     return days === storedDays ? null : `${days} days of ${storedDays}`;
   } finally {
     db.close();

@@ -32,15 +32,15 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
       SELECT id, 'en', 'State ' || state, 'A place to see', 'Town ' || id % 90, ${now}, ${now}, ${now + 6e8}, json_object('id', id,
         'title', 'State ' || state, 'summary', 'Open most days.', 'venue', json_object('id', id, 'name', 'Hall ' || id)) FROM p;
     INSERT INTO _product_price (product_id, currency, from_price, read_at) SELECT id, 'EUR', 100000 + state, ${now} FROM p;
-    INSERT INTO _availability_span (product_id, currency, from_date, to_date, checked_at, stale_at, body_hash, max_tickets_per_order, variant_ids)
-      SELECT id, 'EUR', '${from}', '${addDays(from, daysEach - 1)}', ${now}, ${now + 6e8}, 'x', 20, '[1]' FROM p;
-    INSERT INTO _day_document SELECT id * 100 + day % 100, json_array(state, 'UTC', json_array(
-        json_array(600, state, json_array(json_array(1, state, 1000 + state))),
-        json_array(870, state, json_array(json_array(1, state, 1000 + state))))) FROM p, d WHERE (day + state) % 5 <> 0;
-    INSERT INTO _day (product_id, currency, date, available, lowest_price, max_tickets, availability, hash, document_id)
-      SELECT id, 'EUR', date, 1, 1000 + state, state, state, 'x', id * 100 + day % 100 FROM p, d WHERE (day + state) % 5 <> 0;
-    INSERT INTO _day (product_id, currency, date, available, lowest_price, max_tickets, availability, hash, document_id)
-      SELECT id, 'EUR', date, 0, NULL, NULL, NULL, 'sold-out', NULL FROM p, d WHERE (day + state) % 5 = 0;
+    INSERT INTO date_window (window_id, shut, product_id, currency, from_date, to_date, checked_at, stale_at, body_hash, max_tickets_per_order, variant_ids)
+      SELECT id, 0, id, 'EUR', '${from}', '${addDays(from, daysEach - 1)}', ${now}, ${now + 6e8}, 'x', 20, '[1]' FROM p;
+    INSERT INTO slot_day (product_id, currency, date, window_id, rest, slots)
+      SELECT id, 'EUR', date, id, json_array(state, 'UTC'), json_array(
+        json_array('10:00', day * 86400000 + 36000000, state, json_array(json_array(1, state, 1000 + state))),
+        json_array('14:30', day * 86400000 + 52200000, state, json_array(json_array(1, state, 1000 + state)))) FROM p, d WHERE (day + state) % 5 <> 0;
+    INSERT INTO day (product_id, currency, date, until_at, from_at, state, lowest_price, max_tickets, availability, window_id)
+      SELECT id, 'EUR', date, (day + 1) * 86400000, 0, CASE WHEN (day + state) % 5 THEN 'available' ELSE 'sold_out' END,
+        CASE WHEN (day + state) % 5 THEN 1000 + state END, CASE WHEN (day + state) % 5 THEN state END, CASE WHEN (day + state) % 5 THEN state END, id FROM p, d;
     INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, fetched_at)
       SELECT r.value, p.id, 'EUR', 0, ${now + 6e8}, 'cadence-elapsed', ${now} FROM p,
         json_each('["product_detail","checkout_information","variants","availability"]') r;`);

@@ -120,7 +120,7 @@ export async function duringMigration({
   await readers.more(Math.max(left, 1000));
   const results = await readers.stop();
   const db = new Database(path, { readonly: true });
-  const rows = Number(db.prepare('SELECT count(*) FROM _day').pluck().get());
+  const rows = Number(db.prepare('SELECT count(*) FROM day').pluck().get());
   db.close();
   return { results, ms, meanwhile, rows };
 }
@@ -157,10 +157,13 @@ export async function besideWriter(
 /** Stores the days of a window from one to another, in one transaction. */
 function windowWriter(db: Database.Database) {
   const day = db.prepare(
-    `UPDATE _day SET available = @available, lowest_price = @price, max_tickets = @state, availability = @state, document_id = @document_id
+    `UPDATE day SET state = CASE WHEN @available THEN 'available' ELSE 'sold_out' END, lowest_price = @price, max_tickets = @state, availability = @state
      WHERE product_id = @product_id AND date = @date`,
   );
-  const document = db.prepare('INSERT OR REPLACE INTO _day_document VALUES (@document_id, @document)');
+  const put = db.prepare(
+    `INSERT OR REPLACE INTO slot_day (product_id, currency, date, window_id, rest, slots) VALUES (@product_id, 'EUR', @date, @product_id, '[]', @slots)`,
+  );
+  const drop = db.prepare('DELETE FROM slot_day WHERE product_id = @product_id AND date = @date');
   return ({ product_id, from }: Window, number: number, first: number, end: number) =>
     db
       .transaction(() => {
@@ -168,13 +171,11 @@ function windowWriter(db: Database.Database) {
           const date = addDays(from, index);
           const available = (Date.parse(date) / 86_400_000 + number) % 5 === 0 ? 0 : 1;
           const state = available ? number : null;
-          const document_id = available ? product_id * 100 + index : null;
-          day.run({ product_id, date, available, state, price: available ? 1000 + number : null, document_id });
-          if (available)
-            document.run({
-              document_id,
-              document: JSON.stringify([number, 'UTC', [[600, number, [[1, number, 1000 + number]]]]]),
-            });
+          day.run({ product_id, date, available, state, price: available ? 1000 + number : null });
+          const ends_at = Date.parse(`${date}T10:00Z`);
+          const slots = JSON.stringify([['10:00', ends_at, number, [[1, number, 1000 + number]]]]);
+          if (available) put.run({ product_id, date, slots });
+          else drop.run({ product_id, date });
         }
       })
       .immediate();

@@ -322,7 +322,7 @@ export class RealWorld implements AsyncDisposable {
 /** Changes a stored price: the comparison must find it. */
 export function plantPrice(mirror: string): void {
   const db = new Database(mirror, { timeout: 5000 });
-  db.exec('UPDATE _day SET lowest_price = lowest_price + 1 WHERE product_id = (SELECT max(product_id) FROM _day)');
+  db.exec('UPDATE day SET lowest_price = lowest_price + 1 WHERE product_id = (SELECT max(product_id) FROM day)');
   db.close();
 }
 

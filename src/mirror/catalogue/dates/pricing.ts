@@ -1,16 +1,9 @@
-import type { DayForm } from '../../../domain/catalogue/availability.ts';
-import { printedOn } from '../../../domain/catalogue/printed-price.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
 import { query } from '../../sql/sql.ts';
-import type { Tables } from '../../sql/tables.ts';
-import type { BookableTable } from './bookable.ts';
 import { printedPrices } from './printed-prices.ts';
-
-type Priced = Pick<
-  Tables['_day'],
-  'product_id' | 'currency' | 'date' | 'document_id' | 'lowest_adult_price' | 'price_variant_type'
->;
+import { formOf, slotsOf, slotTable } from './slots.ts';
+import { dateSettings, stretchesAt, stretchTable } from './stretches.ts';
 
 /** What is printed of dates that are stored already. */
 export interface Pricing {
@@ -20,22 +13,10 @@ export interface Pricing {
   next(limit: number, by: FoundBy): boolean;
 }
 
-export function pricingOf(db: Writes, bookable: BookableTable, changes: ChangeTable): Pricing {
-  const dates = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query
-      .selectFrom('_day as d')
-      .innerJoin('_day_document as c', 'c.document_id', 'd.document_id')
-      .select(['d.currency', 'd.date', 'd.lowest_adult_price', 'd.price_variant_type', 'c.document'])
-      .where('d.product_id', '=', product_id),
-  );
-  const change = db.change((bound: Bound<Omit<Priced, 'document_id'>>) =>
-    query
-      .updateTable('_day')
-      .set({ lowest_adult_price: bound.lowest_adult_price, price_variant_type: bound.price_variant_type })
-      .where('product_id', '=', bound.product_id)
-      .where('currency', '=', bound.currency)
-      .where('date', '=', bound.date),
-  );
+export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
+  const stretches = stretchTable(db);
+  const slots = slotTable(db);
+  const settingOf = dateSettings(db);
   const unpriced = db.values(({ limit }: Bound<{ limit: number }>) =>
     query.selectFrom('_unpriced').select('product_id').orderBy('product_id').limit(limit),
   );
@@ -45,21 +26,26 @@ export function pricingOf(db: Writes, bookable: BookableTable, changes: ChangeTa
   const printed = printedPrices(db);
 
   function again(product_id: number, by: FoundBy): void {
-    const at = { ...bookable.settingOf(product_id), known: true };
+    const at = settingOf(product_id);
+    const keyOf = ({ currency, date }: { currency: string; date: string }) => `${currency} ${date}`;
+    const known = new Map(slots.ofProduct(product_id).map((row) => [keyOf(row), row]));
     const moved = new Map<string, string[]>();
-    for (const { currency, date, document, ...before } of dates.all({ product_id })) {
-      const form = JSON.parse(document) as DayForm;
-      const now = printedOn(form, at.types);
+    for (const before of Map.groupBy(stretches.ofProduct(product_id), keyOf).values()) {
+      const [first] = before;
+      if (first === undefined) continue;
+      const { currency, date, window_id } = first;
       const others = moved.getOrInsert(currency, []);
-      if (
-        now.lowest_adult_price !== before.lowest_adult_price ||
-        now.price_variant_type !== before.price_variant_type
-      ) {
-        change.run({ product_id, currency, date, ...now });
-        others.push(date);
-      }
+      const row = known.get(keyOf(first));
+      const form = row === undefined ? undefined : formOf(row);
+      const after = stretchesAt(first, form, at);
       // Each of its times has a price of its own: that of the whole date may be the same.
-      bookable.put({ product_id, currency, date }, form, at);
+      stretches.replace({ product_id, currency, date }, before, after);
+      const next = form === undefined ? undefined : slotsOf(date, form, at.timezone);
+      if (next !== undefined && next.slots !== row?.slots)
+        slots.put({ product_id, currency, date }, { ...next, window_id });
+      const [now] = after;
+      if (now?.lowest_adult_price !== first.lowest_adult_price || now.price_variant_type !== first.price_variant_type)
+        others.push(date);
     }
     for (const [currency, others] of moved) {
       printed.find({ product_id, currency });

@@ -14,12 +14,13 @@ export interface PrintedPrices {
 }
 
 export function printedPrices(db: Writes): PrintedPrices {
-  const bookable = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+  const available = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
     query
-      .selectFrom('_bookable')
+      .selectFrom('day')
       .select(['from_at', 'until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
-      .where('currency', '=', currency),
+      .where('currency', '=', currency)
+      .where('state', '=', 'available'),
   );
   const stored = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
     query
@@ -41,7 +42,7 @@ export function printedPrices(db: Writes): PrintedPrices {
   );
   return {
     find: (of) => {
-      const steps = printedSteps(bookable.all(of));
+      const steps = printedSteps(available.all(of));
       const before = stored.all(of);
       if (sameSteps(before, steps)) return;
       if (before.length > 0) drop.run(of);

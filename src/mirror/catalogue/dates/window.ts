@@ -4,7 +4,7 @@ import type { DueReason } from '../../../domain/schedule/record.ts';
 import type { Tables } from '../../sql/tables.ts';
 
 /** Whose dates: those of a product in a currency. */
-export type OfProduct = Pick<Tables['_day'], 'product_id' | 'currency'>;
+export type OfProduct = Pick<Tables['day'], 'product_id' | 'currency'>;
 
 /** When an answer was asked for and on which day of the venue: what its spans are stored with. */
 export interface WindowRead {

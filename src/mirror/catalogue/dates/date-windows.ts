@@ -1,0 +1,224 @@
+import { instant } from '../../../clock.ts';
+import { cadenceOfDay, type Tiers, tierStarts } from '../../../domain/catalogue/availability.ts';
+import { mayReplace } from '../../../domain/schedule/record.ts';
+import { daysBetween } from '../../../domain/time/dates.ts';
+import { type Bound, pick, type Writes } from '../../../sqlite/statements.ts';
+import { query } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { OfProduct, WindowRead } from './window.ts';
+
+type DateWindow = Omit<Tables['date_window'], 'shut' | 'shown_stale_at' | 'expired_at'>;
+type Written = Omit<DateWindow, 'window_id'>;
+type Range = { readonly from: string; readonly to: string };
+
+const facts = ['to_date', 'from_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'] as const; // biome-ignore format: a list of columns
+
+/** What an answer says of all its dates. */
+export type WindowFacts = Pick<DateWindow, 'max_tickets_per_order' | 'variant_ids'>;
+
+/** A stored date and the window that it belongs to. */
+export type DateOfWindow = Pick<Tables['day'], 'date' | 'window_id'>;
+
+/** What is in a range of dates before an answer is stored there. */
+export interface Room {
+  /** Tells whether a date was read after the answer was sent: it stays as it is. */
+  isNewer(date: string): boolean;
+  /** Returns how many tickets an order could have on a date, as far as it had been read; undefined: it had not. */
+  limitBefore(date: string): number | null | undefined;
+  /** Stores a window a tier, each stale after its own cadence, and returns that of each of the dates. */
+  put(facts: WindowFacts, dates: readonly string[]): Map<string, number>;
+}
+
+/** Dates that one answer covered, a window a tier. Each stored date belongs to one window, which may have gaps. */
+export interface DateWindowTable {
+  /** Looks at what there is where an answer is to be stored, given the stored dates of its range. */
+  room(read: WindowRead, to: string, stored: readonly DateOfWindow[]): Room;
+  /** The same bytes came again: only the windows of that answer are marked. */
+  confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
+  /** Tells whether a date of the range, both ends included, was ever read. */
+  wasRead(of: OfProduct, from: string, to: string): boolean;
+  /** Returns the variants that the stored answers of a product speak of, over all its windows. */
+  variantIds(product_id: number): Set<number>;
+  /** Forgets dates before one. */
+  prune(of: OfProduct, date: string): void;
+}
+
+export function dateWindowTable(
+  db: Writes,
+  move: (of: OfProduct, dates: readonly string[], window_id: number) => void,
+): DateWindowTable {
+  const overlapping = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
+    query
+      .selectFrom('date_window')
+      .select(['window_id', 'product_id', 'currency', ...facts])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('from_date', '<=', to)
+      .where('to_date', '>=', from),
+  );
+  const datesOf = db.values(
+    ({ product_id, currency, window_id, from, to }: Bound<OfProduct & Range & { window_id: number }>) =>
+      query
+        .selectFrom('day')
+        .select('date')
+        .where('product_id', '=', product_id)
+        .where('currency', '=', currency)
+        .where('date', '>=', from)
+        .where('date', '<=', to)
+        .where('from_at', '=', instant(0))
+        .where('window_id', '=', window_id)
+        .orderBy('date'),
+  );
+  const add = db.change((bound: Bound<Written>) =>
+    query.insertInto('date_window').values((of) => ({
+      ...pick(bound, ['product_id', 'currency', ...facts]),
+      shut: of.selectFrom('_product as p').select('p.shut').where('p.product_id', '=', bound.product_id),
+    })),
+  );
+  const change = db.change((bound: Bound<DateWindow>) =>
+    query.updateTable('date_window').set(pick(bound, facts)).where('window_id', '=', bound.window_id),
+  );
+  const drop = db.change(({ window_id }: Bound<{ window_id: number }>) =>
+    query.deleteFrom('date_window').where('window_id', '=', window_id),
+  );
+  const dropBefore = db.change(({ product_id, currency, date }: Bound<OfProduct & { date: string }>) =>
+    query
+      .deleteFrom('date_window')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('to_date', '<', date),
+  );
+  const clip = db.change(({ product_id, currency, date }: Bound<OfProduct & { date: string }>) =>
+    query
+      .updateTable('date_window')
+      .set({ from_date: date })
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('from_date', '<', date),
+  );
+  const insert = (window: Written) => Number(add.run(window).lastInsertRowid);
+
+  /**
+   * Takes the dates of a range out of an older window that has others too. The fewer ones go: either it is free for the answer
+   * now, and its other dates have a copy of it, or it keeps them. Tells whether it is free.
+   */
+  function free(window: DateWindow, { from, to }: Range, within: number): boolean {
+    if (from <= window.from_date && window.to_date <= to) return true;
+    const all = { ...window, from: window.from_date, to: window.to_date };
+    const others = datesOf.all(all).filter((date) => date < from || date > to);
+    const [first, last] = [others[0], others.at(-1)];
+    if (first === undefined || last === undefined) return true;
+    const rest = { ...window, from_date: first, to_date: last };
+    if (others.length < within) {
+      move(window, others, insert(rest));
+      return true;
+    }
+    if (within > 0) change.run(rest);
+    return false;
+  }
+
+  return {
+    ...asked(db),
+    room: (read, to, stored) => {
+      const { from, sent_at, now } = read;
+      const windows = new Map(
+        overlapping
+          .all({ product_id: read.product_id, currency: read.currency, from, to })
+          .map((each) => [each.window_id, each]),
+      );
+      const before = new Map(stored.map(({ date, window_id }) => [date, windows.get(window_id)]));
+      const isOlder = ({ checked_at }: DateWindow) => mayReplace(checked_at, sent_at, now);
+      const isNewer = (date: string) => {
+        const window = before.get(date);
+        return window !== undefined && !isOlder(window);
+      };
+      return {
+        isNewer,
+        limitBefore: (date) => before.get(date)?.max_tickets_per_order,
+        put: (of, dates) => {
+          const within = Map.groupBy([...before.values()], (window) => window?.window_id);
+          const unused = new Set<number>();
+          for (const window of windows.values())
+            if (isOlder(window) && free(window, { from, to }, within.get(window.window_id)?.length ?? 0))
+              unused.add(window.window_id);
+          const belonging = new Map<string, number>();
+          for (const [stale_after, each] of byTier(read, dates)) {
+            const counts = Map.groupBy(each, (date) => before.get(date)?.window_id);
+            const [known] = [...unused].sort((a, b) => (counts.get(b)?.length ?? 0) - (counts.get(a)?.length ?? 0));
+            const window = {
+              ...windowOf(read, of, stale_after),
+              from_date: each[0] ?? from,
+              to_date: each.at(-1) ?? to,
+            };
+            if (known !== undefined) change.run({ ...window, window_id: known });
+            const window_id = known ?? insert(window);
+            unused.delete(window_id);
+            for (const date of each) belonging.set(date, window_id);
+          }
+          for (const window_id of unused) drop.run({ window_id });
+          return belonging;
+        },
+      };
+    },
+    prune: ({ product_id, currency }, date) => {
+      dropBefore.run({ product_id, currency, date });
+      clip.run({ product_id, currency, date });
+    },
+  };
+}
+
+/** Returns what concerns stored windows as they are. */
+function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'variantIds'> {
+  const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
+    query
+      .updateTable('date_window')
+      .set((of) => ({
+        stale_at: of(of('stale_at', '-', of.ref('checked_at')), '+', bound.sent_at),
+        checked_at: bound.sent_at,
+        held_at: null,
+      }))
+      .where('product_id', '=', bound.product_id)
+      .where('currency', '=', bound.currency)
+      .where('body_hash', '=', bound.hash)
+      .where('checked_at', '<=', bound.sent_at),
+  );
+  const known = db.values(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
+    query
+      .selectFrom('day')
+      .select('date')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '>=', from)
+      .where('date', '<=', to)
+      .limit(1),
+  );
+  const variants = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('date_window').select('variant_ids').where('product_id', '=', product_id),
+  );
+
+  return {
+    confirm: (read) => {
+      mark.run(read);
+    },
+    wasRead: ({ product_id, currency }, from, to) => known.get({ product_id, currency, from, to }) !== undefined,
+    variantIds: (product_id) =>
+      new Set(variants.all({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[])),
+  };
+}
+
+/** Returns the dates of each tier, with its cadence. */
+function byTier({ today, tiers }: Readonly<{ today: string; tiers: Tiers }>, dates: readonly string[]) {
+  const starts = tierStarts(tiers);
+  const startOf = (date: string) => starts.findLast((start) => start <= daysBetween(today, date)) ?? 0;
+  const grouped = [...Map.groupBy(dates, startOf)];
+  return grouped.map(([, each]) => [cadenceOfDay(tiers, daysBetween(today, each[0] ?? today)), each] as const);
+}
+
+function windowOf(
+  { product_id, currency, sent_at, hash: body_hash }: WindowRead,
+  of: WindowFacts,
+  stale_after: number,
+) {
+  const instants = { checked_at: sent_at, stale_at: instant(sent_at + stale_after), held_at: null };
+  return { product_id, currency, body_hash, ...instants, ...of };
+}

@@ -1,0 +1,124 @@
+import { type Instant, instant } from '../../../clock.ts';
+import type { DayForm } from '../../../domain/catalogue/availability.ts';
+import { type DateStretch, notBegun, stretchesOf } from '../../../domain/catalogue/passed-times.ts';
+import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
+import { venueInstant } from '../../../domain/time/venue-clock.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import { variantTypes } from '../variant-types.ts';
+import type { OfProduct } from './window.ts';
+
+/** A date of a product in a currency. */
+export type DateKey = OfProduct & Pick<Tables['day'], 'date'>;
+
+/** A row of a date: what is shown of it from one instant to another. */
+export type Stretch = Omit<Tables['day'], keyof DateKey>;
+
+/** Where a product is, and whom its variants are for. */
+export interface DateSetting {
+  readonly timezone: string | null;
+  readonly types: VariantTypes;
+}
+
+/** The rows of dates, each divided where its times begin. */
+export interface StretchTable {
+  /** Returns the rows of a date, in order. */
+  ofDate(key: DateKey): Stretch[];
+  /** Returns the rows of all dates of a product, in order. */
+  ofProduct(product_id: number): Tables['day'][];
+  /** Makes the rows of a date what `after` says. Writes only those that differ. */
+  replace(key: DateKey, before: readonly Stretch[], after: readonly Stretch[]): void;
+  /** Has a date belong to another window. */
+  move(key: DateKey, window_id: number): void;
+  /** Forgets dates before one. */
+  prune(of: OfProduct, date: string): void;
+}
+
+const shown = ['from_at', 'state', 'lowest_price', 'lowest_adult_price', 'price_variant_type', 'max_tickets', 'availability', 'window_id'] as const; // biome-ignore format: a list of columns
+
+export function stretchTable(db: Writes): StretchTable {
+  const ofDate = db.rows(({ product_id, currency, date }: Bound<DateKey>) =>
+    query
+      .selectFrom('day')
+      .select(['until_at', ...shown])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '=', date)
+      .orderBy('until_at'),
+  );
+  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('day')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .orderBy('currency')
+      .orderBy('date')
+      .orderBy('until_at'),
+  );
+  const put = db.change(upsert('day', ['product_id', 'currency', 'date', 'until_at'], shown));
+  const drop = db.change(({ product_id, currency, date, until_at }: Bound<DateKey & { until_at: Instant }>) =>
+    query
+      .deleteFrom('day')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '=', date)
+      .where('until_at', '=', until_at),
+  );
+  const move = db.change(({ product_id, currency, date, window_id }: Bound<DateKey & { window_id: number }>) =>
+    query
+      .updateTable('day')
+      .set({ window_id })
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '=', date),
+  );
+  const dropBefore = db.change(({ product_id, currency, date }: Bound<DateKey>) =>
+    query
+      .deleteFrom('day')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '<', date),
+  );
+  return {
+    ofDate: (key) => ofDate.all(key),
+    ofProduct: (product_id) => ofProduct.all({ product_id }),
+    replace: (key, before, after) => {
+      const left = new Map(before.map((stretch) => [stretch.until_at, stretch]));
+      for (const stretch of after) {
+        const known = left.get(stretch.until_at);
+        left.delete(stretch.until_at);
+        if (known === undefined || shown.some((column) => known[column] !== stretch[column]))
+          put.run({ ...key, ...stretch });
+      }
+      for (const until_at of left.keys()) drop.run({ ...key, until_at });
+    },
+    move: (key, window_id) => {
+      move.run({ ...key, window_id });
+    },
+    prune: ({ product_id, currency }, date) => {
+      dropBefore.run({ product_id, currency, date });
+    },
+  };
+}
+
+/** Returns the rows of a date: at the venue's clock, whatever that does on the date. */
+export function stretchesAt(
+  { date, window_id }: Pick<Tables['day'], 'date' | 'window_id'>,
+  form: DayForm | undefined,
+  { timezone, types }: DateSetting,
+): Stretch[] {
+  const at = (minute: number) => instant(minute === notBegun ? 0 : venueInstant(timezone, date, minute));
+  return stretchesOf(form, types)
+    .map(({ from, until, ...left }: DateStretch) => ({ from_at: at(from), until_at: at(until), ...left, window_id }))
+    .filter(({ from_at, until_at }) => from_at < until_at);
+}
+
+/** Returns where products are, and whom their variants are for. */
+export function dateSettings(db: Writes): (product_id: number) => DateSetting {
+  const zoneOf = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('_product').select('timezone').where('product_id', '=', product_id),
+  );
+  const typesOf = variantTypes(db);
+  return (product_id) => ({ timezone: zoneOf.get({ product_id }) ?? null, types: typesOf(product_id) });
+}
