@@ -1,5 +1,6 @@
 -- Oldest safe version: 1.0.0-rc
--- Private tables of mirror.db, without the views (views.sql): storefronts read those. Names begin with `_`, all tables are STRICT.
+-- Tables of mirror.db, all of them STRICT. Names of those that only the daemon reads begin with `_`. The others are the contract
+-- (schema/contract.json), or stand under a view of it (views.sql) that adds what the clock decides.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.
 
@@ -115,15 +116,20 @@ CREATE TABLE _product_price (
   PRIMARY KEY (product_id, currency)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _product_tag (
+CREATE TABLE product_tags (
   product_id INTEGER NOT NULL REFERENCES _product,
   tag_id INTEGER NOT NULL,
   PRIMARY KEY (product_id, tag_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX product_tag_by_tag ON _product_tag (tag_id, product_id);
+CREATE INDEX product_tags_by_tag ON product_tags (tag_id, product_id);
 
 CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
+
+CREATE TRIGGER product_withdrawn AFTER UPDATE OF withdrawn_at ON _product WHEN new.withdrawn_at IS NOT NULL
+BEGIN
+  DELETE FROM product_tags WHERE product_id = new.product_id;
+END;
 
 CREATE TABLE _experience (
   experience_id INTEGER PRIMARY KEY,

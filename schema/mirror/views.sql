@@ -19,12 +19,6 @@ CROSS JOIN _mirror m
 LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
 WHERE p.withdrawn_at IS NOT NULL;
 
-CREATE VIEW product_tags AS
-SELECT g.product_id, g.tag_id
-FROM _product_tag g
-JOIN _product p ON p.product_id = g.product_id
-WHERE p.withdrawn_at IS NULL;
-
 CREATE VIEW product_experiences AS
 SELECT x.product_id, x.experience_id
 FROM _product_experience x

@@ -2,7 +2,7 @@
 CREATE INDEX ON _product (city_id) WHERE withdrawn_at IS NULL;
 CREATE INDEX ON _product (country_id, city_id, sellable) WHERE withdrawn_at IS NULL;
 CREATE INDEX ON _product (venue_id) WHERE withdrawn_at IS NULL;
-CREATE INDEX ON _product_tag (tag_id, product_id);
+CREATE INDEX ON product_tags (tag_id, product_id);
 CREATE INDEX ON _product_experience (experience_id, product_id);
 CREATE INDEX ON _bookable (currency, date, lowest_adult_price, product_id);
 CREATE INDEX ON _change (product_id, date);

@@ -139,7 +139,7 @@ export interface Tables {
     stale_at: Instant;
     held_at: Instant | null;
   };
-  _product_tag: { product_id: number; tag_id: number };
+  product_tags: { product_id: number; tag_id: number };
   _experience: {
     experience_id: number;
     title: string | null;

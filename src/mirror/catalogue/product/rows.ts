@@ -104,7 +104,8 @@ export function productRows(db: Writes, { changes, closures, search, images: led
     if (row === undefined || row.timezone !== timezone) zones.add(timezone, now);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
-    const otherTags = tags.store(product_id, entry.tag_ids);
+    // Those of a withdrawn product were dropped with it, and `product_returned` tells of them.
+    const otherTags = tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     const told = tellSale(changes, row, next, { title: entry.title, read });
@@ -114,7 +115,7 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
     return {
       ...{ outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) },
-      differing: row !== undefined && otherTags ? [...differs, 'tag_ids'] : differs,
+      differing: otherTags ? [...differs, 'tag_ids'] : differs,
     };
   }
 
