@@ -52,6 +52,9 @@ CREATE TABLE _product (
   withdrawn_at INTEGER,
   withdrawn_reason TEXT,
   sellable INTEGER NOT NULL GENERATED ALWAYS AS (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL,
+  -- What the sale of it says of its dates. 0: nothing. 1: it is not on sale. 2: it is, but they are answered as not on sale. 3: withdrawn.
+  shut INTEGER NOT NULL GENERATED ALWAYS AS
+    (CASE WHEN withdrawn_at IS NOT NULL THEN 3 WHEN sellable = 0 THEN 1 WHEN dates_off_at IS NOT NULL THEN 2 ELSE 0 END) VIRTUAL,
   category TEXT,                    -- the first one that matches; NULL: none
   sold REAL NOT NULL DEFAULT 0,     -- tickets of reported orders, each halved in thirty days
   sold_at INTEGER,                  -- when sold was last counted
@@ -103,18 +106,33 @@ CREATE TABLE _product_text (
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
-CREATE TABLE _product_price (
+-- Prices of a product in a currency from one instant to another: what is printed changes as its dates pass, so that each view finds
+-- it by its own clock, also while the daemon is dead. The last row is of when none of its dates is left. The rest is the same in all
+-- of them, as the list says it.
+CREATE TABLE price (
   product_id INTEGER NOT NULL REFERENCES _product,
   currency TEXT NOT NULL,
+  until_at INTEGER NOT NULL,        -- excluded
+  from_at INTEGER NOT NULL,
   from_price INTEGER,
-  read_at INTEGER NOT NULL,
-  stale_at INTEGER NOT NULL DEFAULT 0,
-  prediscount_price INTEGER,        -- what it cost before a reduction
+  prediscount_price INTEGER,        -- before a reduction
+  lowest_price INTEGER,
+  lowest_adult_price INTEGER,
+  price_variant_type TEXT,
+  checked_at INTEGER,               -- NULL: only its dates were read
+  stale_at INTEGER,
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.
   held_at INTEGER,
-  PRIMARY KEY (product_id, currency)
+  shut INTEGER NOT NULL CHECK (shut BETWEEN 0 AND 3),  -- as in _product, which sets it
+  shown_stale_at INTEGER GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+  expired_at INTEGER GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
+  PRIMARY KEY (product_id, currency, until_at)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER product_shut_prices AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
+  UPDATE price SET shut = new.shut WHERE product_id = new.product_id;
+END;
 
 CREATE TABLE product_tags (
   product_id INTEGER NOT NULL REFERENCES _product,
@@ -719,17 +737,6 @@ CREATE TABLE _bookable (
   lowest_adult_price INTEGER,       -- as in _day
   price_variant_type TEXT,          -- as in _day
   PRIMARY KEY (product_id, currency, date, from_at)
-) STRICT, WITHOUT ROWID;
-
--- Prices printed of a product from the row before on: one look-up, at any time, also while the daemon is dead.
-CREATE TABLE _printed_price (
-  product_id INTEGER NOT NULL,
-  currency TEXT NOT NULL,
-  until_at INTEGER NOT NULL,        -- excluded
-  lowest_price INTEGER,
-  lowest_adult_price INTEGER,
-  price_variant_type TEXT,
-  PRIMARY KEY (product_id, currency, until_at)
 ) STRICT, WITHOUT ROWID;
 
 -- Products whose stored dates are still to be priced.

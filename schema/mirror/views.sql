@@ -112,12 +112,13 @@ GROUP BY product_id, tier;
 CREATE VIEW products AS
 SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS TEXT) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
   p.expected_reopening, p.alternative_product_id,
-  (SELECT c.from_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
-  r.lowest_price, r.lowest_adult_price, r.price_variant_type,
+  x.from_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type,
   m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
   p.rating_count,
-  (SELECT c.prediscount_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
-  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
+  x.prediscount_price, t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
   t.venue_name, t.venue_address,
   CAST((SELECT date(unixepoch() + z.offset_minutes * 60, 'unixepoch') FROM _zone_offset z
     WHERE z.timezone = p.timezone AND z.valid_from <= unixepoch()*1000
@@ -139,10 +140,8 @@ CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALE
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
   (SELECT min(x.language) FROM _product_text x WHERE x.product_id = p.product_id))
-LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
-    WHERE n.product_id = p.product_id AND n.currency = m.currency
-      AND n.until_at > unixepoch()*1000)
+LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = m.currency
+  AND x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
@@ -296,19 +295,14 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
-  c.read_at AS checked_at,
-  CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
-  CAST(4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _product_price c
-JOIN _product p ON p.product_id = c.product_id
-LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
-    WHERE n.product_id = p.product_id AND n.currency = c.currency
-      AND n.until_at > unixepoch()*1000)
-WHERE p.withdrawn_at IS NULL;
+SELECT x.product_id, x.currency, x.from_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type,
+  x.prediscount_price, x.checked_at, CAST(unixepoch()*1000 >= x.shown_stale_at AS INTEGER) AS stale, x.expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= x.expired_at THEN 'expired' WHEN unixepoch()*1000 >= x.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM price x
+WHERE x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000 AND x.shut < 3 AND x.checked_at IS NOT NULL;
 
 CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
 

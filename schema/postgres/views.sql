@@ -101,10 +101,11 @@ GROUP BY product_id, tier;
 
 CREATE VIEW products AS
 SELECT p.product_id, l.language, COALESCE(t.text_language, t.language) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
-  p.expected_reopening, p.alternative_product_id, c.from_price,
-  r.lowest_price, r.lowest_adult_price, r.price_variant_type,
+  p.expected_reopening, p.alternative_product_id, x.from_price,
+  CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price, CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
+  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type,
   m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  p.rating_count, c.prediscount_price,
+  p.rating_count, x.prediscount_price,
   t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
   t.venue_name, t.venue_address,
   (SELECT left(_wall_clock(_now() / 1000.0, z.offset_minutes), 10) FROM _zone_offset z
@@ -124,10 +125,7 @@ JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
   (SELECT min(x.language) FROM _product_text x WHERE x.product_id = p.product_id))
-LEFT JOIN _product_price c ON c.product_id = p.product_id AND c.currency = m.currency
-LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
-    WHERE n.product_id = p.product_id AND n.currency = m.currency AND n.until_at > _now())
+LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = m.currency AND x.from_at <= _now() AND x.until_at > _now()
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
@@ -232,15 +230,13 @@ FROM (
 ) f;
 
 CREATE VIEW product_prices AS
-SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
-  c.read_at AS checked_at,
-  _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.read_at, c.stale_at, c.held_at) AS expired_at, _freshness(c.read_at, c.stale_at, c.held_at) AS freshness
-FROM _product_price c
-JOIN _product p ON p.product_id = c.product_id
-LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
-    WHERE n.product_id = p.product_id AND n.currency = c.currency AND n.until_at > _now())
-WHERE p.withdrawn_at IS NULL;
+SELECT x.product_id, x.currency, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+  CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
+  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type,
+  x.prediscount_price, x.checked_at, _is_stale(x.shown_stale_at) AS stale, x.expired_at,
+  CASE WHEN _now() >= x.expired_at THEN 'expired' WHEN _now() >= x.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+FROM price x
+WHERE x.from_at <= _now() AND x.until_at > _now() AND x.shut < 3 AND x.checked_at IS NOT NULL;
 
 CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
 

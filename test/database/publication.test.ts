@@ -88,7 +88,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     for (const table of [
       '_availability_span',
       '_product_text',
-      '_product_price',
+      'price',
       '_variant',
       '_checkout_information_read',
     ])

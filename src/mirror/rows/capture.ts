@@ -22,11 +22,9 @@ export const publishedTables = [
   '_image_file',
   '_mirror',
   '_mirror_language',
-  '_printed_price',
   '_product',
   '_product_experience',
   '_product_list_place',
-  '_product_price',
   '_product_text',
   '_promise',
   '_record',
@@ -42,6 +40,7 @@ export const publishedTables = [
   '_variant_group',
   '_zone_offset',
   ...contractTables,
+  'price',
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */

@@ -19,6 +19,8 @@ import type { SignalTier } from '../../domain/schedule/signal.ts';
  */
 
 type Bit = 0 | 1;
+/** 0: on sale. 1: not on sale. 2: on sale, but its dates are answered as not on sale. 3: withdrawn. */
+type Shut = 0 | 1 | 2 | 3;
 
 export interface Tables {
   _mirror: {
@@ -66,6 +68,7 @@ export interface Tables {
     covered: Bit;
     dates_off_at: Instant | null;
     sellable: Bit;
+    shut: Shut;
     signal_at: Instant | null;
     signal_before_at: Instant | null;
   };
@@ -130,14 +133,22 @@ export interface Tables {
   _search_rules: { rules_id: number; version: string };
   _product_list_place: { product_id: number; list_place: number };
   _interest: { product_id: number; part: number; views: number; counted_at: Instant };
-  _product_price: {
+  price: {
     product_id: number;
     currency: string;
+    until_at: Instant;
+    from_at: Instant;
     from_price: number | null;
     prediscount_price: number | null;
-    read_at: Instant;
-    stale_at: Instant;
+    lowest_price: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
+    checked_at: Instant | null;
+    stale_at: Instant | null;
     held_at: Instant | null;
+    shut: Shut;
+    shown_stale_at: Instant | null;
+    expired_at: Instant | null;
   };
   product_tags: { product_id: number; tag_id: number };
   _experience: {
@@ -263,14 +274,6 @@ export interface Tables {
     until_at: Instant;
     lowest_price: number | null;
     max_tickets: number | null;
-    lowest_adult_price: number | null;
-    price_variant_type: string | null;
-  };
-  _printed_price: {
-    product_id: number;
-    currency: string;
-    until_at: Instant;
-    lowest_price: number | null;
     lowest_adult_price: number | null;
     price_variant_type: string | null;
   };
@@ -495,7 +498,8 @@ export interface Tables {
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
 export interface Defaulted {
   _mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
-  _product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
+  _product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable' | 'shut';
+  price: 'shown_stale_at' | 'expired_at';
   _search_entry: 'search_id';
   _image_file: 'failures';
   _day_document: 'document_id';
