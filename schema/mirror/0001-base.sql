@@ -85,7 +85,49 @@ CREATE TABLE _product_text (
   detail_hash TEXT,
   detail_read_at INTEGER,
   merged_document TEXT,             -- the detail over the list, only where the list has members that the detail lacks
-  -- Taken out of the document once, where it is stored: in the view it would make each read of a product ten times as dear.
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
+  PRIMARY KEY (product_id, language)
+) STRICT;
+
+-- A visible product in each mirrored language, as the view `products` shows it but for what the clock decides.
+CREATE TABLE product (
+  product_id INTEGER NOT NULL,
+  language TEXT NOT NULL,
+  read_language TEXT NOT NULL,      -- in which the text was read that is shown: its own has none, or no title, where it is another
+  language_shown TEXT NOT NULL,
+  title TEXT,
+  tagline TEXT,
+  sale_status TEXT NOT NULL,
+  sellable INTEGER NOT NULL,
+  disabled_reason TEXT,
+  disabled_source TEXT,
+  expected_reopening TEXT,
+  alternative_product_id INTEGER,
+  currency TEXT NOT NULL,
+  city_id INTEGER,
+  city_name TEXT,
+  country_id INTEGER,
+  country_name TEXT,
+  venue_id INTEGER,
+  latitude REAL,
+  longitude REAL,
+  timezone TEXT,
+  rating REAL,
+  rating_count INTEGER,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  held_at INTEGER,                  -- as in _product_text
+  shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+  expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
+  detail_read_at INTEGER,
+  detail_promise_ms INTEGER,        -- as long as that read counts as fresh
+  utc_offset INTEGER,               -- minutes, until its zone's next change
+  offset_until_at INTEGER,          -- NULL: there is none
+  next_utc_offset INTEGER,
+  -- Taken out of the document.
   slug TEXT,
   url TEXT,
   summary TEXT,
@@ -99,12 +141,28 @@ CREATE TABLE _product_text (
   venue_address TEXT,
   wheelchair_access INTEGER,
   is_package INTEGER,
-  text_language TEXT,               -- of the texts, where the service names another than the one asked for; two letters
-  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
-  -- nothing is held.
-  held_at INTEGER,
+  document TEXT,
   PRIMARY KEY (product_id, language)
 ) STRICT;
+
+CREATE INDEX shown_by_city ON product (city_id, language);
+
+CREATE INDEX shown_by_country ON product (country_id, language);
+
+CREATE INDEX shown_by_venue ON product (venue_id, language);
+
+CREATE TRIGGER product_differs AFTER UPDATE OF
+  sale_status, closure_unconfirmed, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id,
+  latitude, longitude, timezone, rating, rating_count ON _product
+WHEN (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count) IS NOT (old.sellable, old.sale_status, old.disabled_reason, old.disabled_source, old.expected_reopening, old.alternative_product_id, old.city_id, old.country_id, old.venue_id, old.latitude, old.longitude, old.timezone, old.rating, old.rating_count)
+BEGIN
+  UPDATE product SET (sellable, sale_status, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id, latitude, longitude, timezone, rating, rating_count,
+      utc_offset, offset_until_at, next_utc_offset) = (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count,
+      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1),
+      (SELECT valid_from FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1),
+      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1))
+  WHERE product_id = new.product_id;
+END;
 
 -- Prices of a product in a currency from one instant to another: what is printed changes as its dates pass, so that each view finds
 -- it by its own clock, also while the daemon is dead. The last row is of when none of its dates is left. The rest is the same in all
@@ -146,6 +204,7 @@ CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
 
 CREATE TRIGGER product_withdrawn AFTER UPDATE OF withdrawn_at ON _product WHEN new.withdrawn_at IS NOT NULL
 BEGIN
+  DELETE FROM product WHERE product_id = new.product_id;
   DELETE FROM product_tags WHERE product_id = new.product_id;
 END;
 

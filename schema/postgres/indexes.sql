@@ -2,6 +2,9 @@
 CREATE INDEX ON _product (city_id) WHERE withdrawn_at IS NULL;
 CREATE INDEX ON _product (country_id, city_id, sellable) WHERE withdrawn_at IS NULL;
 CREATE INDEX ON _product (venue_id) WHERE withdrawn_at IS NULL;
+CREATE INDEX ON product (city_id, language);
+CREATE INDEX ON product (country_id, language);
+CREATE INDEX ON product (venue_id, language);
 CREATE INDEX ON product_tags (tag_id, product_id);
 CREATE INDEX ON _product_experience (experience_id, product_id);
 CREATE INDEX ON _bookable (currency, date, lowest_adult_price, product_id);

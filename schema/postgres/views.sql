@@ -2,7 +2,9 @@
 -- a test compares whole views. `policies` has no line here: its own text there is SQL that both understand.
 
 CREATE VIEW withdrawn_products AS
-SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
+SELECT p.product_id, t.title,
+  CASE json_typeof(COALESCE(t.merged_document, t.detail_document, t.list_document)::json -> 'product_slug') WHEN 'string'
+    THEN NULLIF(COALESCE(t.merged_document, t.detail_document, t.list_document)::json ->> 'product_slug', '') END AS slug, p.city_id, t.city_name,
   COALESCE(
     (SELECT a.product_id FROM _product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
     (SELECT v.product_id FROM _product v LEFT JOIN _product_list_place l ON l.product_id = v.product_id
@@ -100,33 +102,21 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.product_id, l.language, COALESCE(t.text_language, t.language) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
-  p.expected_reopening, p.alternative_product_id, x.from_price,
-  CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price, CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
+SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
+  p.expected_reopening, p.alternative_product_id, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+  CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
   CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type,
-  m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  p.rating_count, x.prediscount_price,
-  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
-  t.venue_name, t.venue_address,
-  (SELECT left(_wall_clock(_now() / 1000.0, z.offset_minutes), 10) FROM _zone_offset z
-    WHERE z.timezone = p.timezone AND z.valid_from <= _now()
-    ORDER BY z.valid_from DESC LIMIT 1) AS venue_today,
-  t.wheelchair_access, t.is_package,
-  COALESCE(t.merged_document, t.detail_document, t.list_document) AS document,
-  t.checked_at, t.changed_at,
-  _is_stale(COALESCE(t.held_at, t.stale_at)) AS stale, _expired_at(t.checked_at, t.stale_at, t.held_at) AS expired_at, _freshness(t.checked_at, t.stale_at, t.held_at) AS freshness,
-  COALESCE((SELECT CASE WHEN _now() >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
-      WHEN _now() >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
-    FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL LIMIT 1), 'unknown') AS detail_freshness
-FROM _product p
-CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
-JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
-  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
-  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
-  (SELECT min(x.language) FROM _product_text x WHERE x.product_id = p.product_id))
-LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = m.currency AND x.from_at <= _now() AND x.until_at > _now()
-WHERE p.withdrawn_at IS NULL;
+  p.currency, p.city_id, p.city_name, p.country_id, p.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  p.rating_count, x.prediscount_price, p.slug, p.url, p.summary, p.description, p.duration, p.languages, p.cancellation_policy,
+  p.cancellation_window, p.supplier, p.venue_name, p.venue_address,
+  left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
+  p.wheelchair_access, p.is_package, p.document, p.checked_at, p.changed_at, _is_stale(p.shown_stale_at) AS stale, p.expired_at,
+  CASE WHEN _now() >= p.expired_at THEN 'expired' WHEN _now() >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
+  CASE WHEN _now() >= p.detail_read_at + 4 * p.detail_promise_ms THEN 'expired'
+    WHEN _now() >= p.detail_read_at + p.detail_promise_ms THEN 'stale'
+    WHEN p.detail_read_at + p.detail_promise_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS detail_freshness
+FROM product p
+LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency AND x.from_at <= _now() AND x.until_at > _now();
 
 CREATE VIEW checkout_information AS
 SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
@@ -369,8 +359,7 @@ CROSS JOIN LATERAL (
     UNION SELECT p.product_id, p.sellable FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL) o
 ) n
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
-LEFT JOIN _product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
-  (SELECT x.language FROM _product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
+LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
 CREATE VIEW cities AS
 SELECT c.city_id, l.language,

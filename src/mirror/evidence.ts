@@ -128,6 +128,7 @@ interface Dates {
 /** The tables that show something as held, each with the column that the edition of a record is about. */
 const marked = {
   _product_text: 'language',
+  product: 'read_language',
   price: 'currency',
   _checkout_information_read: 'language',
   _variant: 'language',
@@ -143,6 +144,7 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
       .where('product_id', '=', bound.product_id)
       .where(marked[table] as 'currency', '=', bound.edition);
   const texts = db.change(mark('_product_text'));
+  const products = db.change(mark('product'));
   const prices = db.change(mark('price'));
   const checkout = db.change(mark('_checkout_information_read'));
   const variants = db.change(mark('_variant'));
@@ -157,6 +159,7 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
       else if (resource === 'variants') variants.run(of(language));
       else {
         texts.run(of(language));
+        products.run(of(language));
         prices.run(of(currency));
       }
     },

@@ -48,6 +48,7 @@ it('every table whose rows say when they are stale follows a new cadence of its 
   expect(believedFor(harness)).toEqual({
     _product_text: [every('products')],
     price: [every('products')],
+    product: [every('products')],
     _experience: [every('experiences')],
     _checkout_information_read: [30 * hour, every('checkout_information')],
     _variant: [every('variants')],

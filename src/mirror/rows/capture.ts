@@ -41,6 +41,7 @@ export const publishedTables = [
   '_zone_offset',
   ...contractTables,
   'price',
+  'product',
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */

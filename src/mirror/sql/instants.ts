@@ -61,6 +61,14 @@ export const mirrorInstants: MirrorInstants = {
     detail_read_at: 'absent',
     held_at: 'now',
   },
+  product: {
+    ...copyOf('products'),
+    held_at: 'now',
+    shown_stale_at: { leave: 'computed of the others' },
+    expired_at: { leave: 'computed of the others' },
+    detail_read_at: 'absent',
+    offset_until_at: { leave: 'written again with the zones, after every healing' },
+  },
   price: {
     checked_at: 'now',
     held_at: 'now',
