@@ -230,7 +230,7 @@ CREATE TABLE _experience (
   currency TEXT                     -- of from_price
 ) STRICT;
 
--- As the experiences say it; the product's own venue is added by the view.
+-- As the experiences say it, also of products that are not mirrored.
 CREATE TABLE _product_experience (
   product_id INTEGER NOT NULL,
   experience_id INTEGER NOT NULL REFERENCES _experience,
@@ -238,6 +238,41 @@ CREATE TABLE _product_experience (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX product_experience_by_experience ON _product_experience (experience_id, product_id);
+
+-- Of visible products: as the experiences say it, and their own venue.
+CREATE TABLE product_experiences (
+  product_id INTEGER NOT NULL,
+  experience_id INTEGER NOT NULL,
+  PRIMARY KEY (product_id, experience_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX product_experiences_by_experience ON product_experiences (experience_id, product_id);
+
+CREATE TRIGGER experience_linked AFTER INSERT ON _product_experience
+BEGIN
+  INSERT INTO product_experiences SELECT product_id, new.experience_id FROM _product
+    WHERE product_id = new.product_id AND withdrawn_at IS NULL AND venue_id IS NOT new.experience_id;
+END;
+
+CREATE TRIGGER experience_unlinked AFTER DELETE ON _product_experience
+BEGIN
+  DELETE FROM product_experiences WHERE product_id = old.product_id AND experience_id = old.experience_id
+    AND NOT EXISTS (SELECT 1 FROM _product WHERE product_id = old.product_id AND venue_id = old.experience_id);
+END;
+
+CREATE TRIGGER product_linked AFTER INSERT ON _product
+BEGIN
+  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
+    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
+END;
+
+CREATE TRIGGER product_linked_anew AFTER UPDATE OF venue_id, withdrawn_at ON _product
+WHEN (new.venue_id, new.withdrawn_at IS NULL) IS NOT (old.venue_id, old.withdrawn_at IS NULL)
+BEGIN
+  DELETE FROM product_experiences WHERE product_id = new.product_id;
+  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
+    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
+END;
 
 CREATE TABLE _image (
   product_id INTEGER NOT NULL REFERENCES _product,

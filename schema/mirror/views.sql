@@ -21,16 +21,6 @@ CROSS JOIN _mirror m
 LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
 WHERE p.withdrawn_at IS NOT NULL;
 
-CREATE VIEW product_experiences AS
-SELECT x.product_id, x.experience_id
-FROM _product_experience x
-JOIN _product p ON p.product_id = x.product_id
-WHERE p.withdrawn_at IS NULL
-UNION
-SELECT p.product_id, p.venue_id
-FROM _product p
-WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
-
 CREATE VIEW changes AS
 SELECT seq, at, product_id, kind, language, date, detail
 FROM _change WHERE seq <= coalesce((SELECT last_seq FROM _row_feed), 9223372036854775807);

@@ -7,6 +7,7 @@ CREATE INDEX ON product (country_id, language);
 CREATE INDEX ON product (venue_id, language);
 CREATE INDEX ON product_tags (tag_id, product_id);
 CREATE INDEX ON _product_experience (experience_id, product_id);
+CREATE INDEX ON product_experiences (experience_id, product_id);
 CREATE INDEX ON _bookable (currency, date, lowest_adult_price, product_id);
 CREATE INDEX ON _change (product_id, date);
 CREATE INDEX ON _subscription_product (product_id);

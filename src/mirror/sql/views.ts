@@ -79,7 +79,6 @@ export interface Views {
     date: string | null;
     detail: string;
   };
-  product_experiences: { product_id: number; experience_id: number };
   availability_error_rate: {
     product_id: number;
     tier: Tier;
