@@ -1,6 +1,6 @@
 -- Oldest safe version: 1.0.0-rc
--- Tables of mirror.db, without the views (views.sql): storefronts read those. What only the daemon reads begins with `_`, what a
--- thin view adds the clock to does not. All tables are STRICT.
+-- Tables of mirror.db, all of them STRICT. Names of those that only the daemon reads begin with `_`. The others are the contract
+-- (schema/contract.json), or stand under a view of it (views.sql) that adds what the clock decides.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.
 
@@ -85,7 +85,49 @@ CREATE TABLE _product_text (
   detail_hash TEXT,
   detail_read_at INTEGER,
   merged_document TEXT,             -- the detail over the list, only where the list has members that the detail lacks
-  -- Taken out of the document once, where it is stored: in the view it would make each read of a product ten times as dear.
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
+  PRIMARY KEY (product_id, language)
+) STRICT;
+
+-- A visible product in each mirrored language, as the view `products` shows it but for what the clock decides.
+CREATE TABLE product (
+  product_id INTEGER NOT NULL,
+  language TEXT NOT NULL,
+  read_language TEXT NOT NULL,      -- in which the text was read that is shown: its own has none, or no title, where it is another
+  language_shown TEXT NOT NULL,
+  title TEXT,
+  tagline TEXT,
+  sale_status TEXT NOT NULL,
+  sellable INTEGER NOT NULL,
+  disabled_reason TEXT,
+  disabled_source TEXT,
+  expected_reopening TEXT,
+  alternative_product_id INTEGER,
+  currency TEXT NOT NULL,
+  city_id INTEGER,
+  city_name TEXT,
+  country_id INTEGER,
+  country_name TEXT,
+  venue_id INTEGER,
+  latitude REAL,
+  longitude REAL,
+  timezone TEXT,
+  rating REAL,
+  rating_count INTEGER,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  held_at INTEGER,                  -- as in _product_text
+  shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+  expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
+  detail_read_at INTEGER,
+  detail_promise_ms INTEGER,        -- as long as that read counts as fresh
+  utc_offset INTEGER,               -- minutes, until its zone's next change
+  offset_until_at INTEGER,          -- NULL: there is none
+  next_utc_offset INTEGER,
+  -- Taken out of the document.
   slug TEXT,
   url TEXT,
   summary TEXT,
@@ -99,35 +141,72 @@ CREATE TABLE _product_text (
   venue_address TEXT,
   wheelchair_access INTEGER,
   is_package INTEGER,
-  text_language TEXT,               -- of the texts, where the service names another than the one asked for; two letters
-  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
-  -- nothing is held.
-  held_at INTEGER,
+  document TEXT,
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
-CREATE TABLE _product_price (
+CREATE INDEX shown_by_city ON product (city_id, language);
+
+CREATE INDEX shown_by_country ON product (country_id, language);
+
+CREATE INDEX shown_by_venue ON product (venue_id, language);
+
+CREATE TRIGGER product_differs AFTER UPDATE OF
+  sale_status, closure_unconfirmed, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id,
+  latitude, longitude, timezone, rating, rating_count ON _product
+WHEN (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count) IS NOT (old.sellable, old.sale_status, old.disabled_reason, old.disabled_source, old.expected_reopening, old.alternative_product_id, old.city_id, old.country_id, old.venue_id, old.latitude, old.longitude, old.timezone, old.rating, old.rating_count)
+BEGIN
+  UPDATE product SET (sellable, sale_status, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id, latitude, longitude, timezone, rating, rating_count,
+      utc_offset, offset_until_at, next_utc_offset) = (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count,
+      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1),
+      (SELECT valid_from FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1),
+      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1))
+  WHERE product_id = new.product_id;
+END;
+
+-- Prices of a product in a currency from one instant to another: what is printed changes as its dates pass, so that each view finds
+-- it by its own clock, also while the daemon is dead. The last row is of when none of its dates is left. The rest is the same in all
+-- of them, as the list says it.
+CREATE TABLE price (
   product_id INTEGER NOT NULL REFERENCES _product,
   currency TEXT NOT NULL,
+  until_at INTEGER NOT NULL,        -- excluded
+  from_at INTEGER NOT NULL,
   from_price INTEGER,
-  read_at INTEGER NOT NULL,
-  stale_at INTEGER NOT NULL DEFAULT 0,
-  prediscount_price INTEGER,        -- what it cost before a reduction
+  prediscount_price INTEGER,        -- before a reduction
+  lowest_price INTEGER,
+  lowest_adult_price INTEGER,
+  price_variant_type TEXT,
+  checked_at INTEGER,               -- NULL: only its dates were read
+  stale_at INTEGER,
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.
   held_at INTEGER,
-  PRIMARY KEY (product_id, currency)
+  shut INTEGER NOT NULL CHECK (shut BETWEEN 0 AND 3),  -- as in _product, which sets it
+  shown_stale_at INTEGER GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+  expired_at INTEGER GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
+  PRIMARY KEY (product_id, currency, until_at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _product_tag (
+CREATE TRIGGER product_shut_prices AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
+  UPDATE price SET shut = new.shut WHERE product_id = new.product_id;
+END;
+
+CREATE TABLE product_tags (
   product_id INTEGER NOT NULL REFERENCES _product,
   tag_id INTEGER NOT NULL,
   PRIMARY KEY (product_id, tag_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX product_tag_by_tag ON _product_tag (tag_id, product_id);
+CREATE INDEX product_tags_by_tag ON product_tags (tag_id, product_id);
 
 CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
+
+CREATE TRIGGER product_withdrawn AFTER UPDATE OF withdrawn_at ON _product WHEN new.withdrawn_at IS NOT NULL
+BEGIN
+  DELETE FROM product WHERE product_id = new.product_id;
+  DELETE FROM product_tags WHERE product_id = new.product_id;
+END;
 
 CREATE TABLE _experience (
   experience_id INTEGER PRIMARY KEY,
@@ -151,7 +230,7 @@ CREATE TABLE _experience (
   currency TEXT                     -- of from_price
 ) STRICT;
 
--- As the experiences say it; the product's own venue is added by the view.
+-- As the experiences say it, also of products that are not mirrored.
 CREATE TABLE _product_experience (
   product_id INTEGER NOT NULL,
   experience_id INTEGER NOT NULL REFERENCES _experience,
@@ -159,6 +238,41 @@ CREATE TABLE _product_experience (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX product_experience_by_experience ON _product_experience (experience_id, product_id);
+
+-- Of visible products: as the experiences say it, and their own venue.
+CREATE TABLE product_experiences (
+  product_id INTEGER NOT NULL,
+  experience_id INTEGER NOT NULL,
+  PRIMARY KEY (product_id, experience_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX product_experiences_by_experience ON product_experiences (experience_id, product_id);
+
+CREATE TRIGGER experience_linked AFTER INSERT ON _product_experience
+BEGIN
+  INSERT INTO product_experiences SELECT product_id, new.experience_id FROM _product
+    WHERE product_id = new.product_id AND withdrawn_at IS NULL AND venue_id IS NOT new.experience_id;
+END;
+
+CREATE TRIGGER experience_unlinked AFTER DELETE ON _product_experience
+BEGIN
+  DELETE FROM product_experiences WHERE product_id = old.product_id AND experience_id = old.experience_id
+    AND NOT EXISTS (SELECT 1 FROM _product WHERE product_id = old.product_id AND venue_id = old.experience_id);
+END;
+
+CREATE TRIGGER product_linked AFTER INSERT ON _product
+BEGIN
+  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
+    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
+END;
+
+CREATE TRIGGER product_linked_anew AFTER UPDATE OF venue_id, withdrawn_at ON _product
+WHEN (new.venue_id, new.withdrawn_at IS NULL) IS NOT (old.venue_id, old.withdrawn_at IS NULL)
+BEGIN
+  DELETE FROM product_experiences WHERE product_id = new.product_id;
+  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
+    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
+END;
 
 CREATE TABLE _image (
   product_id INTEGER NOT NULL REFERENCES _product,
@@ -723,17 +837,6 @@ CREATE TABLE _product_list_place (
   product_id INTEGER PRIMARY KEY,
   list_place INTEGER NOT NULL
 ) STRICT;
-
--- Prices printed of a product from the row before on: one look-up, at any time, also while the daemon is dead.
-CREATE TABLE _printed_price (
-  product_id INTEGER NOT NULL,
-  currency TEXT NOT NULL,
-  until_at INTEGER NOT NULL,        -- excluded
-  lowest_price INTEGER,
-  lowest_adult_price INTEGER,
-  price_variant_type TEXT,
-  PRIMARY KEY (product_id, currency, until_at)
-) STRICT, WITHOUT ROWID;
 
 -- Products whose stored dates are still to be priced.
 CREATE TABLE _unpriced (

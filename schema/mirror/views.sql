@@ -7,7 +7,9 @@
 -- a hard limit adds that second. Of a subquery the index would lose its order.
 
 CREATE VIEW withdrawn_products AS
-SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
+SELECT p.product_id, t.title,
+  CAST((SELECT NULLIF(e.value, '') FROM json_each(COALESCE(t.merged_document, t.detail_document, t.list_document)) e
+    WHERE e.key = 'product_slug' AND e.type = 'text') AS TEXT) AS slug, p.city_id, t.city_name,
   CAST(COALESCE(
     (SELECT a.product_id FROM _product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
     (SELECT v.product_id FROM _product v LEFT JOIN _product_list_place l ON l.product_id = v.product_id
@@ -18,22 +20,6 @@ FROM _product p
 CROSS JOIN _mirror m
 LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
 WHERE p.withdrawn_at IS NOT NULL;
-
-CREATE VIEW product_tags AS
-SELECT g.product_id, g.tag_id
-FROM _product_tag g
-JOIN _product p ON p.product_id = g.product_id
-WHERE p.withdrawn_at IS NULL;
-
-CREATE VIEW product_experiences AS
-SELECT x.product_id, x.experience_id
-FROM _product_experience x
-JOIN _product p ON p.product_id = x.product_id
-WHERE p.withdrawn_at IS NULL
-UNION
-SELECT p.product_id, p.venue_id
-FROM _product p
-WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
 
 CREATE VIEW changes AS
 SELECT seq, at, product_id, kind, language, date, detail
@@ -114,42 +100,24 @@ SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong)
 FROM _check_count
 GROUP BY product_id, tier;
 
--- A row in each mirrored language: where a product has no text in it, that of the primary language, or else of any.
 CREATE VIEW products AS
-SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS TEXT) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
-  p.expected_reopening, p.alternative_product_id,
-  (SELECT c.from_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
-  r.lowest_price, r.lowest_adult_price, r.price_variant_type,
-  m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  p.rating_count,
-  (SELECT c.prediscount_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
-  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
-  t.venue_name, t.venue_address,
-  CAST((SELECT date(unixepoch() + z.offset_minutes * 60, 'unixepoch') FROM _zone_offset z
-    WHERE z.timezone = p.timezone AND z.valid_from <= unixepoch()*1000
-    ORDER BY z.valid_from DESC LIMIT 1) AS TEXT) AS venue_today,
-  t.wheelchair_access, t.is_package,
-  CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
-  t.checked_at, t.changed_at,
-  CAST(unixepoch()*1000 >= COALESCE(t.held_at, t.stale_at) AS INTEGER) AS stale,
-  CAST(4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * t.stale_at - 4 * t.checked_at + COALESCE(t.held_at, t.checked_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(t.held_at, t.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
-  CAST(COALESCE((SELECT CASE WHEN unixepoch()*1000 >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
-      WHEN unixepoch()*1000 >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
-    FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
-FROM _product p
-CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
-CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
-  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
-  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
-  (SELECT min(x.language) FROM _product_text x WHERE x.product_id = p.product_id))
-LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
-    WHERE n.product_id = p.product_id AND n.currency = m.currency
-      AND n.until_at > unixepoch()*1000)
-WHERE p.withdrawn_at IS NULL;
+SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
+  p.expected_reopening, p.alternative_product_id, x.from_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type,
+  p.currency, p.city_id, p.city_name, p.country_id, p.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  p.rating_count, x.prediscount_price, p.slug, p.url, p.summary, p.description, p.duration, p.languages, p.cancellation_policy,
+  p.cancellation_window, p.supplier, p.venue_name, p.venue_address,
+  CAST(date(unixepoch() + 60 * CASE WHEN unixepoch()*1000 >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END, 'unixepoch') AS TEXT) AS venue_today,
+  p.wheelchair_access, p.is_package, p.document, p.checked_at, p.changed_at, CAST(unixepoch()*1000 >= p.shown_stale_at AS INTEGER) AS stale, p.expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= p.expired_at THEN 'expired' WHEN unixepoch()*1000 >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
+  CAST(CASE WHEN unixepoch()*1000 >= p.detail_read_at + 4 * p.detail_promise_ms THEN 'expired'
+    WHEN unixepoch()*1000 >= p.detail_read_at + p.detail_promise_ms THEN 'stale'
+    WHEN p.detail_read_at + p.detail_promise_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS TEXT) AS detail_freshness
+FROM product p
+LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency
+  AND x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000;
 
 CREATE VIEW checkout_information AS
 SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
@@ -302,19 +270,14 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
-  c.read_at AS checked_at,
-  CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
-  CAST(4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.read_at + COALESCE(c.held_at, c.read_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _product_price c
-JOIN _product p ON p.product_id = c.product_id
-LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
-    WHERE n.product_id = p.product_id AND n.currency = c.currency
-      AND n.until_at > unixepoch()*1000)
-WHERE p.withdrawn_at IS NULL;
+SELECT x.product_id, x.currency, x.from_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
+  CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type,
+  x.prediscount_price, x.checked_at, CAST(unixepoch()*1000 >= x.shown_stale_at AS INTEGER) AS stale, x.expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= x.expired_at THEN 'expired' WHEN unixepoch()*1000 >= x.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM price x
+WHERE x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000 AND x.shut < 3 AND x.checked_at IS NOT NULL;
 
 CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
 
@@ -420,8 +383,7 @@ FROM _experience e
 CROSS JOIN _mirror m
 CROSS JOIN _mirror_language l
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
-LEFT JOIN _product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
-  (SELECT x.language FROM _product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
+LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
 -- A city that products put into several countries is in that of most of them, of equally many the one with the smaller id.
 CREATE VIEW cities AS

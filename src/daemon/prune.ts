@@ -32,6 +32,7 @@ export function prune({
     mirror.images.prune(before);
     mirror.closures.prune(before);
     mirror.rows.prune(now);
+    mirror.renewZones(now);
   });
   inbox.deliveries.prune(ago(config.retention.deliveries));
   inbox.orders.prune(ago(orderMemoryMs));

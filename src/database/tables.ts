@@ -38,6 +38,10 @@ function typeOf(declared = ''): PostgresType {
 
 /** What PostgreSQL computes as SQLite does: it is in no row. */
 const computed: Partial<Record<PublishedTable, string>> = {
+  product: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+    expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
+  price: `shown_stale_at bigint GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+    expired_at bigint GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
   _product: `sellable bigint NOT NULL GENERATED ALWAYS AS
     ((withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0)::int::bigint) STORED`,
   date_window: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (CASE WHEN shut = 2 THEN 0 ELSE COALESCE(held_at, stale_at) END) STORED,

@@ -4,6 +4,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
+import { shownProducts } from './catalogue/product/shown.ts';
 import type { FeedCeiling } from './changes/changes.ts';
 import { changeReads } from './changes/changes.ts';
 import { contractVersion } from './contract/contract.ts';
@@ -49,7 +50,9 @@ type Claimed = Pick<
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
   const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId, publish_rows = 'none' } = options;
   const db = writesTo(connection);
-  const stored = db.rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id'])).get();
+  const stored = db
+    .rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id', 'language', 'currency']))
+    .get();
   const paired = stored?.pair_id === pair_id;
   if (stored !== undefined && !paired && feed?.mirror !== 'any') throw foreignPair(path);
   const decision = judgeFeed({
@@ -75,6 +78,8 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       query.insertInto('_mirror_language').orIgnore().values({ language: bound.language }),
     );
     primary.run({ language });
+    if (stored !== undefined && (stored.language !== language || stored.currency !== currency))
+      shownProducts(db).allAgain();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // What waits beside it counts from other numbers: all of it is applied.
     if (!paired && feed !== undefined && feed.waits_above !== null) lowerLastDelivery(db, feed.waits_above);

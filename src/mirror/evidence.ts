@@ -6,6 +6,7 @@ import type { RecordKey } from '../domain/schedule/record.ts';
 import { splitListEdition } from '../domain/schedule/record-kinds.ts';
 import { type Bound, type ExpressionBuilder, type Reads, sql, type Writes } from '../sqlite/statements.ts';
 import { primaryTitle } from './catalogue/of-product.ts';
+import { atFirst } from './catalogue/product/prices.ts';
 import { query, type Schema, upsert } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -127,7 +128,8 @@ interface Dates {
 /** The tables that show something as held, each with the column that the edition of a record is about. */
 const marked = {
   _product_text: 'language',
-  _product_price: 'currency',
+  product: 'read_language',
+  price: 'currency',
   _checkout_information_read: 'language',
   _variant: 'language',
   date_window: 'currency',
@@ -142,7 +144,8 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
       .where('product_id', '=', bound.product_id)
       .where(marked[table] as 'currency', '=', bound.edition);
   const texts = db.change(mark('_product_text'));
-  const prices = db.change(mark('_product_price'));
+  const products = db.change(mark('product'));
+  const prices = db.change(mark('price'));
   const checkout = db.change(mark('_checkout_information_read'));
   const variants = db.change(mark('_variant'));
   const windows = db.change((bound: Bound<Marked & Dates>) =>
@@ -164,6 +167,7 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
       else if (resource === 'variants') variants.run(of(language));
       else {
         texts.run(of(language));
+        products.run(of(language));
         prices.run(of(currency));
       }
     },
@@ -288,7 +292,10 @@ function counting(db: Reads): (subject: Subject, since: Instant | null) => numbe
     visible(bound).innerJoin('_product_text as t', 't.product_id', 'p.product_id'),
   );
   const prices = db.values((bound: Bound<Counted>) =>
-    visible(bound).innerJoin('_product_price as f', 'f.product_id', 'p.product_id').where('f.from_price', '>', 0),
+    visible(bound)
+      .innerJoin('price as f', 'f.product_id', 'p.product_id')
+      .where('f.from_at', '=', atFirst)
+      .where('f.from_price', '>', 0),
   );
   const [near, far] = [windows('availability', 'near'), windows('availability', 'far')];
   const counts: Readonly<Record<Subject, readonly (typeof all)[]>> = {

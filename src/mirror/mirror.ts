@@ -18,6 +18,7 @@ import { type ExperienceTables, experienceTables } from './catalogue/experiences
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type LanguageTable, languageTable } from './catalogue/languages.ts';
+import { shownProducts } from './catalogue/product/shown.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
@@ -92,6 +93,8 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly promises: PromiseTable;
   /** Writes all zones again, for the years around now. */
   writeZones(now: Instant): void;
+  /** Does so where the clocks of one were changed since. */
+  renewZones(now: Instant): void;
   /** Heals what a wrong clock has written. Returns the rows changed, by table. */
   healInstants(now: Instant): Record<string, number>;
   /** Notes, once, that every record has been read. */
@@ -131,6 +134,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const changes = changeTable(writes, feed ?? noCeiling);
   const pricing = pricingOf(writes, changes);
   const closures = closureTable(writes);
+  const shown = shownProducts(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
   const zones = zoneTable(writes);
@@ -142,7 +146,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     feed: decision,
     standing: watchNames(path),
     ...itself,
-    products: productTables(writes, { changes, closures, search, images, zones }),
+    products: productTables(writes, { changes, closures, shown, search, images, zones }),
     images,
     closures,
     trust: trustTable(writes),
@@ -169,12 +173,13 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     rows: rowRetention(writes),
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
-    languages: languageTable(writes, search),
+    languages: languageTable(writes, shown, search),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
     ...telling(connection, writes, changes),
     promises: promiseTable(writes),
     writeZones: zones.write,
+    renewZones: zones.renew,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) optimise();

@@ -85,7 +85,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
 
   it('shows what is held as the file does: stale, and expired later', async () => {
     const writer = new Database(at.mirror);
-    for (const table of ['date_window', '_product_text', '_product_price', '_variant', '_checkout_information_read'])
+    for (const table of ['date_window', '_product_text', 'price', '_variant', '_checkout_information_read'])
       writer.exec(
         `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,
       );

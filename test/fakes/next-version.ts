@@ -14,8 +14,8 @@ import { temporaryDirectory } from './test-mirror.ts';
 
 const steps: Readonly<Record<'mirror' | 'inbox', string>> = {
   mirror: `-- Oldest safe version: 1.0.0-rc
-ALTER TABLE _product_text ADD COLUMN strapline TEXT;
-UPDATE _product_text SET strapline = 'All of ' || title;
+ALTER TABLE product ADD COLUMN strapline TEXT;
+UPDATE product SET strapline = 'All of ' || title;
 ALTER TABLE _zone_offset RENAME TO _zone;
 ALTER TABLE _zone RENAME TO _zone_offset;
 CREATE TABLE _walk_length (resource TEXT PRIMARY KEY, rows INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -45,7 +45,7 @@ export function writeNextSchema(directory: string): void {
   for (const [name, step] of Object.entries(steps)) writeFileSync(join(directory, name, '0002-next.sql'), step);
   const views = join(directory, 'mirror/views.sql');
   const text = readFileSync(views, 'utf8');
-  const next = text.replace('t.title, t.tagline, p.sale_status', 't.title, t.tagline, t.strapline, p.sale_status');
+  const next = text.replace('p.title, p.tagline, p.sale_status', 'p.title, p.tagline, p.strapline, p.sale_status');
   if (next === text) throw new Error('the view products does not begin as it did');
   writeFileSync(views, next);
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow/source.ts';
-import { captureRows, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
+import { captureRows, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openReader } from '../../src/storefront/reader.ts';
@@ -55,7 +55,10 @@ function rowsOf(path: string, now: () => number): TestSource {
 /** What every view shows, as JSON by view; without what only a copy knows. */
 function shown(path: string): Map<string, string> {
   const db = new Database(path, { readonly: true });
-  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  const views = [
+    ...contractTables,
+    ...db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all(),
+  ];
   const found = new Map(
     views.map((view) => {
       const rows = db.prepare(`SELECT * FROM ${view}`).all() as Record<string, unknown>[];
@@ -177,7 +180,7 @@ test('numbers of another file mean nothing: rows that were changed while nothing
   await at.follow();
   const db = new Database(at.mirror);
   // As an older program would, or a person.
-  db.exec("DROP TRIGGER row_of_product_text_changed; UPDATE _product_text SET title = 'Renamed'");
+  db.exec("DROP TRIGGER row_of__product_text_changed; UPDATE _product_text SET title = 'Renamed'");
   db.close();
   await at.harness.restart();
   await at.follow();
@@ -233,7 +236,7 @@ test('all that the views and searches read is published', () => {
   const read = new Set([...text.matchAll(/\b(?:FROM|JOIN) (_[a-z_]+)/g)].map(([, name = '']) => name));
   // What a copy knows of itself, and how far a mirror may be read; the words behind the index that typed searches ask.
   for (const own of ['_followed', '_row_feed']) read.delete(own);
-  expect([...publishedTables].sort()).toEqual([...read, '_search_text'].sort());
+  expect([...publishedTables].sort()).toEqual([...read, ...contractTables, '_search_text'].sort());
 });
 
 test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
@@ -243,6 +246,7 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '[_]*' ORDER BY name")
     .pluck()
     .all();
+  tables.push(...contractTables);
   db.close();
   const notes = ['_followed', '_row', '_row_feed', '_row_mark'];
   expect([...publishedTables, ...ownTables, ...notes].sort()).toEqual(tables);
@@ -255,9 +259,9 @@ test('rows that do not fit the tables of the copy change nothing: their names ne
   using file = openFollowed(at.copy);
   const { origin, number, schema_version } = file.standing();
   const page = { origin, number: number + 1, whole: true, schema_version, published_at: 1 };
-  const tags = { table: '_product_tag', columns: ['product_id', 'tag_id', 'position'], key: ['product_id', 'tag_id'] };
+  const tags = { table: 'product_tags', columns: ['product_id', 'tag_id', 'position'], key: ['product_id', 'tag_id'] };
   const odd = [
-    { ...tags, table: '_product_tag WHERE 1 OR 1', rows: [], gone: [[1, 1]] },
+    { ...tags, table: 'product_tags WHERE 1 OR 1', rows: [], gone: [[1, 1]] },
     { ...tags, table: '_record', rows: [], gone: [[1, 1]] },
     { ...tags, columns: ['product_id', 'tag_id', 'position) SELECT 1, 1, 1 --'], rows: [[1, 1, 1]], gone: [] },
     { ...tags, key: ['1'], rows: [], gone: [[1]] },

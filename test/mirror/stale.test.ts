@@ -47,7 +47,8 @@ it('every table whose rows say when they are stale follows a new cadence of its 
   expect(Object.keys(before).length).toBeGreaterThan(4);
   expect(believedFor(harness)).toEqual({
     _product_text: [every('products')],
-    _product_price: [every('products')],
+    price: [every('products')],
+    product: [every('products')],
     _experience: [every('experiences')],
     _checkout_information_read: [30 * hour, every('checkout_information')],
     _variant: [every('variants')],

@@ -46,7 +46,7 @@ it(
     const db = new Database(path);
     const days = 15 * 86_400_000;
     db.exec(`UPDATE _product SET images_verified_at = images_verified_at - ${days};
-    UPDATE _product_text SET stale_at = stale_at - ${days}; UPDATE date_window SET stale_at = stale_at - ${days}`);
+    UPDATE product SET stale_at = stale_at - ${days}; UPDATE date_window SET stale_at = stale_at - ${days}`);
     expect(ask('SELECT count(*) FROM images')).toBe('0');
     expect(ask('SELECT DISTINCT stale FROM products')).toBe('1');
     expect(ask('SELECT DISTINCT stale FROM availability_days')).toBe('1');

@@ -119,7 +119,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
     '_walk',
     '_walk_row',
     '_product_text',
-    '_product_price',
+    'price',
     '_change',
   ])
     writer.exec(`DELETE FROM ${table}`);

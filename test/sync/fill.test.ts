@@ -73,9 +73,9 @@ it('every view that says how fresh its rows are is compared with the service', (
 
 const first = '(SELECT min(product_id) FROM _product WHERE sellable)';
 const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mirror_info', string>> = {
-  products: `UPDATE _product_text SET tagline = 'forged' WHERE product_id = ${first}`,
-  product_prices: `UPDATE _product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
-  product_tags: `DELETE FROM _product_tag WHERE product_id = ${first}`,
+  products: `UPDATE product SET tagline = 'forged' WHERE product_id = ${first}`,
+  product_prices: `UPDATE price SET from_price = from_price + 1 WHERE product_id = ${first}`,
+  product_tags: `DELETE FROM product_tags WHERE product_id = ${first}`,
   product_experiences: `UPDATE _product SET venue_id = 1 WHERE product_id = ${first}`,
   experiences: `UPDATE _experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM _product WHERE sellable)`,
   cities: `UPDATE _product_text SET city_name = 'forged' WHERE product_id = ${first}`,

@@ -64,7 +64,7 @@ it('the printed price of every product is the least that an adult pays, and abov
   expect(all.filter(({ least, lowest_price }) => least !== lowest_price).length).toBeGreaterThan(100);
   expect(all.filter(({ least, from_price }) => least !== null && least !== from_price).length).toBeGreaterThan(25);
   const writer = new Database(harness.wiring.mirror.path);
-  writer.exec("UPDATE _printed_price SET lowest_adult_price = lowest_price WHERE price_variant_type = 'adult'");
+  writer.exec("UPDATE price SET lowest_adult_price = lowest_price WHERE price_variant_type = 'adult'");
   writer.close();
   expect(printedIn(harness).off.length).toBeGreaterThan(100);
 });

@@ -120,13 +120,14 @@ const jumps = {
 const few = { 'an hour': hour };
 const durations = thorough ? { '5 s': 5 * second, '15 s': 15 * second, '90 s': 90 * second, ...few } : few;
 
-const isComputed = (rule: InstantRule) =>
+const isComputed = (rule: InstantRule | undefined) =>
   typeof rule === 'object' && 'leave' in rule && rule.leave.startsWith('computed');
 
-/** Moves every instant of a file, as if a wrong clock had written it. `day` and what is printed have times at the venue: no clock of ours. */
-function shift(path: string, { day, _printed_price, ...rules }: InstantRules, ms: number): void {
+/** Moves every instant of a file, as if a wrong clock had written it. `day` and prices have times at the venue: no clock of ours. */
+function shift(path: string, { day, price, ...rules }: InstantRules, ms: number): void {
   const db = new Database(path);
-  for (const [table, columns] of Object.entries(rules))
+  const read = ['checked_at', 'stale_at', 'held_at'].map((column) => [column, price?.[column]] as const);
+  for (const [table, columns] of Object.entries({ ...rules, ...(price && { price: Object.fromEntries(read) }) }))
     for (const [column, rule] of Object.entries(columns))
       if (rule !== 'day' && !isComputed(rule)) db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(ms);
   db.close();

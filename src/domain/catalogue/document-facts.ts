@@ -1,54 +1,40 @@
 import { isMembers, type Members } from '../values/members.ts';
 import { pageAddress } from '../values/page-address.ts';
 
-/** What pages show of a product's document, in its language. What is of another type than it should be is not said. */
-export interface DocumentFacts {
+/** Columns of a product that are taken out of its document. A value of another type than it should be is null. */
+const facts = {
+  slug: ({ product_slug }) => words(product_slug),
+  /** By http or https. */
+  url: ({ product_url }) => pageAddress(product_url),
+  summary: ({ summary }) => words(summary),
+  description: ({ description }) => words(description),
+  duration: ({ duration }) => words(duration),
+  /** JSON: an array of texts. */
+  languages: ({ languages }) =>
+    Array.isArray(languages) ? JSON.stringify(languages.filter((each) => typeof each === 'string')) : null,
+  cancellation_policy: ({ cancellation }) => words(inside(cancellation).policy),
+  /** Hours. */
+  cancellation_window: ({ cancellation }) => hours(inside(cancellation).window),
+  supplier: ({ supplier }) => words(inside(supplier).name),
+  venue_name: ({ venue }) => words(inside(venue).name),
+  venue_address: ({ venue }) => words(inside(venue).address),
+  wheelchair_access: ({ wheelchair_access }) => bit(wheelchair_access),
+  is_package: ({ is_package }) => bit(is_package),
+} satisfies Record<string, (product: Members) => string | number | null>;
+
+export type DocumentFacts = { readonly [Name in keyof typeof facts]: ReturnType<(typeof facts)[Name]> } & {
   /** Two letters: a service may answer in another language than the one asked for. */
   readonly text_language: string | null;
-  readonly slug: string | null;
-  /** By http or https. */
-  readonly url: string | null;
-  readonly summary: string | null;
-  readonly description: string | null;
-  readonly duration: string | null;
-  /** JSON: an array of texts. */
-  readonly languages: string | null;
-  readonly cancellation_policy: string | null;
-  /** Hours. */
-  readonly cancellation_window: number | null;
-  readonly supplier: string | null;
-  readonly venue_name: string | null;
-  readonly venue_address: string | null;
-  readonly wheelchair_access: 0 | 1 | null;
-  readonly is_package: 0 | 1 | null;
-}
+};
+
+export const factColumns = Object.keys(facts) as readonly (keyof typeof facts)[];
 
 /** Returns what a document says; null is none at all. */
 export function factsOf(document: string | null): DocumentFacts {
   const product = inside(document === null ? null : JSON.parse(document));
-  const [cancellation, supplier, venue] = [product.cancellation, product.supplier, product.venue].map(inside) as [
-    Members,
-    Members,
-    Members,
-  ];
-  return {
-    text_language: /^[a-z]{2}(?=$|[-_])/.exec((words(product.language) ?? '').toLowerCase())?.[0] ?? null,
-    slug: words(product.product_slug),
-    url: pageAddress(product.product_url),
-    summary: words(product.summary),
-    description: words(product.description),
-    duration: words(product.duration),
-    languages: Array.isArray(product.languages)
-      ? JSON.stringify(product.languages.filter((each) => typeof each === 'string'))
-      : null,
-    cancellation_policy: words(cancellation.policy),
-    cancellation_window: hours(cancellation.window),
-    supplier: words(supplier.name),
-    venue_name: words(venue.name),
-    venue_address: words(venue.address),
-    wheelchair_access: bit(product.wheelchair_access),
-    is_package: bit(product.is_package),
-  };
+  const text_language = /^[a-z]{2}(?=$|[-_])/.exec((words(product.language) ?? '').toLowerCase())?.[0] ?? null;
+  const columns = factColumns.map((name) => [name, facts[name](product)] as const);
+  return { ...(Object.fromEntries(columns) as Omit<DocumentFacts, 'text_language'>), text_language };
 }
 
 function inside(value: unknown): Members {

@@ -101,7 +101,7 @@ function matchedBy() {
         .$notNull()
         .as('experience_ids'),
       of
-        .selectFrom('_product_tag as g')
+        .selectFrom('product_tags as g')
         .select((tag) => sql<string>`json_group_array(${tag.ref('g.tag_id')})`.as('ids'))
         .whereRef('g.product_id', '=', 'p.product_id')
         .$asScalar()

@@ -10,6 +10,7 @@ import type { ProductRead, StoredProduct } from './product/entry.ts';
 import { productPrices } from './product/prices.ts';
 import { type ProductReads, productReads } from './product/reads.ts';
 import { type ProductRows, productRows } from './product/rows.ts';
+import type { ShownProducts } from './product/shown.ts';
 import { noTextChange, productTexts, type TextChange } from './product/texts.ts';
 import type { SearchTable } from './search.ts';
 import type { ZoneTable } from './zones.ts';
@@ -25,15 +26,16 @@ export interface ProductTables extends ProductReads, Pick<ProductRows, 'close'> 
 export interface ProductPorts {
   readonly changes: ChangeTable;
   readonly closures: ClosureTable;
+  readonly shown: ShownProducts;
   readonly search: SearchTable;
   readonly images: ImageLedger;
   readonly zones: Pick<ZoneTable, 'add'>;
 }
 
 export function productTables(db: Writes, ports: ProductPorts): ProductTables {
-  const { changes, search } = ports;
+  const { changes } = ports;
   const rows = productRows(db, ports);
-  const texts = productTexts(db, search);
+  const texts = productTexts(db, ports);
   const prices = productPrices(db, changes);
 
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {

@@ -106,26 +106,13 @@ function putting(db: Writes) {
 
 /** Returns what a visible product says in each mirrored language, as search entries have it and the view `products` shows it. */
 function spokenOf(product_id: RawBuilder<number>) {
-  const textIn = (language: string) =>
-    sql`select x.language from _product_text x where x.product_id = p.product_id and x.language = ${sql.ref(language)}`;
   return query
-    .selectFrom('_product as p')
-    .crossJoin('_mirror as m')
-    .crossJoin('_mirror_language as l')
-    .crossJoin('_product_text as t')
+    .selectFrom('product as p')
     .leftJoin('_experience as e', 'e.experience_id', 'p.venue_id')
-    .select(['t.product_id', 'l.language', 't.title', 't.tagline', 't.summary', 't.city_name as city'])
-    .select((of) => of.fn.coalesce('e.title', 't.venue_name').as('venue'))
-    .select('t.country_name as country')
-    .whereRef('t.product_id', '=', 'p.product_id')
-    .where(
-      't.language',
-      '=',
-      sql<string>`coalesce((${textIn('l.language')} and x.title <> ''), (${textIn('m.language')}),
-        (select min(x.language) from _product_text x where x.product_id = p.product_id))`,
-    )
-    .where('p.product_id', '=', product_id)
-    .where('p.withdrawn_at', 'is', null);
+    .select(['p.product_id', 'p.language', 'p.title', 'p.tagline', 'p.summary', 'p.city_name as city'])
+    .select((of) => of.fn.coalesce('e.title', 'p.venue_name').as('venue'))
+    .select('p.country_name as country')
+    .where('p.product_id', '=', product_id);
 }
 
 /** Where a product is that says so: in degrees, and on a globe of radius 1. */

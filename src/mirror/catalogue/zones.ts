@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { zoneOffsets } from '../../domain/time/venue.ts';
-import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -10,6 +10,8 @@ const yearsAheadMs = 3 * 366 * 86_400_000;
 export interface ZoneTable {
   /** Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead. */
   write(now: Instant): void;
+  /** Does so again where the clocks of a zone were changed since: products know their offset until the change after the next one. */
+  renew(now: Instant): void;
   /** A product has come into this zone. */
   add(timezone: string | null, now: Instant): void;
 }
@@ -27,13 +29,53 @@ export function zoneTable(db: Writes): ZoneTable {
     for (const offset of zoneOffsets(zone, now, now + yearsAheadMs))
       put.run({ timezone: zone ?? '', valid_from: instant(offset.valid_from), offset_minutes: offset.offset_minutes });
   };
+  const ofProducts = db.change(offsets);
+  const passed = db.values(({ now }: Bound<{ now: Instant }>) =>
+    query
+      .selectFrom('_zone_offset')
+      .select('timezone')
+      .where('valid_from', '>', 0 as Instant)
+      .where('valid_from', '<=', now)
+      .limit(1),
+  );
+  const write = (now: Instant) => {
+    clear.run();
+    for (const zone of new Set([...zones.all(), null])) store(zone, now);
+    ofProducts.run();
+  };
   return {
-    write: (now) => {
-      clear.run();
-      for (const zone of new Set([...zones.all(), null])) store(zone, now);
+    write,
+    renew: (now) => {
+      if (passed.get({ now }) !== undefined) write(now);
     },
     add: (zone, now) => {
       if (known.get({ timezone: zone ?? '' }) === undefined) store(zone, now);
     },
   };
+}
+
+/** What `product` has of the zone of a product `p`: its offset, when that changes, and the next one. */
+export const offsetColumns = {
+  utc_offset: ofZone('offset_minutes', 0),
+  offset_until_at: ofZone('valid_from', 1),
+  next_utc_offset: ofZone('offset_minutes', 1),
+};
+
+function ofZone(column: 'offset_minutes' | 'valid_from', row: 0 | 1) {
+  return query
+    .selectFrom('_zone_offset as z')
+    .select(column)
+    .where('z.timezone', '=', sql.ref<string>('p.timezone'))
+    .orderBy('z.valid_from')
+    .limit(1)
+    .offset(row);
+}
+
+/** Writes what products have of their zones, where it is another than before. */
+function offsets() {
+  const columns = Object.entries(offsetColumns);
+  return query
+    .updateTable('product as p')
+    .set(offsetColumns as never)
+    .where((of) => of.or(columns.map(([name, value]) => sql<boolean>`${sql.ref(`p.${name}`)} is not ${value}`)));
 }

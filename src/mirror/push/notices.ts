@@ -133,8 +133,8 @@ function announcedUpdates(db: Reads): NoticeReads['updates'] {
 function documentsOf(db: Reads): NoticeReads['documentsOf'] {
   const documents = db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query
-      .selectFrom('_product_text')
-      .select(({ fn }) => fn.coalesce('merged_document', 'detail_document', 'list_document').as('document'))
+      .selectFrom('product')
+      .select('document')
       .where('product_id', '=', product_id)
       .unionAll(query.selectFrom('_checkout_information_read').select('document').where('product_id', '=', product_id)),
   );

@@ -5,6 +5,9 @@ import type { Database } from '../../sqlite/database-file.ts';
  * and nothing is written.
  */
 
+/** Tables that are the contract themselves: no view stands over them. */
+export const contractTables = ['product_experiences', 'product_tags'] as const;
+
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
   '_change',
@@ -15,12 +18,9 @@ export const publishedTables = [
   '_image_file',
   '_mirror',
   '_mirror_language',
-  '_printed_price',
   '_product',
   '_product_experience',
   '_product_list_place',
-  '_product_price',
-  '_product_tag',
   '_product_text',
   '_promise',
   '_record',
@@ -35,8 +35,11 @@ export const publishedTables = [
   '_variant',
   '_variant_group',
   '_zone_offset',
+  ...contractTables,
   'date_window',
   'day',
+  'price',
+  'product',
   'slot_day',
 ] as const;
 
@@ -156,13 +159,11 @@ export const newestChange = "coalesce((SELECT seq FROM sqlite_sequence WHERE nam
 /** Returns the tables whose rows are published: those that only daemons read where other instances stand by. */
 export function publishedOf(db: Database): PublishedTable[] {
   const noted = new Set(capturing(db));
-  const own = ownTables.filter((table) => noted.has(`${triggersNamed(table)}_added`));
+  const own = ownTables.filter((table) => noted.has(`${prefix}${table}_added`));
   return [...publishedTables, ...own, placeTable];
 }
 
 const prefix = 'row_of_';
-
-const triggersNamed = (table: CapturedTable) => prefix + table.replace(/^_/, '');
 
 /** The triggers of a table, by name. */
 function triggersOf(table: CapturedTable, { key }: TableColumns): [string, string][] {
@@ -185,7 +186,7 @@ function triggersOf(table: CapturedTable, { key }: TableColumns): [string, strin
     dropped: ['DELETE', note('old')],
   } as const;
   return Object.entries(events).map(([name, [event, body, when = '']]) => {
-    const trigger = `${triggersNamed(table)}_${name}`;
+    const trigger = `${prefix}${table}_${name}`;
     return [trigger, `CREATE TRIGGER ${trigger} AFTER ${event} ON ${table} ${when}BEGIN ${body} END`];
   });
 }

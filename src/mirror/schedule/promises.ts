@@ -49,6 +49,7 @@ export function promiseTable(db: Writes): PromiseTable {
   const add = db.change((promise: Bound<Tables['_promise']>) =>
     query.insertInto('_promise').values(pick(promise, columns)),
   );
+  const detail = db.change(detailPromise);
   const stale = staleRows(db);
   return {
     write: ({ cadence, extent, categories, of }, daysPerRequest) => {
@@ -58,6 +59,7 @@ export function promiseTable(db: Writes): PromiseTable {
       tell.run({ own });
       clear.run();
       for (const promise of wanted) add.run(promise);
+      detail.run();
       stale.moveOfEverything(cadence);
       stale.moveByProduct(cadence, null);
       return true;
@@ -71,9 +73,19 @@ export function promiseTable(db: Writes): PromiseTable {
     },
     drop: (resource) => {
       drop.run({ resource });
+      detail.run();
     },
     moveStaleAt: stale.moveByProduct,
   };
+}
+
+/** Writes how long the read of a product's details counts as fresh, where it is another time than before. */
+function detailPromise() {
+  const promised = query.selectFrom('_promise').select('promise_ms').where('resource', '=', 'product_detail');
+  return query
+    .updateTable('product')
+    .set({ detail_promise_ms: promised })
+    .where('detail_promise_ms', 'is not', promised as never);
 }
 
 /** Before the lists, whose number is 0. */

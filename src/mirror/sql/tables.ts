@@ -91,20 +91,6 @@ export interface Tables {
     changed_at: Instant;
     stale_at: Instant;
     held_at: Instant | null;
-    text_language: string | null;
-    slug: string | null;
-    url: string | null;
-    summary: string | null;
-    description: string | null;
-    duration: string | null;
-    languages: string | null;
-    cancellation_policy: string | null;
-    cancellation_window: number | null;
-    supplier: string | null;
-    venue_name: string | null;
-    venue_address: string | null;
-    wheelchair_access: Bit | null;
-    is_package: Bit | null;
   };
   _search_entry: {
     search_id: number;
@@ -134,16 +120,75 @@ export interface Tables {
   _search_rules: { rules_id: number; version: string };
   _product_list_place: { product_id: number; list_place: number };
   _interest: { product_id: number; part: number; views: number; counted_at: Instant };
-  _product_price: {
+  product: {
     product_id: number;
+    language: string;
+    read_language: string;
+    language_shown: string;
+    title: string | null;
+    tagline: string | null;
+    sale_status: SaleStatus;
+    sellable: Bit;
+    disabled_reason: string | null;
+    disabled_source: 'read' | 'notification' | null;
+    expected_reopening: string | null;
+    alternative_product_id: number | null;
     currency: string;
-    from_price: number | null;
-    prediscount_price: number | null;
-    read_at: Instant;
+    city_id: number | null;
+    city_name: string | null;
+    country_id: number | null;
+    country_name: string | null;
+    venue_id: number | null;
+    latitude: number | null;
+    longitude: number | null;
+    timezone: string | null;
+    rating: number | null;
+    rating_count: number | null;
+    checked_at: Instant;
+    changed_at: Instant;
     stale_at: Instant;
     held_at: Instant | null;
+    shown_stale_at: Instant;
+    expired_at: Instant;
+    detail_read_at: Instant | null;
+    detail_promise_ms: number | null;
+    utc_offset: number | null;
+    offset_until_at: Instant | null;
+    next_utc_offset: number | null;
+    slug: string | null;
+    url: string | null;
+    summary: string | null;
+    description: string | null;
+    duration: string | null;
+    languages: string | null;
+    cancellation_policy: string | null;
+    cancellation_window: number | null;
+    supplier: string | null;
+    venue_name: string | null;
+    venue_address: string | null;
+    wheelchair_access: Bit | null;
+    is_package: Bit | null;
+    document: string | null;
   };
-  _product_tag: { product_id: number; tag_id: number };
+  price: {
+    product_id: number;
+    currency: string;
+    until_at: Instant;
+    from_at: Instant;
+    from_price: number | null;
+    prediscount_price: number | null;
+    lowest_price: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
+    checked_at: Instant | null;
+    stale_at: Instant | null;
+    held_at: Instant | null;
+    shut: Shut;
+    shown_stale_at: Instant | null;
+    expired_at: Instant | null;
+  };
+  product_experiences: { product_id: number; experience_id: number };
+  product_tags: { product_id: number; tag_id: number };
   _experience: {
     experience_id: number;
     title: string | null;
@@ -265,14 +310,6 @@ export interface Tables {
     window_id: number;
   };
   slot_day: { product_id: number; currency: string; date: string; window_id: number; rest: string; slots: string };
-  _printed_price: {
-    product_id: number;
-    currency: string;
-    until_at: Instant;
-    lowest_price: number | null;
-    lowest_adult_price: number | null;
-    price_variant_type: string | null;
-  };
   _unpriced: { product_id: number };
   _record: {
     resource: Resource;
@@ -494,6 +531,8 @@ export interface Tables {
 export interface Defaulted {
   _mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
   _product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable' | 'shut';
+  product: 'shown_stale_at' | 'expired_at';
+  price: 'shown_stale_at' | 'expired_at';
   _search_entry: 'search_id';
   _image_file: 'failures';
   date_window: 'window_id' | 'shown_stale_at' | 'expired_at';

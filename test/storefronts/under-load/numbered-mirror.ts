@@ -31,7 +31,12 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
     INSERT INTO _product_text (product_id, language, title, tagline, city_name, checked_at, changed_at, stale_at, list_document)
       SELECT id, 'en', 'State ' || state, 'A place to see', 'Town ' || id % 90, ${now}, ${now}, ${now + 6e8}, json_object('id', id,
         'title', 'State ' || state, 'summary', 'Open most days.', 'venue', json_object('id', id, 'name', 'Hall ' || id)) FROM p;
-    INSERT INTO _product_price (product_id, currency, from_price, read_at) SELECT id, 'EUR', 100000 + state, ${now} FROM p;
+    INSERT INTO product (product_id, language, read_language, language_shown, title, tagline, sale_status, sellable, currency, city_id,
+        city_name, venue_id, latitude, longitude, timezone, utc_offset, checked_at, changed_at, stale_at, document)
+      SELECT product_id, 'en', 'en', 'en', title, tagline, sale_status, sellable, 'EUR', city_id, city_name, venue_id, latitude, longitude,
+        timezone, 0, checked_at, changed_at, stale_at, list_document FROM _product JOIN _product_text USING (product_id);
+    INSERT INTO price (product_id, currency, from_at, until_at, from_price, checked_at, stale_at, shut)
+      SELECT id, 'EUR', 0, ${8.64e15}, 100000 + state, ${now}, ${now}, 0 FROM p;
     INSERT INTO date_window (window_id, shut, product_id, currency, from_date, to_date, checked_at, stale_at, body_hash, max_tickets_per_order, variant_ids)
       SELECT id, 0, id, 'EUR', '${from}', '${addDays(from, daysEach - 1)}', ${now}, ${now + 6e8}, 'x', 20, '[1]' FROM p;
     INSERT INTO slot_day (product_id, currency, date, window_id, rest, slots)

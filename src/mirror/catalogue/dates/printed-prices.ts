@@ -1,11 +1,12 @@
 import { instant } from '../../../clock.ts';
 import { printedSteps, samePrices } from '../../../domain/catalogue/printed-price.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
-import { query, upsert } from '../../sql/sql.ts';
+import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import { atFirst, atLast, insertPrice, listedColumns } from '../product/prices.ts';
 import type { OfProduct } from './window.ts';
 
-type Step = Tables['_printed_price'];
+type Step = Pick<Tables['price'], 'until_at' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'>;
 
 /** What is printed of products, from one instant to another. */
 export interface PrintedPrices {
@@ -24,34 +25,40 @@ export function printedPrices(db: Writes): PrintedPrices {
   );
   const stored = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
     query
-      .selectFrom('_printed_price')
-      .select(['until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
+      .selectFrom('price')
+      .select(['until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type', ...listedColumns])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .orderBy('until_at'),
   );
   const drop = db.change(({ product_id, currency }: Bound<OfProduct>) =>
-    query.deleteFrom('_printed_price').where('product_id', '=', product_id).where('currency', '=', currency),
+    query.deleteFrom('price').where('product_id', '=', product_id).where('currency', '=', currency),
   );
-  const put = db.change(
-    upsert(
-      '_printed_price',
-      ['product_id', 'currency', 'until_at'],
-      ['lowest_price', 'lowest_adult_price', 'price_variant_type'],
-    ),
-  );
+  const put = db.change(insertPrice);
   return {
     find: (of) => {
       const steps = printedSteps(available.all(of));
       const before = stored.all(of);
-      if (sameSteps(before, steps)) return;
-      if (before.length > 0) drop.run(of);
-      for (const step of steps) put.run({ ...of, ...step, until_at: instant(step.until_at) });
+      const [listed = unlisted] = before;
+      if (sameSteps(before.slice(0, -1), steps)) return;
+      drop.run(of);
+      let from_at = atFirst;
+      for (const step of [...steps, nothingLeft]) {
+        const until_at = instant(step.until_at);
+        put.run({ ...of, ...listed, ...step, from_at, until_at });
+        from_at = until_at;
+      }
     },
   };
 }
 
-type Printed = Readonly<Omit<Step, keyof OfProduct | 'until_at'>> & { readonly until_at: number };
+/** After the last date. */
+const nothingLeft = { until_at: atLast, lowest_price: null, lowest_adult_price: null, price_variant_type: null };
+
+/** Where the list was not read in that currency. */
+const unlisted = { from_price: null, prediscount_price: null, checked_at: null, stale_at: null, held_at: null };
+
+type Printed = Readonly<Omit<Step, 'until_at'>> & { readonly until_at: number };
 
 function sameSteps(before: readonly Printed[], steps: readonly Printed[]): boolean {
   return (

@@ -1,12 +1,18 @@
+import type { Instant } from '../../../clock.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
-import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { type Bound, pick, type Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
-import { query, upsert } from '../../sql/sql.ts';
+import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { ProductRead } from './entry.ts';
 
-type Price = Tables['_product_price'];
+type Price = Tables['price'];
+type OfProduct = Pick<Price, 'product_id' | 'currency'>;
+
+/** When the first price of a product begins, and when the last one ends. */
+export const atFirst = 0 as Instant;
+export const atLast = 8_640_000_000_000_000 as Instant;
 
 /** The price from which a product is sold, by currency. */
 export interface ProductPrices {
@@ -14,27 +20,55 @@ export interface ProductPrices {
   store(entry: ProductEntry, read: ProductRead, product: 'added' | 'known'): boolean;
 }
 
+/** The columns that the list brings: the same in all rows of a product in a currency. */
+export const listedColumns = ['from_price', 'prediscount_price', 'checked_at', 'stale_at', 'held_at'] as const;
+
+type Listed = Pick<Price, (typeof listedColumns)[number]>;
+
+const insertedColumns = [
+  'product_id', 'currency', 'from_at', 'until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type', ...listedColumns,
+] as const; // biome-ignore format: a list of columns
+
+/** Inserts a row, with the sale of its product as it is. */
+export function insertPrice(row: Bound<Pick<Price, (typeof insertedColumns)[number]>>) {
+  const shut = query.selectFrom('_product').select('shut').where('product_id', '=', row.product_id).$asScalar();
+  return query.insertInto('price').values({ ...pick(row, insertedColumns), shut } as never);
+}
+
 export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
-  const one = db.rows(({ product_id, currency }: Bound<Pick<Price, 'product_id' | 'currency'>>) =>
+  const one = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
     query
-      .selectFrom('_product_price')
-      .selectAll()
+      .selectFrom('price')
+      .select(listedColumns)
       .where('product_id', '=', product_id)
-      .where('currency', '=', currency),
+      .where('currency', '=', currency)
+      .limit(1),
   );
-  const put = db.change(
-    upsert(
-      '_product_price',
-      ['product_id', 'currency'],
-      ['from_price', 'prediscount_price', 'read_at', 'stale_at', 'held_at'],
-    ),
+  const put = db.change((bound: Bound<OfProduct & Listed>) =>
+    query
+      .updateTable('price')
+      .set(pick(bound, listedColumns))
+      .where('product_id', '=', bound.product_id)
+      .where('currency', '=', bound.currency),
   );
+  const add = db.change(insertPrice);
   return {
     store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
       const { currency, sent_at, stale_at, now } = read;
-      const row = one.get({ product_id, currency });
-      if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
-      put.run({ product_id, currency, from_price, prediscount_price, read_at: sent_at, stale_at, held_at: null });
+      const stored = one.get({ product_id, currency });
+      const row = stored === undefined || stored.checked_at === null ? undefined : stored;
+      if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
+      const next = {
+        product_id,
+        currency,
+        from_price,
+        prediscount_price,
+        checked_at: sent_at,
+        stale_at,
+        held_at: null,
+      };
+      if (stored === undefined) add.run({ ...next, ...withoutDates });
+      else put.run(next);
       const other = row?.from_price !== from_price;
       if (!other && row.prediscount_price === prediscount_price) return false;
       const detail = { currency, old: row?.from_price ?? null, new: from_price };
@@ -45,3 +79,11 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
     },
   };
 }
+
+const withoutDates = {
+  from_at: atFirst,
+  until_at: atLast,
+  lowest_price: null,
+  lowest_adult_price: null,
+  price_variant_type: null,
+};

@@ -94,10 +94,11 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
   );
   const price = db.values(({ product_id, currency }: Bound<Pick<SaidBy, 'product_id' | 'currency'>>) =>
     query
-      .selectFrom('_product_price')
+      .selectFrom('price')
       .select('from_price')
       .where('product_id', '=', product_id)
-      .where('currency', '=', currency),
+      .where('currency', '=', currency)
+      .limit(1),
   );
   const known = db.rows(({ product_id }: Bound<OfProduct>) =>
     query

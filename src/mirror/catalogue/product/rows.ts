@@ -12,6 +12,7 @@ import type { ZoneTable } from '../zones.ts';
 import { recommending } from './alternatives.ts';
 import type { ProductRead, StoredProduct } from './entry.ts';
 import { decideClosure, isOnSale, offSale, type Product, saleOf, tellSale } from './sale.ts';
+import type { ShownProducts } from './shown.ts';
 import { productTags } from './tags.ts';
 
 /** What the primary language's reads alone say: visibility, sale status, place and images. */
@@ -30,6 +31,7 @@ export type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> &
 interface Ports {
   readonly changes: ChangeTable;
   readonly closures: ClosureTable;
+  readonly shown: Pick<ShownProducts, 'again'>;
   readonly search: SearchTable;
   readonly images: ImageLedger;
   readonly zones: Pick<ZoneTable, 'add'>;
@@ -54,7 +56,10 @@ const otherColumns = [
   'timezone', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count',
 ] as const; // biome-ignore format: a list of columns
 
-export function productRows(db: Writes, { changes, closures, search, images: ledger, zones }: Ports): ProductRows {
+export function productRows(
+  db: Writes,
+  { changes, closures, shown, search, images: ledger, zones }: Ports,
+): ProductRows {
   const one = db.rows(({ product_id }: Bound<Pick<Product, 'product_id'>>) =>
     query
       .selectFrom('_product')
@@ -100,11 +105,13 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       withdrawn_at: null,
       withdrawn_reason: null,
     }; // biome-ignore format: one row
-    put(row, next);
     if (row === undefined || row.timezone !== timezone) zones.add(timezone, now);
+    put(row, next);
+    if (row !== undefined && row.withdrawn_at !== null) shown.again(product_id);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
-    const otherTags = tags.store(product_id, entry.tag_ids);
+    // Those of a withdrawn product were dropped with it, and `product_returned` tells of them.
+    const otherTags = tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     const told = tellSale(changes, row, next, { title: entry.title, read });
@@ -114,7 +121,7 @@ export function productRows(db: Writes, { changes, closures, search, images: led
       row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
     return {
       ...{ outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) },
-      differing: row !== undefined && otherTags ? [...differs, 'tag_ids'] : differs,
+      differing: otherTags ? [...differs, 'tag_ids'] : differs,
     };
   }
 

@@ -2,7 +2,7 @@ import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 
-type Tag = Tables['_product_tag'];
+type Tag = Tables['product_tags'];
 
 /** The tags of products. */
 export interface ProductTags {
@@ -12,13 +12,13 @@ export interface ProductTags {
 
 export function productTags(db: Writes): ProductTags {
   const ids = db.values(({ product_id }: Bound<Pick<Tag, 'product_id'>>) =>
-    query.selectFrom('_product_tag').select('tag_id').where('product_id', '=', product_id),
+    query.selectFrom('product_tags').select('tag_id').where('product_id', '=', product_id),
   );
   const drop = db.change(({ product_id }: Bound<Pick<Tag, 'product_id'>>) =>
-    query.deleteFrom('_product_tag').where('product_id', '=', product_id),
+    query.deleteFrom('product_tags').where('product_id', '=', product_id),
   );
   const add = db.change(({ product_id, tag_id }: Bound<Tag>) =>
-    query.insertInto('_product_tag').values({ product_id, tag_id }),
+    query.insertInto('product_tags').values({ product_id, tag_id }),
   );
   return {
     store: (product_id, tag_ids) => {

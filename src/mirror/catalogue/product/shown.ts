@@ -1,0 +1,127 @@
+import { factColumns, factsOf } from '../../../domain/catalogue/document-facts.ts';
+import { type Bound, pick, sql, type Writes } from '../../../sqlite/statements.ts';
+import { query } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import { offsetColumns } from '../zones.ts';
+
+export type Text = Tables['_product_text'];
+type Shown = Tables['product'];
+
+/** The rows of `product`: a visible product in each mirrored language, with the text that is shown there. */
+export interface ShownProducts {
+  /** Shows a text in its language, and in those that have none of their own. Rows that are the same are not written. */
+  put(text: Text): void;
+  /** Moves the instants of a text's read, where it is shown. */
+  touch(text: Instants): void;
+  /** Finds the rows of a product again from all its texts. */
+  again(product_id: number): void;
+  /** The same of all products: other languages are mirrored than before, or the primary edition is another one. */
+  allAgain(): void;
+}
+
+type Instants = Pick<Text, 'product_id' | 'language' | (typeof instantColumns)[number]>;
+
+/** Columns of `_product`; a trigger of the schema carries their changes over. */
+const ofProduct = [
+  'sale_status', 'sellable', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id', 'city_id', 'country_id',
+  'venue_id', 'latitude', 'longitude', 'timezone', 'rating', 'rating_count',
+] as const; // biome-ignore format: a list of columns
+const instantColumns = ['checked_at', 'stale_at', 'held_at', 'detail_read_at'] as const;
+const ofText = ['title', 'tagline', 'city_name', 'country_name', 'changed_at', ...instantColumns] as const;
+const ofDocument = [...factColumns, 'document'] as const;
+
+export function shownProducts(db: Writes): ShownProducts {
+  const put = db.change(putting);
+  const touch = db.change((bound: Bound<Instants>) =>
+    query
+      .updateTable('product')
+      .set(pick(bound, instantColumns))
+      .where('product_id', '=', bound.product_id)
+      .where('read_language', '=', bound.language),
+  );
+  const texts = db.rows(({ product_id }: Bound<Pick<Text, 'product_id'>>) =>
+    query.selectFrom('_product_text').selectAll().where('product_id', '=', product_id),
+  );
+  const dropOthers = db.change(({ product_id }: Bound<Pick<Text, 'product_id'>>) =>
+    query
+      .deleteFrom('product')
+      .where('product_id', '=', product_id)
+      .where('language', 'not in', query.selectFrom('_mirror_language').select('language')),
+  );
+  const visible = db.values(() => query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null));
+
+  const show = (text: Text) => {
+    const { product_id, language } = text;
+    const document = shownDocument(text);
+    put.run({ product_id, language, document, ...factsOf(document) });
+  };
+  const again = (product_id: number) => {
+    dropOthers.run({ product_id });
+    for (const text of texts.all({ product_id })) show(text);
+  };
+  return {
+    put: show,
+    touch: (text) => {
+      touch.run(text);
+    },
+    again,
+    allAgain: () => {
+      for (const product_id of visible.all()) again(product_id);
+    },
+  };
+}
+
+/** Returns the document of a text that readers see. */
+export function shownDocument({ merged_document, detail_document, list_document }: Text): string | null {
+  return merged_document ?? detail_document ?? list_document;
+}
+
+type Put = Pick<Shown, 'product_id' | 'language' | (typeof ofDocument)[number]> & { text_language: string | null };
+
+/** The text shown in a language is its own where that has a title, else that of the primary language, else of any. */
+function putting(bound: Bound<Put>) {
+  const textIn = (language: string) =>
+    sql`select x.language from _product_text x where x.product_id = p.product_id and x.language = ${sql.ref(language)}`;
+  const computed = {
+    language: sql.ref('l.language'),
+    read_language: sql.ref('t.language'),
+    language_shown: sql`coalesce(${bound.text_language}, ${sql.ref('t.language')})`,
+    currency: sql.ref('m.currency'),
+    detail_promise_ms: query.selectFrom('_promise').select('promise_ms').where('resource', '=', 'product_detail'),
+    ...offsetColumns,
+  };
+  const others = [...Object.keys(computed), ...ofProduct, ...ofText, ...ofDocument] as (keyof Shown)[];
+  return query
+    .insertInto('product')
+    .columns(['product_id', ...others])
+    .expression(
+      query
+        .selectFrom('_product as p')
+        .crossJoin('_mirror as m')
+        .crossJoin('_mirror_language as l')
+        .crossJoin('_product_text as t')
+        .select('p.product_id')
+        .select(Object.entries(computed).map(([name, value]) => sql`${value}`.as(name)))
+        .select(ofProduct.map((name) => `p.${name}` as const))
+        .select(ofText.map((name) => `t.${name}` as const))
+        .select(ofDocument.map((name) => sql`${bound[name]}`.as(name)))
+        .where('p.product_id', '=', bound.product_id)
+        .where('p.withdrawn_at', 'is', null)
+        .whereRef('t.product_id', '=', 'p.product_id')
+        .where('t.language', '=', bound.language)
+        .where(
+          't.language',
+          '=',
+          sql<string>`coalesce((${textIn('l.language')} and x.title <> ''), (${textIn('m.language')}),
+            (select min(x.language) from _product_text x where x.product_id = p.product_id))`,
+        ) as never,
+    )
+    .onConflict((taken) =>
+      taken
+        .columns(['product_id', 'language'])
+        .doUpdateSet(Object.fromEntries(others.map((name) => [name, sql.raw(`excluded."${name}"`)])) as never)
+        .where((of) =>
+          of.or(others.map((name) => of(`product.${name}`, 'is not', sql.raw(`excluded."${name}"`) as never))),
+        ),
+    );
+}
