@@ -65,10 +65,16 @@ describe('a resync', () => {
     const first = requestResync(wiring.ports, request);
     await harness.liveUntil(clock.now() + 20_000);
     const held = () => wiring.mirror.evidence.held().map(({ subject }) => subject);
+    const ofList = () =>
+      wiring.mirror.evidence.pending('from-prices').filter(({ resource }) => resource === 'products').length;
     expect(held()).toEqual(['from-prices']);
+    expect(ofList()).toBe(24);
     expect(wiring.mirror.jobs.find(first.job_id)?.finished_at).toBe(null);
     harness.sandbox.faults.clear();
     expect(requestResync(wiring.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
+    // Before the first sample is asked.
+    await harness.liveUntil(clock.now() + 20_000);
+    expect(ofList()).toBe(0);
     await harness.liveUntil(clock.now() + 5 * 60_000);
     expect(held()).toEqual([]);
     expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
