@@ -34,7 +34,7 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
 /**
  * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
  * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
- * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by a minute at most.
+ * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by a minute and a half at most.
  */
 export function afterThrottle(
   before: Budget,
