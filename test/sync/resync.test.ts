@@ -53,6 +53,33 @@ describe('a resync', () => {
     expect(facts?.failures).toBe(0);
   });
 
+  it('that joins an unfinished one ends what is held of a list that counts as read', async () => {
+    const sandbox = { lean: true, products: 24 };
+    await using harness = await filledHarness(sandbox);
+    const { wiring, clock } = harness;
+    const [failing = 0] = wiring.mirror.products.ids();
+    const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
+    harness.sandbox.faults.add({ kind: 'prices', amount: 0.01 });
+    // So that the job is not finished.
+    harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
+    const first = requestResync(wiring.ports, request);
+    await harness.liveUntil(clock.now() + 20_000);
+    const held = () => wiring.mirror.evidence.held().map(({ subject }) => subject);
+    const ofList = () =>
+      wiring.mirror.evidence.pending('from-prices').filter(({ resource }) => resource === 'products').length;
+    expect(held()).toEqual(['from-prices']);
+    expect(ofList()).toBe(24);
+    expect(wiring.mirror.jobs.find(first.job_id)?.finished_at).toBe(null);
+    harness.sandbox.faults.clear();
+    expect(requestResync(wiring.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
+    // Before the first sample is asked.
+    await harness.liveUntil(clock.now() + 20_000);
+    expect(ofList()).toBe(0);
+    await harness.liveUntil(clock.now() + 5 * 60_000);
+    expect(held()).toEqual([]);
+    expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
+  });
+
   it('of one product that only the list brings walks the list', async () => {
     const asked: string[] = [];
     await using harness = await filled({ product: null }, asked);

@@ -77,8 +77,10 @@ const floor = 1 / 20;
 const start = { share: 0.1, calls: 30 };
 /** The longest that a Retry-After is obeyed. */
 export const longestWaitMs = 60 * 60 * 1000;
-/** Longer than any pause we set ourselves (an hour and a minute): such an instant comes from a clock that was wrong. */
-const longestPauseMs = longestWaitMs + 60_000;
+/** The longest by which chance lengthens a pause. */
+const longestMoreMs = 90_000;
+/** Longer than any pause we set ourselves (an hour and a minute and a half): such an instant comes from a clock that was wrong. */
+const longestPauseMs = longestWaitMs + longestMoreMs;
 
 export const nothing: Tally = { calls: 0, throttled: 0 };
 
@@ -145,6 +147,11 @@ export function resumeBudget(learned: Budget, ceiling: number): Budget {
     not_before: learned.unreachable_since === null || learned.doubt !== null ? learned.not_before : learned.told_until,
     unreachable_since: null,
   };
+}
+
+/** Returns a pause that `chance` in [0, 1) makes up to a tenth longer, and by a minute and a half at most. */
+export function lengthened(wait: number, chance: number): number {
+  return wait + chance * Math.min(0.1 * wait, longestMoreMs);
 }
 
 /** Returns the slowest rate under a ceiling. */

@@ -1,4 +1,4 @@
-import { type Budget, longestWaitMs, lowest, nothing, pauseLeft, type Tally } from './budget.ts';
+import { type Budget, lengthened, longestWaitMs, lowest, nothing, pauseLeft, type Tally } from './budget.ts';
 import { drift, grown, isBack, realShare, strayShare } from './growth.ts';
 import { doubtOf } from './rests.ts';
 
@@ -14,7 +14,6 @@ const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, delivere
 const pause = {
   throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
   unreachable: { first: 1_000, longest: 20_000 },
-  longestMoreMs: 60_000,
 };
 /** Outcomes further apart than this are unrelated. */
 const longestGapMs = 60_000;
@@ -35,7 +34,7 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
 /**
  * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
  * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
- * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by a minute at most.
+ * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by a minute and a half at most.
  */
 export function afterThrottle(
   before: Budget,
@@ -51,7 +50,7 @@ export function afterThrottle(
   const cuts = !again && isCut(budget, now);
   const next = cuts ? reduced(budget, now) : again ? reducedFurther(budget) : budget;
   const wait = until === null ? ownPause(next, cuts, again) : asked(next, until - now);
-  const not_before = now + Math.max(left, wait + chance * Math.min(0.1 * wait, pause.longestMoreMs));
+  const not_before = now + Math.max(left, lengthened(wait, chance));
   return {
     ...next,
     throttles: again ? budget.throttles : budget.throttles + 1,
@@ -78,7 +77,7 @@ export function afterMiss(budget: Budget, chance: number, now: number): Budget {
   // Sent before the pause began: one outage is one miss.
   if (pauseLeft(budget, now) > 0) return missed;
   const wait = Math.min(pause.unreachable.first * 2 ** budget.misses, pause.unreachable.longest);
-  return { ...missed, misses: budget.misses + 1, not_before: now + wait * (1 + 0.1 * chance) };
+  return { ...missed, misses: budget.misses + 1, not_before: now + lengthened(wait, chance) };
 }
 
 /** Returns the pause asked for: a Retry-After of zero still means at least the gap of the cut rate. */

@@ -1,4 +1,4 @@
-import { type Budget, type DoubtedPause, longestWaitMs, pauseLeft, type Resting } from './budget.ts';
+import { type Budget, type DoubtedPause, lengthened, longestWaitMs, pauseLeft, type Resting } from './budget.ts';
 
 /*
  * How far a throttled answer reaches: at first to everybody, for a minute at most, then only as far as further answers
@@ -54,7 +54,7 @@ export function afterOwnThrottle(
     times,
     since,
     until: Math.max(
-      now + wait * (1 + 0.1 * chance),
+      now + lengthened(wait, chance),
       before !== undefined && isAhead(before.until, now) ? before.until : 0,
     ),
     alone: before?.alone === 1 || isOwn ? 1 : 0,

@@ -1,6 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
+import { isList } from '../../domain/schedule/resources.ts';
 import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import { isOfKind, isRecord, type KindKey, type Planned, type RecordSelection } from './record-rows.ts';
@@ -26,11 +27,13 @@ export interface JobTable {
   open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState;
   /**
    * Ties the selected records to an unfinished job again that failed in it, as `open` ties them: those that were not read
-   * since it was requested, and that no job waits for. Returns the kinds that have any.
+   * since it was requested, and that no job waits for. Where any failed, lists go with them: a list counts as read whatever is
+   * held of its rows. Returns the kinds that have any.
    */
   askFailed(
     job: JobState,
     selection: RecordSelection,
+    at: Instant,
     lane: Lane,
     dueAt: (kind: KindKey) => Instant,
   ): readonly KindKey[];
@@ -76,10 +79,10 @@ export function jobTable(db: Writes): JobTable {
       jobs.grow(job_id, sum(tied));
       return jobs.find(job_id) as JobState;
     },
-    askFailed: ({ job_id, requested_at, failed }, { kinds, product_ids }, lane, dueAt) => {
+    askFailed: ({ job_id, requested_at, failed }, { kinds, product_ids }, at, lane, dueAt) => {
       if (failed === 0) return [];
-      const unread_since = instant(requested_at);
       const tied = kinds.map((kind) => {
+        const unread_since = isList(kind.resource) ? at : instant(requested_at);
         const again = { ...requested(kind, job_id, lane, dueAt), unread_since };
         return { kind, records: ties.tieUnread(again, product_ids) };
       });

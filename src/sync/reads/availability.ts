@@ -66,7 +66,7 @@ export interface SaidNow {
 
 /** After this long, dates that an answer has left out are asked for again; then after twice as long, up to their cadence. */
 const leftOutRetryMs = 60_000;
-/** Empty dates of a first fill are asked again once, after this time. */
+/** Empty dates of a first fill are asked again once, after this time; until any are found, again and again. */
 const firstLookMs = 30 * 60_000;
 
 /** Reads one window of a product's dates because it is due; without an answer the record has failed. */
@@ -246,9 +246,9 @@ function settleWindow(
   release(ports, record, { sent_at: read.sent_at, off_before });
 }
 
-/** Returns the second look at dates that are empty in a first fill, where nothing was shown that they could take away. */
+/** Returns the next look at dates that are empty in a first fill, where nothing was shown that they could take away. */
 function lookAtFirst({ mirror }: Pick<SyncPorts, 'mirror'>, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
-  if (fetched_at !== null || mirror.filledAt() !== null) return null;
+  if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.records.isAllEmpty())) return null;
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 

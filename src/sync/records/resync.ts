@@ -68,7 +68,7 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
       if (isFilled) for (const kind of kinds) if (isList(kind.resource)) mirror.walks.begin(kind, now, 1);
     };
     if (interrupted !== null && now - interrupted.requested_at < resumableMs) {
-      walkAgain(mirror.jobs.askFailed(interrupted, selection, lane, dueAt));
+      walkAgain(mirror.jobs.askFailed(interrupted, selection, now, lane, dueAt));
       return { ...(mirror.jobs.find(interrupted.job_id) ?? interrupted), resumed: true };
     }
     const job = mirror.jobs.open(selection, now, lane, dueAt);
