@@ -189,7 +189,7 @@ it('a narrow live check leaves a gap in the window, and a late answer does not o
     { from_date: day(0), to_date: day(10), checked_at: now + 50, body_hash: 'late' },
     { from_date: day(3), to_date: day(4), checked_at: now + 100, body_hash: 'live' },
   ]);
-  const readBy = 'SELECT d.date FROM availability_days d WHERE d.checked_at = ' + String(now + 100);
+  const readBy = `SELECT d.date FROM availability_days d WHERE d.checked_at = ${now + 100}`;
   expect(test.all(readBy)).toEqual([{ date: day(3) }, { date: day(4) }]);
   const prices = test.all('SELECT date, lowest_price FROM bookable_days ORDER BY date');
   expect(prices).toEqual([

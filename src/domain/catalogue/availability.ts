@@ -29,11 +29,18 @@ export type Timeslot = readonly [
   extra?: Extra,
 ];
 
+/** Times of a day are printed again and again: by minute. */
+const printedTimes: string[] = [];
+
 /** Returns the time of a slot as views and people have it: `HH:MM`, `whole_day`, or the service's own word. */
 export function slotTime(time: number | string): string {
   if (typeof time === 'string') return time;
   if (time < 0) return 'whole_day';
-  return `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
+  const known = printedTimes[time];
+  if (known !== undefined) return known;
+  const printed = `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
+  printedTimes[time] = printed;
+  return printed;
 }
 
 /** The inverse of `slotTime`: `HH:MM` to minutes since midnight, `whole_day` to -1, anything else unchanged. */

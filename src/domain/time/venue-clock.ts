@@ -36,13 +36,19 @@ export function minutesPassed(timezone: string | null, date: string, now: number
  * does not come; in the westernmost zone where none is known.
  */
 export function venueInstant(timezone: string | null, date: string, minute: number): number {
-  const ms = minute * 60_000;
+  return venueInstants(timezone, date)(minute);
+}
+
+/** Returns the same for the minutes of one date. */
+export function venueInstants(timezone: string | null, date: string): (minute: number) => number {
   const start = startOfDate(date, timezone);
-  if (timezone === null) return start - westernmostMs + ms;
-  if (ms === 0) return start;
+  if (timezone === null) return (minute) => start - westernmostMs + minute * 60_000;
   const end = startOfDate(addDays(date, 1), timezone);
-  if (end - start === dayMs) return start + ms;
-  return ms >= dayMs ? end : instantOf(timezone, date, minute);
+  if (end - start === dayMs) return (minute) => start + minute * 60_000;
+  return (minute) => {
+    if (minute === 0) return start;
+    return minute >= 24 * 60 ? end : instantOf(timezone, date, minute);
+  };
 }
 
 function instantOf(timezone: string, date: string, minute: number): number {

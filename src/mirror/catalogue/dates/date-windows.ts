@@ -11,7 +11,7 @@ type DateWindow = Omit<Tables['date_window'], 'shut' | 'shown_stale_at' | 'expir
 type Written = Omit<DateWindow, 'window_id'>;
 type Range = { readonly from: string; readonly to: string };
 
-const facts = ['to_date', 'from_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'] as const; // biome-ignore format: a list of columns
+const facts = ['to_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'] as const; // biome-ignore format: a list of columns
 
 /** What an answer says of all its dates. */
 export type WindowFacts = Pick<DateWindow, 'max_tickets_per_order' | 'variant_ids'>;
@@ -50,7 +50,7 @@ export function dateWindowTable(
   const overlapping = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
     query
       .selectFrom('date_window')
-      .select(['window_id', 'product_id', 'currency', ...facts])
+      .select(['window_id', 'product_id', 'currency', 'from_date', ...facts])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('from_date', '<=', to)
@@ -71,12 +71,16 @@ export function dateWindowTable(
   );
   const add = db.change((bound: Bound<Written>) =>
     query.insertInto('date_window').values((of) => ({
-      ...pick(bound, ['product_id', 'currency', ...facts]),
+      ...pick(bound, ['product_id', 'currency', 'from_date', ...facts]),
       shut: of.selectFrom('_product as p').select('p.shut').where('p.product_id', '=', bound.product_id),
     })),
   );
   const change = db.change((bound: Bound<DateWindow>) =>
     query.updateTable('date_window').set(pick(bound, facts)).where('window_id', '=', bound.window_id),
+  );
+  // Apart: the index is written only where it differs.
+  const begin = db.change((bound: Bound<Pick<DateWindow, 'window_id' | 'from_date'>>) =>
+    query.updateTable('date_window').set({ from_date: bound.from_date }).where('window_id', '=', bound.window_id),
   );
   const drop = db.change(({ window_id }: Bound<{ window_id: number }>) =>
     query.deleteFrom('date_window').where('window_id', '=', window_id),
@@ -96,6 +100,10 @@ export function dateWindowTable(
       .where('currency', '=', currency)
       .where('from_date', '<', date),
   );
+  const replace = (known: DateWindow, window: DateWindow) => {
+    change.run(window);
+    if (known.from_date !== window.from_date) begin.run(window);
+  };
   const insert = (window: Written) => Number(add.run(window).lastInsertRowid);
 
   /**
@@ -113,7 +121,7 @@ export function dateWindowTable(
       move(window, others, insert(rest));
       return true;
     }
-    if (within > 0) change.run(rest);
+    if (within > 0) replace(window, rest);
     return false;
   }
 
@@ -150,8 +158,9 @@ export function dateWindowTable(
               from_date: each[0] ?? from,
               to_date: each.at(-1) ?? to,
             };
-            if (known !== undefined) change.run({ ...window, window_id: known });
-            const window_id = known ?? insert(window);
+            const old = known === undefined ? undefined : windows.get(known);
+            const window_id = old?.window_id ?? insert(window);
+            if (old !== undefined) replace(old, { ...window, window_id });
             unused.delete(window_id);
             for (const date of each) belonging.set(date, window_id);
           }

@@ -1,6 +1,6 @@
 import { type DayForm, slotTime, timeOfSlot } from '../../../domain/catalogue/availability.ts';
 import { endOf } from '../../../domain/catalogue/passed-times.ts';
-import { venueInstant } from '../../../domain/time/venue-clock.ts';
+import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -69,9 +69,9 @@ export function slotsOf(
   [availability, zone, slots, extra]: DayForm,
   timezone: string | null,
 ): StoredSlots {
-  const ends = (time: number | string) => venueInstant(timezone, date, endOf(time));
+  const at = venueInstants(timezone, date);
   return {
-    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), ends(time), ...slot])),
+    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), at(endOf(time)), ...slot])),
     rest: JSON.stringify(extra === undefined ? [availability, zone] : [availability, zone, extra]),
   };
 }

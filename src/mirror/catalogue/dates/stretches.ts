@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../../clock.ts';
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { type DateStretch, notBegun, stretchesOf } from '../../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
-import { venueInstant } from '../../../domain/time/venue-clock.ts';
+import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -108,7 +108,8 @@ export function stretchesAt(
   form: DayForm | undefined,
   { timezone, types }: DateSetting,
 ): Stretch[] {
-  const at = (minute: number) => instant(minute === notBegun ? 0 : venueInstant(timezone, date, minute));
+  const begins = venueInstants(timezone, date);
+  const at = (minute: number) => instant(minute === notBegun ? 0 : begins(minute));
   return stretchesOf(form, types)
     .map(({ from, until, ...left }: DateStretch) => ({ from_at: at(from), until_at: at(until), ...left, window_id }))
     .filter(({ from_at, until_at }) => from_at < until_at);
