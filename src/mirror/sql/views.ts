@@ -53,7 +53,6 @@ export interface Views {
     last_delivery_at: Instant | null;
     trust: number | null;
   };
-  alternatives: { product_id: number; alternative_product_id: number };
   availability_days: {
     product_id: number;
     date: string;

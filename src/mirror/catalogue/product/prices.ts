@@ -58,7 +58,15 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
       const stored = one.get({ product_id, currency });
       const row = stored === undefined || stored.checked_at === null ? undefined : stored;
       if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
-      const next = { product_id, currency, from_price, prediscount_price, checked_at: sent_at, stale_at, held_at: null };
+      const next = {
+        product_id,
+        currency,
+        from_price,
+        prediscount_price,
+        checked_at: sent_at,
+        stale_at,
+        held_at: null,
+      };
       if (stored === undefined) add.run({ ...next, ...withoutDates });
       else put.run(next);
       const other = row?.from_price !== from_price;

@@ -9,7 +9,16 @@ import type { ProductRead, StoredProduct } from './entry.ts';
 /** Without what is computed, and what is no part of a read. */
 export type Product = Omit<
   Tables['_product'],
-  'sellable' | 'shut' | 'category' | 'sold' | 'sold_at' | 'asked' | 'asked_at' | 'covered' | 'dates_off_at' | `signal_${string}`
+  | 'sellable'
+  | 'shut'
+  | 'category'
+  | 'sold'
+  | 'sold_at'
+  | 'asked'
+  | 'asked_at'
+  | 'covered'
+  | 'dates_off_at'
+  | `signal_${string}`
 >;
 
 type OffSale =
