@@ -192,6 +192,13 @@ CREATE TRIGGER product_shut_prices AFTER UPDATE OF sale_status, closure_unconfir
   UPDATE price SET shut = new.shut WHERE product_id = new.product_id;
 END;
 
+-- What a closed product's chain of recommendations, of at most 8, leads to: the first that can be had.
+CREATE TABLE alternatives (
+  product_id INTEGER NOT NULL,
+  alternative_product_id INTEGER NOT NULL,
+  PRIMARY KEY (product_id, alternative_product_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE product_tags (
   product_id INTEGER NOT NULL REFERENCES _product,
   tag_id INTEGER NOT NULL,

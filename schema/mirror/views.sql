@@ -70,25 +70,6 @@ FROM (
 )
 GROUP BY currency;
 
-CREATE VIEW alternatives AS
-SELECT product_id, alternative_product_id
-FROM (
-  WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
-    SELECT p.product_id, p.alternative_product_id, 1
-    FROM _product p
-    WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
-    UNION ALL
-    SELECT r.product_id, c.alternative_product_id, r.depth + 1
-    FROM recommended r
-    CROSS JOIN _product c ON c.product_id = r.candidate_id
-    WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
-  )
-  SELECT r.product_id, r.candidate_id AS alternative_product_id
-  FROM recommended r
-  CROSS JOIN _product a ON a.product_id = r.candidate_id
-  WHERE a.sellable = 1 AND r.candidate_id <> r.product_id
-);
-
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
   CAST(sum(orders) AS INTEGER) AS orders, CAST(sum(orders_wrong) AS INTEGER) AS orders_wrong,

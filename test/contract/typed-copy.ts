@@ -20,6 +20,7 @@ const rows = `
     expected_reopening = 'within_month',
     alternative_product_id = (SELECT max(product_id) FROM _product WHERE withdrawn_at IS NULL AND sellable = 1)
     WHERE product_id = (SELECT min(product_id) FROM _product WHERE withdrawn_at IS NULL AND sellable = 1);
+  INSERT INTO alternatives SELECT product_id, alternative_product_id FROM _product WHERE alternative_product_id IS NOT NULL AND sellable = 0;
   INSERT INTO _subscription (subscription_id, declared_id, type, status, last_delivery_at, announced, announceable)
     VALUES ('1', 'all', 'product_ids', 'active', 1795261569003, 3, 4);
   INSERT INTO _subscription_product (subscription_id, product_id) SELECT '1', product_id FROM _product;

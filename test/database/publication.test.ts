@@ -252,7 +252,7 @@ const plainSearch = `${searchText.slice(0, searchText.indexOf('-- Whether the wo
 
 function ratings(postgres: Postgres): Promise<readonly unknown[]> {
   return postgres
-    .query<{ rating: number }>('SELECT DISTINCT rating FROM products')
+    .query<{ rating: number }>('SELECT DISTINCT rating FROM products ORDER BY rating DESC')
     .then((rows) => rows.map(({ rating }) => rating));
 }
 

@@ -28,7 +28,7 @@ function reopened(sql: string): {
 }
 
 it.each([
-  'DROP VIEW alternatives',
+  'DROP VIEW product_popularity',
   'CREATE VIEW shops AS SELECT 1 AS one',
   'DROP VIEW changes; CREATE VIEW changes AS SELECT seq FROM _change',
 ])(
@@ -45,7 +45,7 @@ it('a mirror whose views are those of the text is opened without a change of its
 });
 
 it('a change of a view is a change of the schema (control)', () => {
-  const { cookies } = reopened('DROP VIEW alternatives');
+  const { cookies } = reopened('DROP VIEW product_popularity');
   expect(cookies[1]).not.toBe(cookies[0]);
 });
 

@@ -139,6 +139,7 @@ it('every price of every function is in the currency that the reader was opened 
   writer
     .prepare("UPDATE _product SET sale_status = 'disabled', alternative_product_id = ? WHERE product_id = ?")
     .run(open, closed);
+  writer.prepare('INSERT INTO alternatives VALUES (?, ?)').run(closed, open);
   writer.close();
   const [euros, yen] = [inEuros, inYen].map((reader) => allPriced(reader, ids, closed)) as [
     Record<string, readonly object[]>,

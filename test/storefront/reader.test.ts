@@ -252,7 +252,7 @@ describe('a reader', () => {
     expect(reader.product(7)).toEqual(before);
     const db = new Database(path);
     expect(db.pragma('user_version', { simple: true })).toBe(2);
-    db.exec('UPDATE _mirror SET contract_version = 0; DROP VIEW alternatives');
+    db.exec('UPDATE _mirror SET contract_version = 0; DROP TABLE alternatives');
     expect(() => reader.alternatives(7)).toThrow(
       expect.objectContaining({
         code: 'older-contract',

@@ -58,6 +58,7 @@ beforeAll(async () => {
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   // What a notification brings along; no read says it.
   change(`UPDATE _product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
+  change(`INSERT INTO alternatives VALUES (${ids.closed}, ${ids.instead})`);
   shops = await Promise.all(
     shopLanguages.map((language) => startShop(language, { mirror: mirrorPath(), door: `unix://${door}` })),
   );

@@ -215,7 +215,7 @@ function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): 
       dropRecords.run({ product_id });
       endClosure.run({ product_id, now });
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
-      alternatives.tell(product_id, by);
+      alternatives.changed(product_id, by);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Database } from '../../sqlite/database-file.ts';
  */
 
 /** Tables that are the contract themselves: no view stands over them. */
-export const contractTables = ['product_experiences', 'product_tags'] as const;
+export const contractTables = ['alternatives', 'product_experiences', 'product_tags'] as const;
 
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [

@@ -187,6 +187,7 @@ export interface Tables {
     shown_stale_at: Instant | null;
     expired_at: Instant | null;
   };
+  alternatives: { product_id: number; alternative_product_id: number };
   product_experiences: { product_id: number; experience_id: number };
   product_tags: { product_id: number; tag_id: number };
   _experience: {

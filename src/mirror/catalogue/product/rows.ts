@@ -116,7 +116,8 @@ export function productRows(
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     const told = tellSale(changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
-    if (row === undefined || leads(row) !== leads(next)) alternatives.tell(product_id, read);
+    if (row === undefined || leads(row) !== leads(next)) alternatives.changed(product_id, read);
+    else if (needs(row) !== needs(next)) alternatives.again(product_id);
     const differs =
       row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
     return {
@@ -151,7 +152,8 @@ function closing(
     if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
     else if (fields.length > 0 && changes.tellsFirstReads())
       changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
-    if (leads(row) !== leads(next)) alternatives.tell(product_id, by);
+    if (leads(row) !== leads(next)) alternatives.changed(product_id, by);
+    else if (needs(row) !== needs(next)) alternatives.again(product_id);
   };
 }
 
@@ -181,6 +183,11 @@ function outcomeOf(row: Product | undefined, changed: boolean): StoredProduct['o
 /** Whether a product can be an alternative, or leads on to another one, to compare. */
 function leads(row: Product): string {
   return [row.withdrawn_at === null && isOnSale(row), row.alternative_product_id].join();
+}
+
+/** Whether a product that is not on sale needs an alternative, to compare. */
+function needs({ withdrawn_at, closure_unconfirmed }: Product): boolean {
+  return withdrawn_at === null && closure_unconfirmed === 0;
 }
 
 /** Where a product is, to compare. */
