@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Exchange, ProbeEvidence } from '../../src/domain/probe/assumption.ts';
+import { listAssumptions } from '../../src/domain/probe/list-assumptions.ts';
 import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
 
 const exchange = (name: string, given: Partial<Exchange>): Exchange => ({
@@ -20,7 +21,7 @@ function seen(assumption: string, exchanges: readonly Exchange[]): string {
     exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
     languages: ['en'], first_page: 1, parameters, calls_a_second: 1,
   }; // biome-ignore format: what a probe has seen
-  return readAssumptions.find(({ name }) => name === assumption)?.judge(evidence).seen ?? '';
+  return [...listAssumptions, ...readAssumptions].find(({ name }) => name === assumption)?.judge(evidence).seen ?? '';
 }
 
 it.each([
@@ -44,4 +45,14 @@ it.each([
   ['400 bad_request', { status: 400, failure: { code: 'bad_request', message: '' } }],
 ])('a product that nobody has: %s', (says, asked) => {
   expect(seen('unknown product', [exchange('unknown product', asked)])).toBe(says);
+});
+
+it.each([
+  ['page 1001 is empty', { json: { products: [] } }],
+  ['page 1001 has 1 rows', { json: { products: [{}] } }],
+  ['page 1001 is refused: 400 bad_request', { status: 400, failure: { code: 'bad_request', message: '' } }],
+  ['page 1001 is refused: 499 closed', { status: 499, failure: { code: 'closed', message: '' } }],
+  ['500 internal', { status: 500, failure: { code: 'internal', message: '' } }],
+])('a page beyond the last: %s', (says, asked) => {
+  expect(seen('end of the list', [exchange('beyond the end', { query: { page: '1001' }, ...asked })])).toBe(says);
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   afterVisit,
   changesPerDay,
+  changesWithin,
   priorVolatility,
   stillTrue,
   visitValue,
@@ -43,6 +44,14 @@ describe('a change rate', () => {
   it('of a record that nobody has seen twice is what is usual for its kind', () => {
     expect(changesPerDay(prior)).toBeCloseTo(0.4, 5);
     expect(afterVisit(prior, 0, true, prior)).toEqual(prior);
+  });
+
+  it('has one change expected where one was seen within a moment, and more the longer it was', () => {
+    const hourly = { shape: 1e6, exposure: 1e6 * hour };
+    expect(changesWithin(hourly, 1e-6)).toBe(1);
+    expect(changesWithin(hourly, 1000)).toBeCloseTo(1, 3);
+    expect(changesWithin(hourly, hour)).toBeCloseTo(1 / (1 - Math.exp(-1)), 5);
+    expect(changesWithin(hourly, 100 * hour)).toBeCloseTo(100, 5);
   });
 
   it('goes up with a change and down without one, and stays a number', () => {

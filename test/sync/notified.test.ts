@@ -322,6 +322,12 @@ it('a subscription that the service lost and found again has what it covers read
   expect(gaps(test)[0]?.closed_at).not.toBeNull();
 });
 
+/** A signal that is aborted after so many looks at it. */
+function abortedAfter(looks: number): AbortSignal {
+  let left = looks;
+  return Object.defineProperty(new AbortController().signal, 'aborted', { get: () => left-- <= 0 });
+}
+
 describe('coverage that is lost', () => {
   it('in a daemon that ends meanwhile brings the cadence back all the same', needs('time'), async () => {
     await using test = await notifiedHarness();
@@ -332,7 +338,11 @@ describe('coverage that is lost', () => {
     expect(late()).toBe(30);
     const { mirror } = test.harness.wiring.ports;
     mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
-    await updateCoverage(test.harness.wiring.ports, AbortSignal.abort());
+    for (const looks of [0, 1]) {
+      await updateCoverage(test.harness.wiring.ports, abortedAfter(looks));
+      // Whatever it did before it ended: what is not covered any more has the usual cadence again.
+      expect(late()).toBe(covered(test));
+    }
     await test.away(minute);
     await test.live(2 * minute);
     expect(covered(test)).toBe(0);
