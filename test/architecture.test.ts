@@ -90,6 +90,8 @@ const allowed: Record<string, readonly string[]> = {
   ],
   // PostgreSQL, and what is kept there.
   database: [
+    'mirror/contract/contract.ts',
+    'mirror/contract/search.ts',
     'domain',
     'inbox/delivery.ts',
     'inbox/epochs.ts',

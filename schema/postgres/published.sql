@@ -3,7 +3,7 @@ CREATE TABLE IF NOT EXISTS _published (
   published_id int PRIMARY KEY DEFAULT 1 CHECK (published_id = 1),
   origin text NOT NULL,             -- what the states belong to: another one, and followers begin anew
   state bigint NOT NULL,            -- raised with every publication
-  floor bigint NOT NULL,            -- what was deleted up to it is forgotten
+  floor bigint NOT NULL,            -- what was changed up to it is forgotten
   pair_id text NOT NULL,            -- of the mirror and its inbox
   schema_version bigint NOT NULL,   -- of the mirror's tables
   contract_version bigint NOT NULL, -- of its views
@@ -13,12 +13,20 @@ CREATE TABLE IF NOT EXISTS _published (
   application_id bigint NOT NULL    -- of the mirror's file: tables of development versions lack it
 );
 
--- The keys of rows that are no more, for followers: kept for a week.
-CREATE TABLE IF NOT EXISTS _gone (
-  source text COLLATE "C" NOT NULL, -- the table
-  key text COLLATE "C" NOT NULL,    -- JSON array of its primary key
+-- The keys that a state changed, for followers; the rows themselves say nothing of it. Only added to, and forgotten from below.
+CREATE TABLE IF NOT EXISTS _row (
+  row_id bigint GENERATED ALWAYS AS IDENTITY,
   state bigint NOT NULL,
-  at bigint NOT NULL,
-  PRIMARY KEY (source, key)
+  source text COLLATE "C" NOT NULL, -- the table
+  keys jsonb NOT NULL,              -- array of keys, each an array of the primary key's values; where no row has one it is gone
+  n bigint NOT NULL,                -- how many they are
+  at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (state, row_id)
 );
-CREATE INDEX IF NOT EXISTS _gone_state ON _gone (state);
+
+-- What was made of the texts of this schema, so that a later version knows what differs.
+CREATE TABLE IF NOT EXISTS _made (
+  name text COLLATE "C" PRIMARY KEY,
+  kind text NOT NULL CHECK (kind IN ('table', 'view', 'functions')),
+  hash text NOT NULL                -- of its text; of a table's the empty one
+);

@@ -3,11 +3,12 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { newId, systemClock, systemEntropy } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { connectPostgres, type Postgres } from '../database/connect.ts';
-import { lookAtDatabase } from '../database/look.ts';
-import { refuseOthers } from '../database/publication.ts';
+import { holdFiles } from '../daemon/locks.ts';
+import { connectPostgres, type Postgres, quoted } from '../database/connect.ts';
+import { type DatabaseLook, lookAtDatabase } from '../database/look.ts';
+import { isOf, publishing, refuseOthers } from '../database/publication.ts';
 import { publishWhole } from '../database/publish-whole.ts';
-import { makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
+import { grant, makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
 import { verifyPublished } from '../database/verify.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { databaseSource } from '../follow/database-source.ts';
@@ -42,6 +43,11 @@ export function databaseCommand(io: Io): Command {
       await postgres.transaction((statements) => makeSchema(statements, config.database.schema));
       say(`The schema ${config.database.schema} stands in ${postgres.address}.`);
       for (const role of rolesOf(config.database.schema)) say(await makeRole(postgres, role));
+      if ((await postgres.transaction(publishedIn)) !== null) {
+        await postgres.transaction((statements) => grant(statements, config.database.schema));
+        say('Both roles may read what is published.');
+        return;
+      }
       say('Next: start the daemon (catalogued run), which publishes the whole mirror first.');
     }),
   );
@@ -65,13 +71,16 @@ export function databaseCommand(io: Io): Command {
         const mirror_path = config.mirror.path;
         using stack = new DisposableStack();
         const db = stack.adopt(openMirrorForReading(mirror_path), (each) => void each.close());
-        const { rows } = await postgres.transaction(async (statements) => {
+        // A daemon publishes by itself, and would not know of it.
+        stack.use(holdFiles(config));
+        const newOrigin = () => newId(systemEntropy);
+        const options = { schema, mirror_path, now: systemClock.now, newOrigin };
+        const { rows } = await publishing(postgres, options, async (statements) => {
           const from = await publishedIn(statements);
           if (from !== null && replace !== true) refuseOthers(from, db);
-          const newOrigin = () => newId(systemEntropy);
-          return await publishWhole(statements, { schema, mirror_path, now: systemClock.now, newOrigin });
+          return await publishWhole(statements, options, from !== null && isOf(from, db) ? from : null);
         });
-        say(`${rows} rows are published in the schema ${schema} of ${postgres.address}.`);
+        say(`The mirror is published in the schema ${schema} of ${postgres.address}: ${rows} rows were written.`);
       })({}, subcommand),
     );
   add('export', 'Makes a mirror of what is published: to go back to a file alone, or to keep.')
@@ -110,13 +119,26 @@ async function makeRole(postgres: Postgres, role: string): Promise<string> {
 async function checked(postgres: Postgres, schema: string): Promise<string> {
   const look = await lookAtDatabase(postgres, schema);
   const { published } = look;
+  const user = `"${look.user}"`;
+  const lacking = [
+    ...(look.may_write ? [] : [`GRANT CREATE ON SCHEMA ${schema} TO ${user}`]),
+    ...(look.may_stage ? [] : [`GRANT TEMPORARY ON DATABASE ${quoted(look.database)} TO ${user}`]),
+  ];
   return [
     `Database   ${postgres.address}, PostgreSQL ${look.server}`,
-    `User       ${look.user}, ${look.may_write ? 'may publish' : `may NOT make tables in ${schema}: GRANT CREATE ON SCHEMA ${schema} TO "${look.user}"`}`,
+    `User       ${look.user}, ${lacking.length === 0 ? 'may publish' : `may NOT publish: ${lacking.join('; ')}`}`,
     `Roles      ${look.roles_missing.length === 0 ? 'both stand' : `missing: ${look.roles_missing.join(', ')} (catalogued database init)`}`,
+    `Rights     ${rightsIn(look.rights_missing)}`,
     `Standby    ${look.synchronous_standby ? 'commits wait for another server' : 'no commit waits for another server: one that is lost takes its last commits along'}`,
     `Published  ${published === null ? 'nothing yet' : `state ${published.state} of ${new Date(published.published_at).toISOString()}, schema ${published.schema_version}`}`,
   ].join('\n');
+}
+
+function rightsIn(missing: DatabaseLook['rights_missing']): string {
+  if (missing.length === 0) return 'the roles that stand may read what they are for';
+  const of = [...Map.groupBy(missing, ({ role }) => role)];
+  const said = of.map(([role, each]) => `${role} may not use ${each.map(({ on }) => on ?? 'the schema').join(', ')}`);
+  return `${said.join('; ')} (catalogued database init)`;
 }
 
 function noDatabase(): CataloguedError {

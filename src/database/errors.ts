@@ -59,6 +59,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
     says: 'has no space left',
     hint: 'make room on its disk; what is missing is published then',
   },
+  '25P03': away('ended a publication that stood still'),
   '53': away('has no room for this connection'),
   '08': away('broke off'),
   '57': away('stops or starts, or gave up a statement that took too long'),

@@ -1,14 +1,19 @@
 import type { Postgres } from './connect.ts';
-import { type Published, publishedIn, rolesOf } from './schema.ts';
+import { type MissingRight, missingRights, type Published, publishedIn, rolesOf } from './schema.ts';
 
 /** What a person wants to know of the database before and while it is published into. */
 export interface DatabaseLook {
   readonly server: string;
   readonly user: string;
+  readonly database: string;
   /** Whether the user may make what is published. */
   readonly may_write: boolean;
+  /** Whether it may make tables of its own for as long as a publication lasts. */
+  readonly may_stage: boolean;
   /** Of the two roles for others those that there are not. */
   readonly roles_missing: readonly string[];
+  /** What the two roles lack of what is published. */
+  readonly rights_missing: readonly MissingRight[];
   /** Whether a commit waits for another server that has it too; without one a server that is lost takes its last commits along. */
   readonly synchronous_standby: boolean;
   readonly published: Published | null;
@@ -16,10 +21,11 @@ export interface DatabaseLook {
 
 export function lookAtDatabase(postgres: Postgres, schema: string): Promise<DatabaseLook> {
   return postgres.transaction(async (statements) => {
-    const [found] = await statements.query<Omit<DatabaseLook, 'roles_missing' | 'published'>>(
-      `SELECT current_setting('server_version') AS server, current_user::text AS "user",
+    const [found] = await statements.query<Omit<DatabaseLook, 'roles_missing' | 'rights_missing' | 'published'>>(
+      `SELECT current_setting('server_version') AS server, current_user::text AS "user", current_database()::text AS database,
          CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
            ELSE has_schema_privilege($1, 'CREATE') END AS may_write,
+         has_database_privilege(current_database(), 'TEMPORARY') AS may_stage,
          current_setting('synchronous_standby_names') <> '' AS synchronous_standby`,
       [schema],
     );
@@ -27,6 +33,8 @@ export function lookAtDatabase(postgres: Postgres, schema: string): Promise<Data
     const roles = await statements.query<{ rolname: string }>('SELECT rolname FROM pg_roles');
     const known = new Set(roles.map(({ rolname }) => rolname));
     const roles_missing = rolesOf(schema).filter((role) => !known.has(role));
-    return { ...found, roles_missing, published: await publishedIn(statements) };
+    const published = await publishedIn(statements);
+    const rights_missing = published === null ? [] : await missingRights(statements, schema);
+    return { ...found, roles_missing, rights_missing, published };
   });
 }

@@ -4,9 +4,10 @@ import { rowPages } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { Postgres, Statements } from './connect.ts';
+import { briefly, isStanding, layoutOf, takeStep } from './layout.ts';
 import { publishChanges } from './publish-changes.ts';
-import { type Done, publishWhole, type WholeOptions } from './publish-whole.ts';
-import { type Published, publishedIn } from './schema.ts';
+import { type Done, type PublicationTurn, publishWhole, type WholeOptions } from './publish-whole.ts';
+import { grant, type Published, publishedIn } from './schema.ts';
 import { shapesOf } from './tables.ts';
 
 /** The mirror's rows are captured (`captureRows`). */
@@ -33,7 +34,7 @@ export interface Publication extends Disposable {
 }
 
 export function publicationOf(options: PublicationOptions): Publication {
-  const { postgres, schema, mirror_path, now, fence, begun = null } = options;
+  const { postgres, schema, mirror_path, now, begun = null } = options;
   const db = openReadOnly(mirror_path);
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
   const newestTold = db.prepare<[], number>(`SELECT ${newestChange}`).pluck();
@@ -51,26 +52,60 @@ export function publicationOf(options: PublicationOptions): Publication {
       // One state, however long it takes: a daemon that writes faster would never be caught up with.
       db.exec('BEGIN');
       const change = newestTold.get() ?? 0;
-      const done = await postgres
-        .transaction(async (statements) => {
-          await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
-          const from = await publishedIn(statements);
-          if (from !== null) refuseOthers(from, db);
-          const goesOn = from !== null && !wentBack(from, last);
-          const published =
-            (goesOn ? await publishChanges(statements, goingOn(from), { ...changes, at }) : null) ??
-            (await publishWhole(statements, options));
-          // Last: a long publication must not hold up whoever renews the lease.
-          await fence?.(statements);
-          return published;
-        })
-        .finally(() => db.exec('COMMIT'));
+      const done = await publishing(postgres, options, async (statements) => {
+        const from = await publishedIn(statements);
+        if (from !== null) refuseOthers(from, db);
+        const goesOn = from !== null && !wentBack(from, last);
+        // Once: whoever published before may have been another version, or was killed before the last step.
+        const layout = goesOn && last === null ? await layoutOf(statements, changes.shapes) : null;
+        const stands = goesOn && (layout === null || isStanding(layout));
+        const changed = stands ? await publishChanges(statements, goingOn(from), { ...changes, at }) : null;
+        if (changed !== null) return { done: changed, after: layout?.after ?? [] };
+        return await publishWhole(statements, options, goesOn ? from : null);
+      }).finally(() => db.exec('COMMIT'));
       last = done;
       return { ...done, change };
     },
     isBehind: () => newest.get() !== last?.source_number,
     [Symbol.dispose]: () => void db.close(),
   };
+}
+
+/** In milliseconds: what whoever was killed, or stands still, in the middle of a publication holds is free after it. */
+const killedMs = 1000;
+const standstillMs = 4000;
+
+/**
+ * Publishes in one transaction, one publication after another. What readers would wait for is done in transactions of its
+ * own, before or afterwards, each in a moment.
+ */
+export async function publishing(
+  postgres: Postgres,
+  { schema, fence }: Pick<PublicationOptions, 'schema' | 'fence'>,
+  work: (statements: Statements) => Promise<PublicationTurn>,
+): Promise<Done> {
+  const inTurn = <Result>(does: (statements: Statements) => Promise<Result>) =>
+    postgres.transaction(async (statements) => {
+      await statements.query(`SET LOCAL idle_in_transaction_session_timeout TO ${standstillMs}`);
+      // Known of Linux alone; elsewhere a killed one's statement ends first.
+      await statements.query(
+        `SELECT set_config('client_connection_check_interval', '${killedMs}', true) WHERE version() ~ 'linux'`,
+      );
+      await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
+      const result = await does(statements);
+      // Last: a long publication must not hold up whoever renews the lease.
+      await fence?.(statements);
+      return result;
+    });
+  for (;;) {
+    const outcome = await inTurn(work);
+    if (outcome.done === null) for (const sql of outcome.before) await inTurn((each) => briefly(each, [sql]));
+    else {
+      for (const step of outcome.after) await inTurn((each) => takeStep(each, step));
+      if (outcome.after.length > 0) await inTurn((each) => grant(each, schema));
+      return outcome.done;
+    }
+  }
 }
 
 /** A restored database, or a replica that was promoted without the last states: what followers have is of another course. */
@@ -80,9 +115,8 @@ function wentBack(from: Published, last: Published | null): boolean {
 
 /** Two mirrors in one schema would take turns; an older program would publish what newer ones know better. */
 export function refuseOthers(from: Published, db: Database): void {
-  const pair_id = db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get();
   const schema_version = Number(db.pragma('user_version', { simple: true }));
-  if (from.pair_id !== pair_id)
+  if (!isOf(from, db))
     throw new CataloguedError('database-taken', 'the schema holds the mirror of another installation', {
       exitCode: exitCodes.configuration,
       hint: 'name another one in database.schema; to replace what it holds: catalogued database import --replace',
@@ -93,4 +127,9 @@ export function refuseOthers(from: Published, db: Database): void {
       `the schema was published by a newer catalogued (schema ${from.schema_version}, this one knows ${schema_version})`,
       { exitCode: exitCodes.data, hint: 'install that version again' },
     );
+}
+
+/** Whether what is published is of this mirror's installation. */
+export function isOf(from: Published, db: Database): boolean {
+  return db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get() === from.pair_id;
 }

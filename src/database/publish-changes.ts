@@ -1,5 +1,5 @@
 import { CataloguedError } from '../errors.ts';
-import type { RowPage, RowPages, TableRows } from '../mirror/rows/pages.ts';
+import type { RowPage, RowPages } from '../mirror/rows/pages.ts';
 import type { Statements } from './connect.ts';
 import type { Done } from './publish-whole.ts';
 import type { Published } from './schema.ts';
@@ -15,8 +15,9 @@ export interface ChangesOptions {
 
 /** Rows read, and sent, at a time. */
 const pageRows = 1000;
-/** A follower that was away for longer begins anew. */
-const keptMs = 7 * 86_400_000;
+/** A follower that was away for longer, or has missed more, begins anew. */
+const keptDays = 7;
+const keptKeys = 1_000_000;
 
 /** Publishes what has changed since as one state; null: that is not known any more. */
 export async function publishChanges(
@@ -29,16 +30,16 @@ export async function publishChanges(
   if (done === null) return null;
   const { source_number, rows } = done;
   const state = rows > 0 ? from.state + 1 : from.state;
-  const floor = await forget(statements, from.floor, published_at);
+  const floor = rows > 0 ? await forget(statements, { state, floor: from.floor }) : from.floor;
   await statements.query(
     'UPDATE _published SET state = $1, floor = $2, source_origin = $3, source_number = $4, published_at = $5',
     [state, floor, from.source_origin, source_number, published_at],
   );
   if (rows > 0) await statements.query('SELECT pg_notify($1, $2)', [options.schema, String(state)]);
-  return { ...from, state, floor, source_number, published_at, rows };
+  return { ...from, state, floor, source_number, published_at, rows, whole: false };
 }
 
-async function putPages(statements: Statements, from: Published, { pages, shapes, at }: ChangesOptions) {
+async function putPages(statements: Statements, from: Published, { pages, shapes }: ChangesOptions) {
   let source_number = from.source_number;
   let rows = 0;
   for (;;) {
@@ -48,10 +49,8 @@ async function putPages(statements: Statements, from: Published, { pages, shapes
       const shape = shapes.find(({ name }) => name === table.table);
       // Noted since other instances stand by: published with the next whole.
       if (shape === undefined) continue;
-      await dropRows(statements, shape, table.gone);
-      await putRows(statements, shape, table.rows, { state: from.state + 1 });
-      await noteGone(statements, table, { state: from.state + 1, at });
-      rows += table.rows.length + table.gone.length;
+      if (table.gone.length > 0) rows += await dropRows(statements, shape, table.gone, from.state + 1);
+      if (table.rows.length > 0) rows += await putRows(statements, shape, table.rows, from.state + 1);
     }
     source_number = page.number;
     if (page.whole) return { source_number, rows };
@@ -67,28 +66,18 @@ function pageAfter(pages: RowPages, origin: string, after: number): RowPage | nu
   }
 }
 
-/** A key is of a row, or of one that is gone. */
-async function noteGone(
-  { query }: Statements,
-  { table, columns, key, rows, gone }: TableRows,
-  { state, at }: { readonly state: number; readonly at: number },
-): Promise<void> {
-  const positions = key.map((column) => columns.indexOf(column));
-  const back = rows.map((row) => JSON.stringify(positions.map((position) => row[position])));
-  if (back.length > 0) await query('DELETE FROM _gone WHERE source = $1 AND key = ANY ($2::text[])', [table, back]);
-  if (gone.length > 0)
-    await query(
-      `INSERT INTO _gone (source, key, state, at) SELECT $1, key, $3, $4 FROM unnest($2::text[]) AS key
-       ON CONFLICT (source, key) DO UPDATE SET state = excluded.state, at = excluded.at`,
-      [table, gone.map((values) => JSON.stringify(values)), state, at],
-    );
-}
+/** How often what followers need no more is forgotten, in states. */
+const forgetEvery = 256;
 
-/** Returns the new floor. */
-async function forget({ query }: Statements, floor: number, at: number): Promise<number> {
+/** Returns the new floor: what is older than a week, or than as many keys as a follower would take in. */
+async function forget({ query }: Statements, { state, floor }: Pick<Published, 'state' | 'floor'>): Promise<number> {
+  if (state % forgetEvery !== 0) return floor;
   const [found] = await query<{ floor: number | null }>(
-    'WITH old AS (DELETE FROM _gone WHERE at < $1 RETURNING state) SELECT max(state) AS floor FROM old',
-    [at - keptMs],
+    `WITH last AS (
+       SELECT max(state) AS state FROM (SELECT state, at, sum(n) OVER (ORDER BY state DESC) AS n FROM _row) AS each
+       WHERE n > ${keptKeys} OR at < now() - interval '${keptDays} days'
+     ), old AS (DELETE FROM _row USING last WHERE _row.state <= last.state)
+     SELECT state AS floor FROM last`,
   );
   return Math.max(floor, found?.floor ?? 0);
 }

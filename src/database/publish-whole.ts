@@ -4,8 +4,9 @@ import { mirrorFile } from '../mirror/sql/files.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { Statements } from './connect.ts';
-import { grant, incoming, makeIncoming, makeSchema, type Published, putInPlace } from './schema.ts';
-import { putRows, shapesOf, type TableShape } from './tables.ts';
+import { briefly, type Layout, layoutOf, makeBase, makeIndexes, makeTables, noteMade, type Step } from './layout.ts';
+import { grant, makeSchema, type Published } from './schema.ts';
+import { mostNoted, putTable, sendRows, shapesOf, type TableShape } from './tables.ts';
 
 export interface WholeOptions {
   readonly schema: string;
@@ -18,36 +19,54 @@ export interface WholeOptions {
 const batchRows = 1000;
 
 /** What is published now, and how many rows were written. */
-export type Done = Published & { readonly rows: number };
+export type Done = Published & {
+  readonly rows: number;
+  /** Whether all was compared, not only what is known to have changed. */
+  readonly whole: boolean;
+};
 
-/** Publishes everything, with tables and views of this version: what stood there is read until the commit. */
+/** What was published, and what is left to be done in transactions of its own; or what has to be done so before anything is. */
+export type PublicationTurn =
+  | { readonly done: Done; readonly after: readonly Step[] }
+  | { readonly done: null; readonly before: readonly string[] };
+
+/**
+ * Publishes everything, with tables and views of this version; or returns what has to be added first. Rows go into a table
+ * that nobody else sees, and from there those that differ into the one that is read: no reader waits for that, and all see
+ * what was published before until the commit. Followers of what stood there (`from`) go on; null: they begin anew.
+ */
 export async function publishWhole(
   statements: Statements,
   { schema, mirror_path, now, newOrigin }: WholeOptions,
-): Promise<Done> {
+  from: Published | null,
+): Promise<PublicationTurn> {
   await makeSchema(statements, schema);
+  await makeBase(statements);
   // Before it is read: all is as the mirror was then, or newer.
   const published_at = now();
   const copy = openReadOnly(mirror_path);
   try {
     // One state, whatever the daemon writes meanwhile.
     copy.exec('BEGIN');
-    const source = sourceIn(copy);
     const shapes = shapesOf(copy);
-    await makeIncoming(statements, shapes);
+    const layout = await layoutOf(statements, shapes);
+    if (layout.additions.length > 0) return { done: null, before: layout.additions };
+    const state = from === null ? 1 : from.state + 1;
+    await makeTables(statements, shapes, layout);
     let rows = 0;
-    for (const shape of shapes) rows += await copyTable(statements, copy, shape);
-    await putInPlace(statements, shapes);
+    for (const shape of shapes) rows += await copyTable(statements, copy, { shape, layout, state });
+    await makeIndexes(statements, layout);
+    const origin = from?.origin ?? newOrigin();
+    const { floor } = await noted(statements, from, { state, rows });
     const { application_id } = mirrorFile;
-    const published = { origin: newOrigin(), state: 1, floor: 1, ...source, published_at, application_id };
-    await statements.query('DELETE FROM _gone; DELETE FROM _published');
-    await statements.query(
-      `INSERT INTO _published (${Object.keys(published).join(', ')}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      Object.values(published),
-    );
-    await grant(statements, schema, shapes);
-    await statements.query('SELECT pg_notify($1, $2)', [schema, '1']);
-    return { ...published, rows };
+    const published = { origin, state, floor, ...sourceIn(copy), published_at, application_id };
+    await putPublished(statements, published);
+    await noteMade(statements, shapes, layout);
+    if (layout.first.length > 0) await statements.query(layout.first.join('; '));
+    await briefly(statements, layout.last);
+    await grant(statements, schema);
+    await statements.query('SELECT pg_notify($1, $2)', [schema, String(state)]);
+    return { done: { ...published, rows, whole: true }, after: layout.after };
   } finally {
     copy.close();
   }
@@ -69,13 +88,26 @@ function sourceIn(copy: Database) {
   return found;
 }
 
-async function copyTable(statements: Statements, copy: Database, shape: TableShape): Promise<number> {
-  const into = incoming(shape.name);
+interface Copied {
+  readonly shape: TableShape;
+  readonly layout: Layout;
+  readonly state: number;
+}
+
+/** The rows of one table, as the mirror has them, for nobody but this transaction. */
+const staged = '_staged';
+
+async function copyTable(statements: Statements, copy: Database, { shape, layout, state }: Copied): Promise<number> {
   const names = shape.columns.map(({ name }) => name).join(', ');
+  const own = layout.made.get(shape.name);
+  if (own === undefined)
+    await statements.query(
+      `CREATE TEMPORARY TABLE ${staged} ON COMMIT DROP AS SELECT ${names} FROM ${shape.name} WITH NO DATA`,
+    );
   let rows = 0;
   let batch: Cell[][] = [];
   const send = async () => {
-    await putRows(statements, shape, batch, { state: 1, into });
+    if (batch.length > 0) await sendRows(statements, shape, batch, own ?? staged);
     rows += batch.length;
     batch = [];
   };
@@ -84,5 +116,29 @@ async function copyTable(statements: Statements, copy: Database, shape: TableSha
     if (batch.length === batchRows) await send();
   }
   await send();
-  return rows;
+  if (own !== undefined) return rows;
+  await statements.query(`ANALYZE ${staged}`);
+  const changed = await putTable(statements, shape, staged, state);
+  await statements.query(`DROP TABLE ${staged}`);
+  return changed;
+}
+
+/** Forgets what followers could have gone on with where more has changed than is noted. */
+async function noted(
+  { query }: Statements,
+  from: Published | null,
+  { state, rows }: { readonly state: number; readonly rows: number },
+): Promise<{ floor: number }> {
+  if (from !== null && rows <= mostNoted) return from;
+  await query('DELETE FROM _row');
+  return { floor: state };
+}
+
+async function putPublished({ query }: Statements, published: Published): Promise<void> {
+  const names = Object.keys(published);
+  await query(
+    `INSERT INTO _published (${names.join(', ')}) VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})
+     ON CONFLICT (published_id) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    Object.values(published),
+  );
 }

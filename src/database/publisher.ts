@@ -71,7 +71,7 @@ export function keepPublishing({
     try {
       const done = await publication.publish();
       if (failures > 0) log.info({ failures }, 'the database is published into again');
-      if (done.state === 1)
+      if (done.whole)
         log.info({ rows: done.rows, ms: Math.round(clock.monotonic() - began) }, 'a whole mirror is published');
       failures = 0;
       const { state, source_number, published_at } = done;

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { contractTables, isShown, ownTables } from '../mirror/rows/capture.ts';
-import { packageRoot } from '../package.ts';
+import { contract } from '../mirror/contract/contract.ts';
+import { searchTables } from '../mirror/contract/search.ts';
+import { isShown } from '../mirror/rows/capture.ts';
 import { ofDevelopment } from '../sqlite/development.ts';
-import type { Statements } from './connect.ts';
-import { definitionOf, type TableShape } from './tables.ts';
-
-/* What stands in the schema beside the rows: made anew as a whole with every whole publication. */
+import { quoted, type Statements } from './connect.ts';
 
 /** Which state of which mirror is published. */
 export interface Published {
@@ -26,8 +23,6 @@ export interface Published {
   /** Of the mirror's file. */
   readonly application_id: number;
 }
-
-const text = (path: string) => readFileSync(new URL(`schema/${path}.sql`, packageRoot), 'utf8');
 
 /** Returns what is published; null: nothing is yet. A schema that others use is refused (78). */
 export async function publishedIn(statements: Statements): Promise<Published | null> {
@@ -74,75 +69,52 @@ export async function makeSchema({ query }: Statements, name: string): Promise<v
   if (found === undefined) await query(`CREATE SCHEMA "${name}"`);
 }
 
-/** What a table is called until the rows of a whole publication are in. */
-export const incoming = (table: string) => `${table}_incoming`;
-
-/** Makes empty tables beside those that are read. */
-export async function makeIncoming({ query }: Statements, shapes: readonly TableShape[]): Promise<void> {
-  for (const shape of shapes) await query(definitionOf(shape, incoming(shape.name)));
-}
-
-/**
- * Puts the incoming tables in the place of those that are read. Readers wait for this moment alone: until the commit they see
- * what was published before. Views are replaced, not dropped: what others have made of them stays.
- */
-export async function putInPlace({ query }: Statements, shapes: readonly TableShape[]): Promise<void> {
-  const outgoing: string[] = [];
-  for (const { name } of shapes) {
-    const [{ stands } = { stands: false }] = await query<{ stands: boolean }>(
-      'SELECT to_regclass($1) IS NOT NULL AS stands',
-      [name],
-    );
-    if (stands) outgoing.push(`${name}_outgoing`);
-    await query(
-      `ALTER TABLE IF EXISTS ${name} RENAME TO ${name}_outgoing; ALTER TABLE ${incoming(name)} RENAME TO ${name}`,
-    );
-  }
-  await query(text('postgres/published'));
-  await query(text('postgres/functions'));
-  await query(text('postgres/indexes'));
-  for (const { name, sql } of views) {
-    try {
-      await query(`SAVEPOINT replacing; CREATE OR REPLACE VIEW ${name} AS ${sql}`);
-    } catch {
-      // A newer version has put a column between others, or made it of another type.
-      await query(`ROLLBACK TO replacing; DROP VIEW ${name}; CREATE VIEW ${name} AS ${sql}`);
-    }
-  }
-  await query(text('postgres/search'));
-  // Nobody has counted new tables yet: without it the first readers would look through whole ones.
-  await query(`ANALYZE ${shapes.map(({ name }) => name).join(', ')}`);
-  const given = new Set<string>(shapes.map(({ name }) => name));
-  // Of when other instances stood by.
-  outgoing.push(...ownTables.filter((name) => !given.has(name)));
-  if (outgoing.length > 0) await query(`DROP TABLE IF EXISTS ${outgoing.join(', ')}`);
-}
-
-/** The views, as contract.json names them. */
-const views = [text('postgres/views'), text('mirror/views')]
-  .flatMap((each, dialect) =>
-    [...each.matchAll(/^CREATE VIEW (\w+) AS(.+?);$/gms)].map(([, name = '', sql = '']) => ({ dialect, name, sql })),
-  )
-  // Of the mirror's own text the one that both understand.
-  .filter(({ dialect, name }) => dialect === 0 || name === 'policies');
-
 /** For the pages of a shop, and for files on other hosts. */
 export const rolesOf = (schema: string) => [`${schema}_reader`, `${schema}_follower`];
 
-/**
- * Lets the two roles in, where they exist: `<schema>_reader` reads the views and nothing else, `<schema>_follower` the rows
- * that a file of its own is made of.
- */
-export async function grant({ query }: Statements, schema: string, shapes: readonly TableShape[]): Promise<void> {
-  const [reader, follower] = rolesOf(schema);
-  const roles = await query<{ rolname: string }>('SELECT rolname FROM pg_roles WHERE rolname IN ($1, $2)', [
-    reader,
-    follower,
-  ]);
-  const rows = ['_published', '_gone', ...shapes.map(({ name }) => name).filter(isShown)];
-  for (const { rolname } of roles)
-    await query(
-      `GRANT USAGE ON SCHEMA "${schema}" TO "${rolname}";
-       GRANT SELECT ON ${(rolname === follower ? rows : [...views.map(({ name }) => name), ...contractTables]).join(', ')} TO "${rolname}"`,
-    );
+/** A right that one of the two roles lacks, as a statement that gives it. */
+export interface MissingRight {
+  readonly role: string;
+  /** The relation; null: the schema itself. */
+  readonly on: string | null;
+  readonly sql: string;
 }
+
+/**
+ * Returns what the two roles lack, where they exist: `<schema>_reader` reads what is declared in src/mirror/contract and nothing else,
+ * `<schema>_follower` the rows that a file of its own is made of.
+ */
+export async function missingRights({ query }: Statements, schema: string): Promise<readonly MissingRight[]> {
+  const [reader = '', follower = ''] = rolesOf(schema);
+  const standing = await query<{ role: string; on: string | null; may: boolean }>(
+    `SELECT r.rolname AS role, NULL AS on, has_schema_privilege(r.rolname, n.oid, 'USAGE') AS may, '' AS kind
+     FROM pg_roles r, pg_namespace n WHERE r.rolname IN ($1, $2) AND n.nspname = $3
+     UNION ALL
+     SELECT r.rolname, c.relname, has_table_privilege(r.rolname, c.oid, 'SELECT'), c.relkind::text
+     FROM pg_roles r, pg_class c WHERE r.rolname IN ($1, $2) AND c.relnamespace = to_regnamespace(quote_ident($3)) AND c.relkind IN ('r', 'v')`,
+    [reader, follower, schema],
+  );
+  const wanted = (role: string, on: string | null) =>
+    on === null || (role === reader ? readableColumns.has(on) : isShown(on) || followed.has(on));
+  return standing
+    .filter(({ role, on, may }) => !may && wanted(role, on))
+    .map(({ role, on }) => ({ role, on, sql: grantOf(schema, role, on) }));
+}
+
+function grantOf(schema: string, role: string, on: string | null): string {
+  const what = on === null ? `USAGE ON SCHEMA ${quoted(schema)}` : `SELECT ON ${quoted(schema)}.${quoted(on)}`;
+  return `GRANT ${what} TO ${quoted(role)}`;
+}
+
+/** Gives the two roles what they lack, where they exist. */
+export async function grant(statements: Statements, schema: string): Promise<void> {
+  const missing = await missingRights(statements, schema);
+  if (missing.length > 0) await statements.query(missing.map(({ sql }) => sql).join('; '));
+}
+
+const followed = new Set(['_published', '_row']);
+
+/** Columns of everything that readers may use, by the name of its view or table. */
+export const readableColumns: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.values({ ...contract, ...searchTables }).map(({ name, columns }) => [name, Object.keys(columns)]),
+);

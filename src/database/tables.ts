@@ -1,11 +1,11 @@
 import { columnsOf, type PublishedTable, publishedOf } from '../mirror/rows/capture.ts';
 import type { TableRows } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
-import type { Statements } from './connect.ts';
+import { quoted, type Statements } from './connect.ts';
 
 /*
- * The mirror's tables in PostgreSQL: made of the mirror's own, so that there is one text of them. Each row says in which
- * state it was last published (`_state`).
+ * The mirror's tables in PostgreSQL: made of the mirror's own, so that there is one text of them. What a state changes is
+ * noted beside them (`_row`), not in them: a row that says only when it was read changes no index.
  */
 
 type PostgresType = 'bigint' | 'double precision' | 'text';
@@ -49,46 +49,116 @@ const computed: Partial<Record<PublishedTable, string>> = {
 };
 
 /** Texts compare byte by byte, as in the file, whatever the database's own order is. */
-export function definitionOf({ name, columns, key }: TableShape, as: string): string {
+export function definitionOf({ name, type }: PublishedColumn): string {
+  return `${quoted(name)} ${type}${type === 'text' ? ' COLLATE "C"' : ''}`;
+}
+
+export function tableOf({ name, columns, key }: TableShape, as: string): string {
   const lines = [
-    ...columns.map((column) => `${column.name} ${column.type}${column.type === 'text' ? ' COLLATE "C"' : ''}`),
+    ...columns.map(definitionOf),
     ...(computed[name] === undefined ? [] : [computed[name]]),
-    '_state bigint NOT NULL',
-    `PRIMARY KEY (${key.join(', ')})`,
+    `PRIMARY KEY (${key.map(quoted).join(', ')})`,
   ];
-  // Room on each page for what changes often: a row's next version then needs no other page.
-  return `CREATE TABLE ${as} (\n  ${lines.join(',\n  ')}\n) WITH (fillfactor = 90);\nCREATE INDEX ON ${as} (_state)`;
+  // Room on each page for what changes often: a row's next version then needs no other page, and no index entry.
+  return `CREATE TABLE ${quoted(as)} (\n  ${lines.join(',\n  ')}\n) WITH (fillfactor = 85)`;
 }
 
-/** Writes rows of one state, which may stand already. */
-export async function putRows(
+/** Sends rows into a table that only this transaction knows. */
+export async function sendRows(
   { query }: Statements,
-  { name, columns, key }: TableShape,
+  shape: TableShape,
   rows: TableRows['rows'],
-  { state, into = name }: { readonly state: number; readonly into?: string },
+  into: string,
 ): Promise<void> {
-  if (rows.length === 0) return;
-  const names = columns.map((column) => column.name);
-  const arrays = columns.map((column, index) => `$${index + 1}::${column.type}[]`);
-  const taken = [...names.filter((column) => !key.includes(column)), '_state'];
   await query(
-    `INSERT INTO ${into} (${names.join(', ')}, _state)
-     SELECT *, $${columns.length + 1}::bigint FROM unnest(${arrays.join(', ')})
-     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${taken.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-    [...columns.map((_, index) => rows.map((row) => storable(row[index]))), state],
+    `INSERT INTO ${quoted(into)} (${namesOf(shape)}) SELECT * FROM ${given(shape.columns)}`,
+    columnsIn(shape.columns, rows),
   );
 }
 
-/** Deletes rows by their keys. */
-export async function dropRows({ query }: Statements, shape: TableShape, keys: TableRows['gone']): Promise<void> {
-  if (keys.length === 0) return;
-  const types = new Map(shape.columns.map(({ name, type }) => [name, type]));
-  const arrays = shape.key.map((column, index) => `$${index + 1}::${types.get(column)}[]`);
-  const same = shape.key.map((column) => `t.${column} = gone.${column}`);
-  await query(
-    `DELETE FROM ${shape.name} t USING unnest(${arrays.join(', ')}) AS gone (${shape.key.join(', ')}) WHERE ${same.join(' AND ')}`,
-    shape.key.map((_, index) => keys.map((values) => storable(values[index]))),
+/** Writes those of the rows that differ from what stands, as of one state; returns how many. */
+export function putRows(
+  statements: Statements,
+  shape: TableShape,
+  rows: TableRows['rows'],
+  state: number,
+): Promise<number> {
+  const sql = `INSERT INTO ${quoted(shape.name)} AS t (${namesOf(shape)}) SELECT * FROM ${given(shape.columns)} ${taking(shape, 'excluded')}`;
+  return noting(statements, shape, state, { sql, values: columnsIn(shape.columns, rows) });
+}
+
+/** Deletes rows by their keys, as of one state; returns how many there were. */
+export function dropRows(
+  statements: Statements,
+  shape: TableShape,
+  keys: TableRows['gone'],
+  state: number,
+): Promise<number> {
+  const columns = shape.key.flatMap((key) => shape.columns.filter(({ name }) => name === key));
+  const sql = `DELETE FROM ${quoted(shape.name)} AS t USING ${given(columns)} AS s (${shape.key.map(quoted).join(', ')}) WHERE ${same(shape)}`;
+  return noting(statements, shape, state, { sql, values: columnsIn(columns, keys) });
+}
+
+/** Has a table hold what another of its shape does, as of one state: only rows that differ are written. Returns how many. */
+export async function putTable(
+  statements: Statements,
+  shape: TableShape,
+  staged: string,
+  state: number,
+): Promise<number> {
+  const table = quoted(shape.name);
+  const from = quoted(staged);
+  const gone = await noting(statements, shape, state, {
+    sql: `DELETE FROM ${table} AS t WHERE NOT EXISTS (SELECT FROM ${from} s WHERE ${same(shape)})`,
+  });
+  const [first = ''] = shape.key;
+  const rows = (of: string) => `(${shape.columns.map(({ name }) => `${of}.${quoted(name)}`).join(', ')})`;
+  const put = await noting(statements, shape, state, {
+    // Only looked at where they are equal: ON CONFLICT alone would lock, and so write, every row.
+    sql: `INSERT INTO ${table} AS t (${namesOf(shape)})
+      SELECT s.* FROM ${from} s LEFT JOIN ${table} t ON ${same(shape)} WHERE t.${quoted(first)} IS NULL OR ${rows('t')} IS DISTINCT FROM ${rows('s')}
+      ${taking(shape, 'excluded')}`,
+  });
+  return gone + put;
+}
+
+/** More keys of one table and state are not noted: followers begin anew. */
+export const mostNoted = 100_000;
+
+/** Runs what changes rows of `t`, and notes their keys for followers; returns how many they are. */
+async function noting(
+  { query }: Statements,
+  { name, key }: TableShape,
+  state: number,
+  { sql, values = [] }: { readonly sql: string; readonly values?: readonly unknown[] },
+): Promise<number> {
+  const [found] = await query<{ rows: number }>(
+    `WITH each AS (${sql} RETURNING jsonb_build_array(${key.map((column) => `t.${quoted(column)}`).join(', ')}) AS key),
+     noted AS (INSERT INTO _row (state, source, keys, n)
+       SELECT ${state}, '${name}', jsonb_agg(key), count(*) FROM each HAVING count(*) BETWEEN 1 AND ${mostNoted})
+     SELECT count(*) AS rows FROM each`,
+    values,
   );
+  return found?.rows ?? 0;
+}
+
+const namesOf = ({ columns }: TableShape) => columns.map(({ name }) => quoted(name)).join(', ');
+
+const given = (columns: readonly PublishedColumn[]) =>
+  `unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ')})`;
+
+const same = ({ key }: TableShape) => key.map((column) => `t.${quoted(column)} = s.${quoted(column)}`).join(' AND ');
+
+function taking({ columns, key }: TableShape, of: string): string {
+  const others = columns.filter(({ name }) => !key.includes(name)).map(({ name }) => quoted(name));
+  const conflict = `ON CONFLICT (${key.map(quoted).join(', ')})`;
+  if (others.length === 0) return `${conflict} DO NOTHING`;
+  const values = (row: string) => `(${others.map((name) => `${row}.${name}`).join(', ')})`;
+  return `${conflict} DO UPDATE SET ${others.map((name) => `${name} = ${of}.${name}`).join(', ')} WHERE ${values('t')} IS DISTINCT FROM ${values(of)}`;
+}
+
+function columnsIn(columns: readonly PublishedColumn[], rows: readonly (readonly unknown[])[]): unknown[][] {
+  return columns.map((_, index) => rows.map((row) => storable(row[index])));
 }
 
 /**

@@ -50,15 +50,15 @@ export async function databaseSource({
   };
   const snapshot = <Result>(work: (statements: Statements, published: Published) => Promise<Result>) =>
     asked(readSnapshot(postgres, schema, work));
-  const tables = async (statements: Statements) =>
-    (await tablesIn(statements)).filter(({ table }) => wanted[rows](table));
+  const tables = async (statements: Statements, after: number | null) =>
+    (await tablesIn(statements, after)).filter(({ table }) => wanted[rows](table));
   return {
     published: () => asked(postgres.transaction(publishedIn)),
     after: ({ origin, after }) =>
       snapshot(async (statements, { state, floor, published_at, schema_version, ...published }) => {
         // A lower state is of a restored database, or of a replica that is behind: its rows say nothing of ours.
         if (origin !== published.origin || after < floor || after > state) return 'begun-anew';
-        const found = after === state ? [] : await rowsAfter(statements, await tables(statements), after);
+        const found = after === state ? [] : await rowsAfter(statements, await tables(statements, after), after);
         if (found === null) return 'begun-anew';
         const page = { origin, number: state, whole: true, schema_version, published_at, tables: found };
         return page satisfies PublishedPage;
@@ -66,7 +66,7 @@ export async function databaseSource({
     copy: (path) =>
       snapshot(async (statements, published) => {
         if (published.schema_version !== schemaVersion(mirrorFile)) throw anotherVersion(published.schema_version);
-        await copyInto(path, statements, { published, tables: await tables(statements) });
+        await copyInto(path, statements, { published, tables: await tables(statements, null) });
         return published.published_at;
       }),
     [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
@@ -86,53 +86,67 @@ function readSnapshot<Result>(
   }, 'REPEATABLE READ READ ONLY');
 }
 
-type Table = Pick<TableRows, 'table' | 'columns' | 'key'>;
+interface Table extends Pick<TableRows, 'table' | 'columns' | 'key'> {
+  readonly types: Readonly<Record<string, string>>;
+}
 
 const wanted = { shown: isShown, all: isPublished } as const;
 
-/** The tables with numbered rows, as they stand in the database. */
-async function tablesIn({ query }: Statements): Promise<readonly Table[]> {
+/** The tables as they stand in the database: all, or those of which something has changed after a state. */
+async function tablesIn({ query }: Statements, after: number | null): Promise<readonly Table[]> {
   return await query<Table>(
     `SELECT c.relname AS "table", json_agg(a.attname ORDER BY a.attnum) AS columns,
+       json_object_agg(a.attname, format_type(a.atttypid, NULL)) AS types,
        (SELECT json_agg(k.attname ORDER BY p.nth) FROM unnest(i.indkey::int2[]) WITH ORDINALITY p (attnum, nth)
          JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = p.attnum) AS key
      FROM pg_class c
-     JOIN pg_attribute s ON s.attrelid = c.oid AND s.attname = '_state'
      JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> '_state'
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
      WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'r'
+       AND ($1::bigint IS NULL OR c.relname IN (SELECT source FROM _row WHERE state > $1))
      GROUP BY c.oid, c.relname, i.indkey ORDER BY c.relname`,
+    [after],
   );
 }
 
-const rowOf = ({ columns }: Table) => `json_build_array(${columns.map(quoted).join(', ')})`;
+const rowOf = ({ columns }: Table) => `json_build_array(${columns.map((column) => `t.${quoted(column)}`).join(', ')})`;
 
-/** Returns what has changed after a state; null: too much. */
+/** Returns what has changed after a state, each row as it is now; null: too much. */
 async function rowsAfter(
-  statements: Statements,
+  { query }: Statements,
   tables: readonly Table[],
   after: number,
 ): Promise<readonly TableRows[] | null> {
   const each = tables.map(
     (table) =>
-      `SELECT '${table.table}' AS source, ${rowOf(table)} AS row, NULL::json AS gone FROM ${table.table} WHERE _state > $1`,
+      `SELECT '${table.table}' AS source, k.key, CASE WHEN t.${quoted(table.key[0] ?? '')} IS NOT NULL THEN ${rowOf(table)} END AS row
+       FROM (SELECT DISTINCT key FROM _row, jsonb_array_elements(keys) AS key WHERE state > $1 AND source = '${table.table}') AS k
+       LEFT JOIN ${quoted(table.table)} AS t ON ${sameKey(table)}`,
   );
-  const rows = await statements.query<{ source: string; row: Cell[] | null; gone: Cell[] | null }>(
-    `${each.join(' UNION ALL ')} UNION ALL SELECT source, NULL, key::json FROM _gone WHERE state > $1 LIMIT ${mostRows + 1}`,
+  if (each.length === 0) return [];
+  const rows = await query<{ source: string; key: Cell[]; row: Cell[] | null }>(
+    `${each.join(' UNION ALL ')} LIMIT ${mostRows + 1}`,
     [after],
   );
   if (rows.length > mostRows) return null;
   const bySource = Map.groupBy(rows, ({ source }) => source);
-  return tables
-    .filter(({ table }) => bySource.has(table))
-    .map((table) => {
-      const of = bySource.get(table.table) ?? [];
-      return {
-        ...table,
-        rows: of.flatMap(({ row }) => (row === null ? [] : [row])),
-        gone: of.flatMap(({ gone }) => (gone === null ? [] : [gone])),
-      };
-    });
+  return tables.map(({ table, columns, key }) => {
+    const of = bySource.get(table) ?? [];
+    return {
+      table,
+      columns,
+      key,
+      rows: of.flatMap(({ row }) => (row === null ? [] : [row])),
+      gone: of.flatMap((found) => (found.row === null ? [found.key] : [])),
+    };
+  });
+}
+
+/** Each value of a key is a text or a whole number. */
+function sameKey({ key, types }: Table): string {
+  return key
+    .map((column, index) => `t.${quoted(column)} = (k.key ->> ${index})::${types[column] ?? 'text'}`)
+    .join(' AND ');
 }
 
 interface Copied {
@@ -153,7 +167,9 @@ async function copyInto(
     for (const table of tables) {
       if (!standsIn(db, table)) throw anotherVersion(schema_version);
       const writer = tableWriter(db, { ...table, rows: [], gone: [] });
-      await statements.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${rowOf(table)} AS row FROM ${table.table}`);
+      await statements.query(
+        `DECLARE copied NO SCROLL CURSOR FOR SELECT ${rowOf(table)} AS row FROM ${quoted(table.table)} AS t`,
+      );
       for (;;) {
         const rows = await statements.query<{ row: Cell[] }>(`FETCH ${batchRows} FROM copied`);
         for (const { row } of rows) writer.put(row);

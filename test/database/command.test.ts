@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openReader } from '../../src/storefront/reader.ts';
 import { needs } from '../fakes/needs.ts';
@@ -14,6 +15,7 @@ describe('catalogued database', needs('postgres', 'time'), () => {
   let server: StartedPostgres;
   let directory = '';
   let config = '';
+  let held = '';
   beforeAll(async () => {
     server = stack.use(startPostgres());
     directory = stack.use(temporaryDirectory()).path;
@@ -21,16 +23,23 @@ describe('catalogued database', needs('postgres', 'time'), () => {
       await virtualHarness({ products: 2, lean: true }, { rows: { publish: true } }, { start: Date.now() }),
     );
     await harness.fill();
-    config = join(directory, 'catalogued.yaml');
+    const configFor = (name: string, more = {}) => {
+      const path = join(directory, name);
+      writeFileSync(path, testConfigText(directory, 'https://api.example.com', more));
+      return path;
+    };
     const { path, inbox_path, state_dir } = harness.wiring.config.mirror;
-    writeFileSync(
-      config,
-      testConfigText(directory, 'https://api.example.com', { mirror: { path, inbox_path, state_dir } }),
-    );
+    held = configFor('held.yaml', { mirror: { path, inbox_path, state_dir } });
+    config = configFor('catalogued.yaml');
+    // The same mirror, of no daemon that runs.
+    for (const each of ['mirror', 'state']) mkdirSync(join(directory, each));
+    const db = new Database(path);
+    db.prepare('VACUUM INTO ?').run(join(directory, 'mirror', 'mirror.db'));
+    db.close();
   });
   afterAll(() => stack.disposeAsync());
-  const run = (args: readonly string[], url: string | undefined = server.url) =>
-    runHere(['--config', config, 'database', ...args], { env: url === '' ? {} : { CATALOGUED_DATABASE_URL: url } });
+  const run = (args: readonly string[], url: string | undefined = server.url, configured = config) =>
+    runHere(['--config', configured, 'database', ...args], { env: url === '' ? {} : { CATALOGUED_DATABASE_URL: url } });
 
   it('prepares, publishes, compares and gives back, and says each time what stands', async () => {
     expect(await run(['init'])).toMatchObject({
@@ -44,7 +53,12 @@ describe('catalogued database', needs('postgres', 'time'), () => {
     expect(await run(['verify'])).toMatchObject({ code: 78, stderr: expect.stringContaining('Try: start the daemon') });
     expect(await run(['import'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^\d+ rows are published in the schema catalogued/),
+      stdout: expect.stringMatching(/^The mirror is published in the schema catalogued of .*: \d+ rows were written/),
+    });
+    expect(await run(['check'])).toMatchObject({ stdout: expect.stringContaining('may read what they are for') });
+    expect(await run(['import'], server.url, held)).toMatchObject({
+      code: 75,
+      stderr: expect.stringMatching(/^Error: another catalogued holds .*\nTry: stop it first/),
     });
     expect(await run(['verify'])).toMatchObject({
       code: 0,
@@ -55,6 +69,17 @@ describe('catalogued database', needs('postgres', 'time'), () => {
     using reader = openReader(copy);
     expect(reader.products({ limit: 10 })).toHaveLength(2);
     expect(await run(['export', copy])).toMatchObject({ code: 78, stderr: expect.stringContaining('stands already') });
+  });
+
+  it('gives roles that were made afterwards what they are for, and says before what they lack', async () => {
+    server.sql('DROP OWNED BY catalogued_reader; DROP ROLE catalogued_reader; CREATE ROLE catalogued_reader');
+    expect(await run(['check'])).toMatchObject({
+      stdout: expect.stringMatching(
+        /catalogued_reader may not use the schema, .*products.*\(catalogued database init\)/,
+      ),
+    });
+    expect(await run(['init'])).toMatchObject({ stdout: expect.stringContaining('may read what is published') });
+    expect(await run(['check'])).toMatchObject({ stdout: expect.stringContaining('may read what they are for') });
   });
 
   it('says in one line what a database is that cannot be published into', async () => {

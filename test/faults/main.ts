@@ -54,7 +54,7 @@ const wanted = [...asked.filter((each) => !lines.includes(each)), ...(lines.leng
 const unknown = wanted.filter((id) => rows.every((row) => row.id !== id));
 if (unknown.length > 0)
   command.error(
-    `error: there is no row ${unknown.join(', ')}: they are D1 to S12, memory, systemd, readers, followed, mutations, promises`,
+    `error: there is no row ${unknown.join(', ')}: they are D1 to S13, memory, systemd, readers, followed, mutations, promises`,
   );
 const runs = runsOf({ ...options, all, long, lines });
 const homeless = Object.keys(runs).filter((id) => !rows.some((row) => row.id === id && row.by.includes(id)));

@@ -1,0 +1,72 @@
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { publicationOf } from '../../src/database/publication.ts';
+import { needs } from '../fakes/needs.ts';
+import { besideReaders, lineOf, ratedAlike } from './beside-readers.ts';
+import { type PublishedStage, publishedStage } from './stage.ts';
+
+/** What a reader may wait where nothing else keeps the machine busy. */
+const most_ms = Number(process.env.CATALOGUED_WAIT_MS ?? 100);
+
+describe('pages that read while a mirror is published', needs('postgres', 'time'), () => {
+  const stack = new AsyncDisposableStack();
+  let at: PublishedStage;
+  beforeAll(async () => {
+    at = stack.use(await publishedStage(4, { cadence: { availability: { horizon: 31 } } }));
+    ratedAlike(at.mirror);
+  });
+  afterAll(() => stack.disposeAsync());
+
+  it.each([1, 4, 16])(
+    'see one state each time and fail never: %i readers, a first, a repeated, a changed and an upgraded mirror, and a kill',
+    async (readers) => {
+      const told = await besideReaders(at, readers);
+      for (const each of told) {
+        process.stdout.write(`${lineOf(readers, each)}\n`);
+        expect(each).toMatchObject({ error: null, failed: [], torn: 0 });
+        expect(each.longest_wait_ms).toBeLessThanOrEqual(most_ms);
+      }
+      expect(told.at(-1)?.freed_ms).toBeLessThan(5000);
+      expect(await at.postgres.query("SELECT 1 FROM pg_attribute WHERE attname = 'former'")).toEqual([]);
+      expect(await at.postgres.query("SELECT to_regclass('_former') AS former")).toEqual([{ former: null }]);
+      expect(await at.differing()).toEqual({});
+    },
+    300_000,
+  );
+
+  it('wait where a publication locks what they read (control)', async () => {
+    const locking = (options: Parameters<typeof publicationOf>[0]) =>
+      publicationOf({
+        ...options,
+        fence: async ({ query }) => {
+          await query('LOCK TABLE _product IN ACCESS EXCLUSIVE MODE');
+          await query('SELECT pg_sleep(0.5)');
+        },
+      });
+    const told = await besideReaders(at, 4, { version: { root: '', publicationOf: locking }, kills: false });
+    expect(Math.max(...told.slice(1).map(({ longest_wait_ms }) => longest_wait_ms))).toBeGreaterThan(most_ms);
+  }, 300_000);
+
+  it('of a view of their own keep it from falling: the publication says which, and nothing is changed', async () => {
+    await besideReaders(at, 1, { kills: false });
+    await at.postgres.query(`ALTER TABLE _product ADD COLUMN colour text;
+      CREATE VIEW shop.colours AS SELECT product_id, colour FROM catalogued._product;
+      UPDATE _published SET source_origin = ''`);
+    const db = new Database(at.mirror);
+    db.exec('UPDATE _product SET rating = 5');
+    db.close();
+    using publication = publicationOf(at.options);
+    const before = await at.postgres.query('SELECT DISTINCT rating FROM products');
+    await expect(publication.publish()).rejects.toMatchObject({
+      code: 'database-depended-on',
+      exitCode: 78,
+      message: expect.stringContaining('view shop.colours (reads _product.colour)'),
+      hint: expect.stringContaining('DROP VIEW shop.colours'),
+    });
+    expect(await at.postgres.query('SELECT DISTINCT rating FROM products')).toEqual(before);
+    await at.postgres.query('DROP VIEW shop.colours');
+    await publication.publish();
+    expect(await at.postgres.query('SELECT DISTINCT rating FROM products')).toEqual([{ rating: 5 }]);
+    expect(await at.postgres.query("SELECT 1 FROM pg_attribute WHERE attname = 'colour'")).toEqual([]);
+  }, 300_000);
+});
