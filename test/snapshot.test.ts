@@ -17,6 +17,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
+import { contractTables } from '../src/mirror/rows/capture.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { keepSnapshots, snapshotStatus } from '../src/snapshot/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
@@ -36,7 +37,10 @@ const never = new AbortController().signal;
 /** Every row of every view at one instant. */
 function shown(path: string, now: number): Record<string, unknown[]> {
   const db = openMirrorAt(path, now);
-  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  const views = [
+    ...contractTables,
+    ...db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all(),
+  ];
   const rows = views.map((view) => [
     view,
     db

@@ -740,8 +740,16 @@ CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON _product WHEN ne
 END;
 
 -- The languages that are mirrored, the primary one among them.
-CREATE TABLE _mirror_language (
-  language TEXT PRIMARY KEY
+CREATE TABLE languages (
+  language TEXT PRIMARY KEY,
+  is_primary INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The currencies whose lists are walked, the primary one among them.
+CREATE TABLE currencies (
+  currency TEXT PRIMARY KEY,
+  is_primary INTEGER NOT NULL,
+  exponent INTEGER NOT NULL         -- of the minor unit, ISO 4217: src/domain/values/money.ts
 ) STRICT, WITHOUT ROWID;
 
 -- Counts by city and country are read from here alone.

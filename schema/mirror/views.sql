@@ -67,23 +67,6 @@ WHERE p.withdrawn_at IS NULL
   AND unixepoch()*1000 >= p.images_verified_at - 86400000
   AND unixepoch()*1000 + 999 < p.images_verified_at + 1209600000;
 
-CREATE VIEW languages AS
-SELECT l.language, CAST(l.language = m.language AS INTEGER) AS is_primary
-FROM _mirror_language l
-CROSS JOIN _mirror m;
-
-CREATE VIEW currencies AS
-SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,
-  -- ISO 4217, as src/domain/values/money.ts has it: a test holds the two equal.
-  CAST(CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0
-    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS INTEGER) AS exponent
-FROM (
-  SELECT m.currency, 1 AS is_primary FROM _mirror m WHERE m.currency IS NOT NULL
-  UNION ALL
-  SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM _record r WHERE r.resource = 'products' AND r.product_id = 0
-)
-GROUP BY currency;
-
 CREATE VIEW alternatives AS
 SELECT product_id, alternative_product_id
 FROM (
@@ -140,7 +123,7 @@ SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS T
     FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
 FROM _product p
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
@@ -159,7 +142,7 @@ SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, 
     WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _product p
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 CROSS JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
   (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
 WHERE p.withdrawn_at IS NULL;
@@ -191,7 +174,7 @@ FROM (
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   UNION ALL
@@ -210,7 +193,7 @@ FROM (
   JOIN _availability_span s ON s.product_id = v.product_id
   JOIN json_each(s.variant_ids) i ON i.value = v.variant_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   GROUP BY v.product_id, l.language, v.variant_id
@@ -485,7 +468,7 @@ SELECT e.experience_id, l.language, m.language AS language_shown, CAST(COALESCE(
     WHEN unixepoch()*1000 >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _experience e
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
 LEFT JOIN _product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
   (SELECT x.language FROM _product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
@@ -505,7 +488,7 @@ FROM (
   GROUP BY city_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,
@@ -519,4 +502,4 @@ FROM (
   FROM _product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;

@@ -62,22 +62,6 @@ WHERE p.withdrawn_at IS NULL
   AND _now() >= p.images_verified_at - 86400000
   AND _now() < p.images_verified_at + 1209600000;
 
-CREATE VIEW languages AS
-SELECT l.language, _number(l.language = m.language) AS is_primary
-FROM _mirror_language l
-CROSS JOIN _mirror m;
-
-CREATE VIEW currencies AS
-SELECT currency, max(is_primary) AS is_primary,
-  CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0::bigint
-    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS exponent
-FROM (
-  SELECT m.currency, 1::bigint AS is_primary FROM _mirror m WHERE m.currency IS NOT NULL
-  UNION ALL
-  SELECT substr(r.edition, strpos(r.edition, '/') + 1), 0 FROM _record r WHERE r.resource = 'products' AND r.product_id = 0
-) c
-GROUP BY currency;
-
 CREATE VIEW alternatives AS
 WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
   SELECT p.product_id, p.alternative_product_id, 1
@@ -125,7 +109,7 @@ SELECT p.product_id, l.language, COALESCE(t.text_language, t.language) AS langua
     FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL LIMIT 1), 'unknown') AS detail_freshness
 FROM _product p
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
   (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
@@ -141,7 +125,7 @@ SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, 
   _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.checked_at, c.stale_at, c.held_at) AS expired_at, _freshness(c.checked_at, c.stale_at, c.held_at) AS freshness
 FROM _product p
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
   (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
 WHERE p.withdrawn_at IS NULL;
@@ -168,7 +152,7 @@ FROM (
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   UNION ALL
@@ -183,7 +167,7 @@ FROM (
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   JOIN LATERAL (
     SELECT max(s.checked_at) AS checked_at, max(COALESCE(s.held_at, s.stale_at)) AS stale_at,
       max(_expired_at(s.checked_at, s.stale_at, s.held_at)) AS expired_at
@@ -370,7 +354,7 @@ SELECT e.experience_id, l.language, m.language AS language_shown, COALESCE(e.tit
   _is_stale(e.stale_at) AS stale, _expired_at(e.checked_at, e.stale_at) AS expired_at, _freshness(e.checked_at, e.stale_at) AS freshness
 FROM _experience e
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 CROSS JOIN LATERAL (
   SELECT count(*) AS products, count(*) FILTER (WHERE o.sellable = 1) AS sellable_products
   FROM (
@@ -397,7 +381,7 @@ FROM (
   ORDER BY city_id, n DESC, country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,
@@ -411,4 +395,4 @@ FROM (
   FROM _product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;

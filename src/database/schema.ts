@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { isShown, ownTables } from '../mirror/rows/capture.ts';
+import { contractTables, isShown, ownTables } from '../mirror/rows/capture.ts';
 import { packageRoot } from '../package.ts';
 import { ofDevelopment } from '../sqlite/development.ts';
 import type { Statements } from './connect.ts';
@@ -143,6 +143,6 @@ export async function grant({ query }: Statements, schema: string, shapes: reado
   for (const { rolname } of roles)
     await query(
       `GRANT USAGE ON SCHEMA "${schema}" TO "${rolname}";
-       GRANT SELECT ON ${(rolname === follower ? rows : views.map(({ name }) => name)).join(', ')} TO "${rolname}"`,
+       GRANT SELECT ON ${(rolname === follower ? rows : [...views.map(({ name }) => name), ...contractTables]).join(', ')} TO "${rolname}"`,
     );
 }

@@ -5,6 +5,8 @@ import type { Database } from '../sqlite/database-file.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import type { FeedCeiling } from './changes/changes.ts';
+import { currencyTable } from './catalogue/currencies.ts';
+import { makePrimary } from './catalogue/languages.ts';
 import { changeReads } from './changes/changes.ts';
 import { captureRows, type Publish } from './rows/capture.ts';
 import { query } from './sql/sql.ts';
@@ -73,10 +75,8 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       contract_version: contractVersion,
       schema_version,
     });
-    const primary = db.change((bound: Bound<{ language: string }>) =>
-      query.insertInto('_mirror_language').orIgnore().values({ language: bound.language }),
-    );
-    primary.run({ language });
+    makePrimary(db, language);
+    currencyTable(db).followWalks();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // What waits beside it counts from other numbers: all of it is applied.
     if (!paired && feed !== undefined && feed.waits_above !== null) lowerLastDelivery(db, feed.waits_above);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { contractTables } from '../../src/mirror/rows/capture.ts';
 import { standingCopy } from '../fakes/standing-copy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
@@ -50,7 +51,10 @@ export async function typedCopy(): Promise<TypedCopy> {
   standingCopy(harness.wiring.mirror.path, path, harness.clock.now());
   const db = new Database(path);
   db.exec(rows);
-  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  const views = [
+    ...contractTables,
+    ...db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all(),
+  ];
   for (const name of views) {
     const columns = Object.entries(contract.columns[name] ?? {});
     const bare = columns.map(([column]) => `+"${column}" AS "${column}"`).join(', ');

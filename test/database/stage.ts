@@ -1,5 +1,6 @@
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { type Publication, type PublicationOptions, publicationOf } from '../../src/database/publication.ts';
+import { contractTables } from '../../src/mirror/rows/capture.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -68,12 +69,10 @@ export async function publishedStage(products: number, config: Record<string, un
 
 /** Those of the file that are no more than SQLite's own door to its index of words. */
 function sharedViews(file: ReturnType<typeof openMirrorAt>): string[] {
-  return file
-    .prepare<[], string>(
-      "SELECT name FROM main.sqlite_schema WHERE type = 'view' AND name <> 'search_rows' ORDER BY name",
-    )
-    .pluck()
-    .all();
+  const views = file.prepare<[], string>(
+    "SELECT name FROM main.sqlite_schema WHERE type = 'view' AND name <> 'search_rows' ORDER BY name",
+  );
+  return [...views.pluck().all(), ...contractTables];
 }
 
 /** What a view of PostgreSQL shows to a reader whose clock stands at `now`. */
@@ -86,9 +85,9 @@ function viewAt(postgres: Postgres, view: string, now: number) {
   });
 }
 
-/** Without what only a copy knows. */
+/** Without what only a copy knows: when it was published, and of a table in which state each row was. */
 function linesOf(rows: readonly unknown[]): string[] {
-  return rows.map((row) => JSON.stringify({ ...(row as object), published_at: undefined })).sort();
+  return rows.map((row) => JSON.stringify({ ...(row as object), published_at: undefined, _state: undefined })).sort();
 }
 
 /** How many lines only one of the two has. */

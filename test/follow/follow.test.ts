@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow/source.ts';
-import { captureRows, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
+import { captureRows, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openReader } from '../../src/storefront/reader.ts';
@@ -55,7 +55,10 @@ function rowsOf(path: string, now: () => number): TestSource {
 /** What every view shows, as JSON by view; without what only a copy knows. */
 function shown(path: string): Map<string, string> {
   const db = new Database(path, { readonly: true });
-  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  const views = [
+    ...contractTables,
+    ...db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all(),
+  ];
   const found = new Map(
     views.map((view) => {
       const rows = db.prepare(`SELECT * FROM ${view}`).all() as Record<string, unknown>[];
@@ -233,7 +236,7 @@ test('all that the views and searches read is published', () => {
   const read = new Set([...text.matchAll(/\b(?:FROM|JOIN) (_[a-z_]+)/g)].map(([, name = '']) => name));
   // What a copy knows of itself, and how far a mirror may be read; the words behind the index that typed searches ask.
   for (const own of ['_followed', '_row_feed']) read.delete(own);
-  expect([...publishedTables].sort()).toEqual([...read, '_search_text'].sort());
+  expect([...publishedTables].sort()).toEqual([...read, ...contractTables, '_search_text'].sort());
 });
 
 test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
@@ -243,6 +246,7 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '[_]*' ORDER BY name")
     .pluck()
     .all();
+  tables.push(...contractTables);
   db.close();
   const notes = ['_followed', '_row', '_row_feed', '_row_mark'];
   expect([...publishedTables, ...ownTables, ...notes].sort()).toEqual(tables);

@@ -1,4 +1,4 @@
-import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { SearchTable } from './search.ts';
 
@@ -13,10 +13,10 @@ export interface LanguageTable {
 }
 
 export function languageTable(db: Writes, search: SearchTable): LanguageTable {
-  const all = db.values(() => query.selectFrom('_mirror_language').select('language'));
-  const add = db.change(({ language }: Bound<OfLanguage>) => query.insertInto('_mirror_language').values({ language }));
+  const all = db.values(() => query.selectFrom('languages').select('language'));
+  const add = adding(db);
   const drop = db.change(({ language }: Bound<OfLanguage>) =>
-    query.deleteFrom('_mirror_language').where('language', '=', language),
+    query.deleteFrom('languages').where('language', '=', language),
   );
   return {
     write: (languages) => {
@@ -26,4 +26,27 @@ export function languageTable(db: Writes, search: SearchTable): LanguageTable {
       if (known.symmetricDifference(wanted).size > 0) search.languagesChanged();
     },
   };
+}
+
+/** Mirrors the primary language of the mirror's own row, and marks it. */
+export function makePrimary(db: Writes, language: string): void {
+  const mark = db.change((bound: Bound<OfLanguage>) =>
+    query.updateTable('languages').set((of) => ({ is_primary: sql`${of.ref('language')} = ${bound.language}` })),
+  );
+  mark.run({ language });
+  adding(db).run({ language });
+}
+
+function adding(db: Writes) {
+  return db.change(({ language }: Bound<OfLanguage>) =>
+    query
+      .insertInto('languages')
+      .orIgnore()
+      .columns(['language', 'is_primary'])
+      .expression(
+        query
+          .selectFrom('_mirror as m')
+          .select([language.as('language'), (of) => sql<0 | 1>`${of.ref('m.language')} is ${language}`.as('is_primary')]),
+      ),
+  );
 }

@@ -34,7 +34,7 @@ export function searchTable(db: Writes): SearchTable {
     query
       .deleteFrom('_search_entry')
       .where('product_id', '=', product_id)
-      .where('language', 'not in', query.selectFrom('_mirror_language').select('language')),
+      .where('language', 'not in', query.selectFrom('languages').select('language')),
   );
   const visible = db.values(() => query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null));
   const words = searchWords(db);
@@ -111,7 +111,7 @@ function spokenOf(product_id: RawBuilder<number>) {
   return query
     .selectFrom('_product as p')
     .crossJoin('_mirror as m')
-    .crossJoin('_mirror_language as l')
+    .crossJoin('languages as l')
     .crossJoin('_product_text as t')
     .leftJoin('_experience as e', 'e.experience_id', 'p.venue_id')
     .select(['t.product_id', 'l.language', 't.title', 't.tagline', 't.summary', 't.city_name as city'])

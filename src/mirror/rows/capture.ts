@@ -5,6 +5,9 @@ import type { Database } from '../../sqlite/database-file.ts';
  * and nothing is written.
  */
 
+/** Tables that are the contract themselves: no view stands over them. */
+export const contractTables = ['currencies', 'languages'] as const;
+
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
   '_availability_span',
@@ -18,7 +21,6 @@ export const publishedTables = [
   '_image',
   '_image_file',
   '_mirror',
-  '_mirror_language',
   '_printed_price',
   '_product',
   '_product_experience',
@@ -39,6 +41,7 @@ export const publishedTables = [
   '_variant',
   '_variant_group',
   '_zone_offset',
+  ...contractTables,
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
@@ -157,7 +160,7 @@ export const newestChange = "coalesce((SELECT seq FROM sqlite_sequence WHERE nam
 /** Returns the tables whose rows are published: those that only daemons read where other instances stand by. */
 export function publishedOf(db: Database): PublishedTable[] {
   const noted = new Set(capturing(db));
-  const own = ownTables.filter((table) => noted.has(`${prefix}${table.slice(1)}_added`));
+  const own = ownTables.filter((table) => noted.has(`${prefix}${table}_added`));
   return [...publishedTables, ...own, placeTable];
 }
 
@@ -184,7 +187,7 @@ function triggersOf(table: CapturedTable, { key }: TableColumns): [string, strin
     dropped: ['DELETE', note('old')],
   } as const;
   return Object.entries(events).map(([name, [event, body, when = '']]) => {
-    const trigger = `${prefix}${table.slice(1)}_${name}`;
+    const trigger = `${prefix}${table}_${name}`;
     return [trigger, `CREATE TRIGGER ${trigger} AFTER ${event} ON ${table} ${when}BEGIN ${body} END`];
   });
 }

@@ -160,7 +160,8 @@ export interface Tables {
     changed_at: Instant;
     stale_at: Instant;
   };
-  _mirror_language: { language: string };
+  languages: { language: string; is_primary: Bit };
+  currencies: { currency: string; is_primary: Bit; exponent: number };
   _product_experience: { product_id: number; experience_id: number };
   _image: {
     product_id: number;
