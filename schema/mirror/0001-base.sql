@@ -168,9 +168,13 @@ CREATE TABLE _image (
   PRIMARY KEY (product_id, image_key)
 ) STRICT;
 
-CREATE TABLE _checkout_information_read (
+-- Checkout information in each mirrored language: its own read, or else the primary language's. A read in a language that is not
+-- mirrored any more, or of a product that is withdrawn, stays and is not shown.
+CREATE TABLE checkout (
   product_id INTEGER NOT NULL REFERENCES _product,
   language TEXT NOT NULL,
+  language_shown TEXT NOT NULL,     -- of the read that the row is of
+  shown INTEGER NOT NULL CHECK (shown IN (0, 1)),
   has_timeslots INTEGER,
   has_dynamic_pricing INTEGER,
   must_know TEXT,
@@ -178,12 +182,17 @@ CREATE TABLE _checkout_information_read (
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
-  document TEXT NOT NULL,
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.
   held_at INTEGER,
+  document TEXT NOT NULL,
   PRIMARY KEY (product_id, language)
 ) STRICT;
+
+CREATE TRIGGER product_withdrawn_or_back AFTER UPDATE OF withdrawn_at ON _product
+WHEN (old.withdrawn_at IS NULL) <> (new.withdrawn_at IS NULL) BEGIN
+  UPDATE checkout SET shown = new.withdrawn_at IS NULL AND language IN (SELECT l.language FROM languages l) WHERE product_id = new.product_id;
+END;
 
 -- A variant as the variants read has it, as availability has it, or both.
 CREATE TABLE _variant (

@@ -135,17 +135,13 @@ LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.cur
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
-SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
-  CAST(4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _product p
-CROSS JOIN _mirror m
-CROSS JOIN languages l
-CROSS JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
-  (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
-WHERE p.withdrawn_at IS NULL;
+SELECT product_id, language, language_shown, has_timeslots, has_dynamic_pricing, must_know, good_to_know, document, checked_at,
+  CAST(unixepoch()*1000 >= COALESCE(held_at, stale_at) AS INTEGER) AS stale,
+  CAST(4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(held_at, stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM checkout
+WHERE shown = 1;
 
 CREATE VIEW variants AS
 SELECT product_id, language, language_shown, variant_id, label, variant_type, source,

@@ -121,14 +121,10 @@ LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.cur
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
-SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.checked_at, c.stale_at, c.held_at) AS expired_at, _freshness(c.checked_at, c.stale_at, c.held_at) AS freshness
-FROM _product p
-CROSS JOIN _mirror m
-CROSS JOIN languages l
-JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
-  (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
-WHERE p.withdrawn_at IS NULL;
+SELECT product_id, language, language_shown, has_timeslots, has_dynamic_pricing, must_know, good_to_know, document, checked_at,
+  _is_stale(COALESCE(held_at, stale_at)) AS stale, _expired_at(checked_at, stale_at, held_at) AS expired_at, _freshness(checked_at, stale_at, held_at) AS freshness
+FROM checkout
+WHERE shown = 1;
 
 CREATE VIEW variants AS
 SELECT product_id, language, language_shown, variant_id, label, variant_type, source,

@@ -128,7 +128,7 @@ interface Dates {
 const marked = {
   _product_text: 'language',
   _product_price: 'currency',
-  _checkout_information_read: 'language',
+  checkout: 'language_shown',
   _variant: 'language',
   _availability_span: 'currency',
 } as const;
@@ -143,7 +143,7 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
       .where(marked[table] as 'currency', '=', bound.edition);
   const texts = db.change(mark('_product_text'));
   const prices = db.change(mark('_product_price'));
-  const checkout = db.change(mark('_checkout_information_read'));
+  const checkout = db.change(mark('checkout'));
   const variants = db.change(mark('_variant'));
   const spans = db.change((bound: Bound<Marked & Dates>) =>
     mark('_availability_span')(bound).where('from_date', '<=', bound.to).where('to_date', '>=', bound.from),

@@ -90,7 +90,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
       '_product_text',
       '_product_price',
       '_variant',
-      '_checkout_information_read',
+      'checkout',
     ])
       writer.exec(
         `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,

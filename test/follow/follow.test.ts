@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow/source.ts';
-import { captureRows, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
+import { captureRows, clockTables, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openReader } from '../../src/storefront/reader.ts';
@@ -180,7 +180,7 @@ test('numbers of another file mean nothing: rows that were changed while nothing
   await at.follow();
   const db = new Database(at.mirror);
   // As an older program would, or a person.
-  db.exec("DROP TRIGGER row_of_product_text_changed; UPDATE _product_text SET title = 'Renamed'");
+  db.exec("DROP TRIGGER row_of__product_text_changed; UPDATE _product_text SET title = 'Renamed'");
   db.close();
   await at.harness.restart();
   await at.follow();
@@ -236,7 +236,7 @@ test('all that the views and searches read is published', () => {
   const read = new Set([...text.matchAll(/\b(?:FROM|JOIN) (_[a-z_]+)/g)].map(([, name = '']) => name));
   // What a copy knows of itself, and how far a mirror may be read; the words behind the index that typed searches ask.
   for (const own of ['_followed', '_row_feed']) read.delete(own);
-  expect([...publishedTables].sort()).toEqual([...read, ...contractTables, '_search_text'].sort());
+  expect([...publishedTables].sort()).toEqual([...read, ...clockTables, ...contractTables, '_search_text'].sort());
 });
 
 test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
@@ -246,7 +246,8 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '[_]*' ORDER BY name")
     .pluck()
     .all();
-  tables.push(...contractTables);
+  tables.push(...clockTables, ...contractTables);
+  tables.sort();
   db.close();
   const notes = ['_followed', '_row', '_row_feed', '_row_mark'];
   expect([...publishedTables, ...ownTables, ...notes].sort()).toEqual(tables);

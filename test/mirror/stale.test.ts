@@ -49,7 +49,7 @@ it('every table whose rows say when they are stale follows a new cadence of its 
     _product_text: [every('products')],
     _product_price: [every('products')],
     _experience: [every('experiences')],
-    _checkout_information_read: [30 * hour, every('checkout_information')],
+    checkout: [30 * hour, every('checkout_information')],
     _variant: [every('variants')],
   });
 });

@@ -80,7 +80,7 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
   experiences: `UPDATE _experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM _product WHERE sellable)`,
   cities: `UPDATE _product_text SET city_name = 'forged' WHERE product_id = ${first}`,
   countries: `UPDATE _product SET country_id = 1 WHERE product_id = ${first}`,
-  checkout_information: `UPDATE _checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
+  checkout_information: `UPDATE checkout SET good_to_know = 'forged' WHERE product_id = ${first}`,
   variants: `UPDATE _variant SET merged_document = '{}' WHERE product_id = ${first}`,
   images:
     'UPDATE _image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM _image WHERE credit IS NOT NULL)',

@@ -1,5 +1,6 @@
 import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
+import { fallbackRows } from './fallbacks.ts';
 import type { SearchTable } from './search.ts';
 
 interface OfLanguage {
@@ -15,6 +16,7 @@ export interface LanguageTable {
 export function languageTable(db: Writes, search: SearchTable): LanguageTable {
   const all = db.values(() => query.selectFrom('languages').select('language'));
   const add = adding(db);
+  const fallbacks = fallbackRows(db);
   const drop = db.change(({ language }: Bound<OfLanguage>) =>
     query.deleteFrom('languages').where('language', '=', language),
   );
@@ -23,7 +25,9 @@ export function languageTable(db: Writes, search: SearchTable): LanguageTable {
       const [known, wanted] = [new Set(all.all()), new Set(languages)];
       for (const language of wanted.difference(known)) add.run({ language });
       for (const language of known.difference(wanted)) drop.run({ language });
-      if (known.symmetricDifference(wanted).size > 0) search.languagesChanged();
+      if (known.symmetricDifference(wanted).size === 0) return;
+      fallbacks.makeAgain();
+      search.languagesChanged();
     },
   };
 }
@@ -31,10 +35,13 @@ export function languageTable(db: Writes, search: SearchTable): LanguageTable {
 /** Mirrors the primary language of the mirror's own row, and marks it. */
 export function makePrimary(db: Writes, language: string): void {
   const mark = db.change((bound: Bound<OfLanguage>) =>
-    query.updateTable('languages').set((of) => ({ is_primary: sql`${of.ref('language')} = ${bound.language}` })),
+    query
+      .updateTable('languages')
+      .set((of) => ({ is_primary: sql`${of.ref('language')} = ${bound.language}` }))
+      .where((of) => sql<boolean>`${of.ref('is_primary')} <> (${of.ref('language')} = ${bound.language})`),
   );
-  mark.run({ language });
-  adding(db).run({ language });
+  const changes = mark.run({ language }).changes + adding(db).run({ language }).changes;
+  if (changes > 0) fallbackRows(db).makeAgain();
 }
 
 function adding(db: Writes) {
@@ -46,7 +53,10 @@ function adding(db: Writes) {
       .expression(
         query
           .selectFrom('_mirror as m')
-          .select([language.as('language'), (of) => sql<0 | 1>`${of.ref('m.language')} is ${language}`.as('is_primary')]),
+          .select([
+            language.as('language'),
+            (of) => sql<0 | 1>`${of.ref('m.language')} is ${language}`.as('is_primary'),
+          ]),
       ),
   );
 }

@@ -8,13 +8,15 @@ import type { Database } from '../../sqlite/database-file.ts';
 /** Tables that are the contract themselves: no view stands over them. */
 export const contractTables = ['currencies', 'languages'] as const;
 
+/** Tables of the contract under a thin view, which adds what the clock decides. */
+export const clockTables = ['checkout'] as const;
+
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
   '_availability_span',
   '_bookable',
   '_change',
   '_check_count',
-  '_checkout_information_read',
   '_day',
   '_day_document',
   '_experience',
@@ -41,6 +43,7 @@ export const publishedTables = [
   '_variant',
   '_variant_group',
   '_zone_offset',
+  ...clockTables,
   ...contractTables,
 ] as const;
 

@@ -67,7 +67,7 @@ export const mirrorInstants: MirrorInstants = {
   _image_credit: { at: 'now' },
   _image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
   _image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },
-  _checkout_information_read: { ...copyOf('checkout_information'), held_at: 'now' },
+  checkout: { ...copyOf('checkout_information'), held_at: 'now' },
   _variant: { ...copyOf('variants'), held_at: 'now' },
   _variant_group: { read_at: 'now' },
   _availability_context: { read_at: 'now' },

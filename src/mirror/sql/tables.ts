@@ -203,9 +203,11 @@ export interface Tables {
     failure: string | null;
     failure_kind: 'gone' | 'failed' | null;
   };
-  _checkout_information_read: {
+  checkout: {
     product_id: number;
     language: string;
+    language_shown: string;
+    shown: Bit;
     has_timeslots: Bit | null;
     has_dynamic_pricing: Bit | null;
     must_know: string | null;
