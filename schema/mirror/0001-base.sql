@@ -1,5 +1,6 @@
 -- Oldest safe version: 1.0.0-rc
--- Private tables of mirror.db, without the views (views.sql): storefronts read those. Names begin with `_`, all tables are STRICT.
+-- Tables of mirror.db, without the views (views.sql); all are STRICT. Names of private ones begin with `_`. A table of the contract
+-- has the contract's name; one under a thin view, which storefronts read, has the view's noun.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.
 
@@ -156,12 +157,18 @@ CREATE TABLE _product_experience (
 
 CREATE INDEX product_experience_by_experience ON _product_experience (experience_id, product_id);
 
-CREATE TABLE _image (
+CREATE TABLE image (
   product_id INTEGER NOT NULL REFERENCES _product,
   image_key TEXT NOT NULL,
   position INTEGER NOT NULL,
+  small_url TEXT,
+  medium_url TEXT,
+  large_url TEXT,
+  extra_large_url TEXT,
+  alt_text TEXT,
   credit TEXT,
-  document TEXT NOT NULL,           -- the service's JSON: its addresses and the alternative text are read from it
+  file TEXT,                        -- of the size that _mirror names; triggers of _image_file and _mirror write it
+  document TEXT NOT NULL,           -- the service's JSON
   first_seen_at INTEGER NOT NULL,
   withdrawn_at INTEGER,             -- when the complete read was sent that no longer returned it; NULL: it stands
   doubted_at INTEGER,               -- when its host said that it is gone: hidden until a read sent later returns it
@@ -499,7 +506,7 @@ CREATE TABLE _gap (
 
 CREATE INDEX gap_open ON _gap (gap_id) WHERE closed_at IS NULL;
 
-CREATE INDEX image_withdrawn ON _image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+CREATE INDEX image_withdrawn ON image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
 
 CREATE TABLE _image_credit (
   product_id INTEGER NOT NULL,
@@ -549,6 +556,28 @@ CREATE TABLE _image_file (
   failure_kind TEXT CHECK (failure_kind IN ('gone', 'failed')),
   PRIMARY KEY (product_id, image_key, size)
 ) STRICT;
+
+CREATE TRIGGER image_file_changed AFTER UPDATE OF file ON _image_file WHEN old.file IS NOT new.file BEGIN
+  UPDATE image SET file = new.file
+  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
+END;
+
+CREATE TRIGGER image_file_added AFTER INSERT ON _image_file WHEN new.file IS NOT NULL BEGIN
+  UPDATE image SET file = new.file
+  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
+END;
+
+CREATE TRIGGER image_file_dropped AFTER DELETE ON _image_file WHEN old.file IS NOT NULL BEGIN
+  UPDATE image SET file = NULL
+  WHERE product_id = old.product_id AND image_key = old.image_key AND old.size = (SELECT image_size FROM _mirror);
+END;
+
+-- A followed copy has no rows of _image_file: its images come as they are.
+CREATE TRIGGER image_size_changed AFTER UPDATE OF image_size ON _mirror
+WHEN old.image_size IS NOT new.image_size AND NOT EXISTS (SELECT 1 FROM _followed) BEGIN
+  UPDATE image SET file = (SELECT f.file FROM _image_file f
+    WHERE f.product_id = image.product_id AND f.image_key = image.image_key AND f.size = new.image_size);
+END;
 
 -- Entries that product_search has indexed, written only by the transaction that changes a product. A table of its own, with an
 -- integer key: VACUUM renumbers the rows of _product_text, and the index needs to know what to forget.

@@ -49,17 +49,9 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key,
-  CAST(json_extract(i.document, '$.small') AS TEXT) AS small_url,
-  CAST(json_extract(i.document, '$.medium') AS TEXT) AS medium_url,
-  CAST(json_extract(i.document, '$.large') AS TEXT) AS large_url,
-  CAST(json_extract(i.document, '$.extra_large') AS TEXT) AS extra_large_url,
-  CAST(json_extract(i.document, '$.alt_text') AS TEXT) AS alt_text,
-  i.credit,
-  (SELECT f.file FROM _image_file f, _mirror m
-    WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
+SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit, i.file,
   p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at, i.document
-FROM _image i
+FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL

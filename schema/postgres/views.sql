@@ -44,17 +44,9 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key,
-  i.document::json ->> 'small' AS small_url,
-  i.document::json ->> 'medium' AS medium_url,
-  i.document::json ->> 'large' AS large_url,
-  i.document::json ->> 'extra_large' AS extra_large_url,
-  i.document::json ->> 'alt_text' AS alt_text,
-  i.credit,
-  (SELECT f.file FROM _image_file f, _mirror m
-    WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
+SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit, i.file,
   p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at, i.document
-FROM _image i
+FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL

@@ -83,7 +83,7 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
   checkout_information: `UPDATE checkout SET good_to_know = 'forged' WHERE product_id = ${first}`,
   variants: `UPDATE _variant SET merged_document = '{}' WHERE product_id = ${first}`,
   images:
-    'UPDATE _image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM _image WHERE credit IS NOT NULL)',
+    'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
   availability_days: `UPDATE _day SET max_tickets = 99 WHERE product_id = ${first} AND available = 1`,
   bookable_days: `DELETE FROM _availability_span WHERE product_id = ${first} AND from_date = (SELECT max(s.from_date) FROM _availability_span s WHERE s.product_id = ${first})`,
   availability_slots: `UPDATE _day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = (SELECT document_id FROM _day WHERE product_id = ${first} AND available = 1 ORDER BY date LIMIT 1 OFFSET 2)`,

@@ -136,7 +136,13 @@ function documentsOf(db: Reads): NoticeReads['documentsOf'] {
       .selectFrom('_product_text')
       .select(({ fn }) => fn.coalesce('merged_document', 'detail_document', 'list_document').as('document'))
       .where('product_id', '=', product_id)
-      .unionAll(query.selectFrom('checkout').select('document').where('product_id', '=', product_id).whereRef('language_shown', '=', 'language')),
+      .unionAll(
+        query
+          .selectFrom('checkout')
+          .select('document')
+          .where('product_id', '=', product_id)
+          .whereRef('language_shown', '=', 'language'),
+      ),
   );
   return (product_id) => documents.all({ product_id }).filter((document) => document !== null);
 }

@@ -9,7 +9,7 @@ import type { Database } from '../../sqlite/database-file.ts';
 export const contractTables = ['currencies', 'languages'] as const;
 
 /** Tables of the contract under a thin view, which adds what the clock decides. */
-export const clockTables = ['checkout'] as const;
+export const clockTables = ['checkout', 'image'] as const;
 
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
@@ -20,8 +20,6 @@ export const publishedTables = [
   '_day',
   '_day_document',
   '_experience',
-  '_image',
-  '_image_file',
   '_mirror',
   '_printed_price',
   '_product',
@@ -61,6 +59,7 @@ export const ownTables = [
   '_gap',
   '_held',
   '_image_credit',
+  '_image_file',
   '_image_takedown',
   '_interest',
   '_job',

@@ -63,7 +63,7 @@ export const mirrorInstants: MirrorInstants = {
   },
   _product_price: { read_at: 'now', held_at: 'now', stale_at: { after: 'read_at', cadence: 'products' } },
   _experience: copyOf('experiences'),
-  _image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
+  image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
   _image_credit: { at: 'now' },
   _image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
   _image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },

@@ -163,11 +163,17 @@ export interface Tables {
   languages: { language: string; is_primary: Bit };
   currencies: { currency: string; is_primary: Bit; exponent: number };
   _product_experience: { product_id: number; experience_id: number };
-  _image: {
+  image: {
     product_id: number;
     image_key: string;
     position: number;
+    small_url: string | null;
+    medium_url: string | null;
+    large_url: string | null;
+    extra_large_url: string | null;
+    alt_text: string | null;
     credit: string | null;
+    file: string | null;
     document: string;
     first_seen_at: Instant;
     withdrawn_at: Instant | null;
