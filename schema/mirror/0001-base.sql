@@ -281,21 +281,31 @@ BEGIN
     UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
 END;
 
-CREATE TABLE _image (
+CREATE TABLE image (
   product_id INTEGER NOT NULL REFERENCES _product,
   image_key TEXT NOT NULL,
   position INTEGER NOT NULL,
+  small_url TEXT,
+  medium_url TEXT,
+  large_url TEXT,
+  extra_large_url TEXT,
+  alt_text TEXT,
   credit TEXT,
-  document TEXT NOT NULL,           -- the service's JSON: its addresses and the alternative text are read from it
+  file TEXT,                        -- of the size that _mirror names; triggers of _image_file and _mirror write it
+  document TEXT NOT NULL,           -- the service's JSON
   first_seen_at INTEGER NOT NULL,
   withdrawn_at INTEGER,             -- when the complete read was sent that no longer returned it; NULL: it stands
   doubted_at INTEGER,               -- when its host said that it is gone: hidden until a read sent later returns it
   PRIMARY KEY (product_id, image_key)
 ) STRICT;
 
-CREATE TABLE _checkout_information_read (
+-- Checkout information in each mirrored language: its own read, or else the primary language's. A read in a language that is not
+-- mirrored any more, or of a product that is withdrawn, stays and is not shown.
+CREATE TABLE checkout (
   product_id INTEGER NOT NULL REFERENCES _product,
   language TEXT NOT NULL,
+  language_shown TEXT NOT NULL,     -- of the read that the row is of
+  shown INTEGER NOT NULL CHECK (shown IN (0, 1)),
   has_timeslots INTEGER,
   has_dynamic_pricing INTEGER,
   must_know TEXT,
@@ -303,12 +313,17 @@ CREATE TABLE _checkout_information_read (
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
-  document TEXT NOT NULL,
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.
   held_at INTEGER,
+  document TEXT NOT NULL,
   PRIMARY KEY (product_id, language)
 ) STRICT;
+
+CREATE TRIGGER product_withdrawn_or_back AFTER UPDATE OF withdrawn_at ON _product
+WHEN (old.withdrawn_at IS NULL) <> (new.withdrawn_at IS NULL) BEGIN
+  UPDATE checkout SET shown = new.withdrawn_at IS NULL AND language IN (SELECT l.language FROM languages l) WHERE product_id = new.product_id;
+END;
 
 -- A variant as the variants read has it, as availability has it, or both.
 CREATE TABLE _variant (
@@ -636,7 +651,7 @@ CREATE TABLE _gap (
 
 CREATE INDEX gap_open ON _gap (gap_id) WHERE closed_at IS NULL;
 
-CREATE INDEX image_withdrawn ON _image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+CREATE INDEX image_withdrawn ON image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
 
 CREATE TABLE _image_credit (
   product_id INTEGER NOT NULL,
@@ -686,6 +701,28 @@ CREATE TABLE _image_file (
   failure_kind TEXT CHECK (failure_kind IN ('gone', 'failed')),
   PRIMARY KEY (product_id, image_key, size)
 ) STRICT;
+
+CREATE TRIGGER image_file_changed AFTER UPDATE OF file ON _image_file WHEN old.file IS NOT new.file BEGIN
+  UPDATE image SET file = new.file
+  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
+END;
+
+CREATE TRIGGER image_file_added AFTER INSERT ON _image_file WHEN new.file IS NOT NULL BEGIN
+  UPDATE image SET file = new.file
+  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
+END;
+
+CREATE TRIGGER image_file_dropped AFTER DELETE ON _image_file WHEN old.file IS NOT NULL BEGIN
+  UPDATE image SET file = NULL
+  WHERE product_id = old.product_id AND image_key = old.image_key AND old.size = (SELECT image_size FROM _mirror);
+END;
+
+-- A followed copy has no rows of _image_file: its images come as they are.
+CREATE TRIGGER image_size_changed AFTER UPDATE OF image_size ON _mirror
+WHEN old.image_size IS NOT new.image_size AND NOT EXISTS (SELECT 1 FROM _followed) BEGIN
+  UPDATE image SET file = (SELECT f.file FROM _image_file f
+    WHERE f.product_id = image.product_id AND f.image_key = image.image_key AND f.size = new.image_size);
+END;
 
 -- Entries that product_search has indexed, written only by the transaction that changes a product. A table of its own, with an
 -- integer key: VACUUM renumbers the rows of _product_text, and the index needs to know what to forget.
@@ -856,8 +893,16 @@ CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON _product WHEN ne
 END;
 
 -- The languages that are mirrored, the primary one among them.
-CREATE TABLE _mirror_language (
-  language TEXT PRIMARY KEY
+CREATE TABLE languages (
+  language TEXT PRIMARY KEY,
+  is_primary INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The currencies whose lists are walked, the primary one among them.
+CREATE TABLE currencies (
+  currency TEXT PRIMARY KEY,
+  is_primary INTEGER NOT NULL,
+  exponent INTEGER NOT NULL         -- of the minor unit, ISO 4217: src/domain/values/money.ts
 ) STRICT, WITHOUT ROWID;
 
 -- Counts by city and country are read from here alone.

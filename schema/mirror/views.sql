@@ -35,17 +35,9 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key,
-  CAST(json_extract(i.document, '$.small') AS TEXT) AS small_url,
-  CAST(json_extract(i.document, '$.medium') AS TEXT) AS medium_url,
-  CAST(json_extract(i.document, '$.large') AS TEXT) AS large_url,
-  CAST(json_extract(i.document, '$.extra_large') AS TEXT) AS extra_large_url,
-  CAST(json_extract(i.document, '$.alt_text') AS TEXT) AS alt_text,
-  i.credit,
-  (SELECT f.file FROM _image_file f, _mirror m
-    WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
+SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit, i.file,
   p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at, i.document
-FROM _image i
+FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
@@ -53,22 +45,6 @@ WHERE p.withdrawn_at IS NULL
   AND unixepoch()*1000 >= p.images_verified_at - 86400000
   AND unixepoch()*1000 + 999 < p.images_verified_at + 1209600000;
 
-CREATE VIEW languages AS
-SELECT l.language, CAST(l.language = m.language AS INTEGER) AS is_primary
-FROM _mirror_language l
-CROSS JOIN _mirror m;
-
-CREATE VIEW currencies AS
-SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,
-  -- ISO 4217, as src/domain/values/money.ts has it: a test holds the two equal.
-  CAST(CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0
-    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS INTEGER) AS exponent
-FROM (
-  SELECT m.currency, 1 AS is_primary FROM _mirror m WHERE m.currency IS NOT NULL
-  UNION ALL
-  SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM _record r WHERE r.resource = 'products' AND r.product_id = 0
-)
-GROUP BY currency;
 
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
@@ -101,17 +77,13 @@ LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency
   AND x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000;
 
 CREATE VIEW checkout_information AS
-SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
-  CAST(4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM _product p
-CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
-CROSS JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
-  (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
-WHERE p.withdrawn_at IS NULL;
+SELECT product_id, language, language_shown, has_timeslots, has_dynamic_pricing, must_know, good_to_know, document, checked_at,
+  CAST(unixepoch()*1000 >= COALESCE(held_at, stale_at) AS INTEGER) AS stale,
+  CAST(4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(held_at, stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM checkout
+WHERE shown = 1;
 
 CREATE VIEW variants AS
 SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
@@ -140,7 +112,7 @@ FROM (
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   UNION ALL
@@ -159,7 +131,7 @@ FROM (
   JOIN date_window s ON s.product_id = v.product_id
   JOIN json_each(s.variant_ids) i ON i.value = v.variant_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   GROUP BY v.product_id, l.language, v.variant_id
@@ -362,7 +334,7 @@ SELECT e.experience_id, l.language, m.language AS language_shown, CAST(COALESCE(
     WHEN unixepoch()*1000 >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _experience e
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
@@ -381,7 +353,7 @@ FROM (
   GROUP BY city_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,
@@ -395,4 +367,4 @@ FROM (
   FROM _product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;

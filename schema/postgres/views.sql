@@ -30,17 +30,9 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key,
-  i.document::json ->> 'small' AS small_url,
-  i.document::json ->> 'medium' AS medium_url,
-  i.document::json ->> 'large' AS large_url,
-  i.document::json ->> 'extra_large' AS extra_large_url,
-  i.document::json ->> 'alt_text' AS alt_text,
-  i.credit,
-  (SELECT f.file FROM _image_file f, _mirror m
-    WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
+SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit, i.file,
   p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at, i.document
-FROM _image i
+FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
@@ -48,21 +40,6 @@ WHERE p.withdrawn_at IS NULL
   AND _now() >= p.images_verified_at - 86400000
   AND _now() < p.images_verified_at + 1209600000;
 
-CREATE VIEW languages AS
-SELECT l.language, _number(l.language = m.language) AS is_primary
-FROM _mirror_language l
-CROSS JOIN _mirror m;
-
-CREATE VIEW currencies AS
-SELECT currency, max(is_primary) AS is_primary,
-  CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0::bigint
-    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS exponent
-FROM (
-  SELECT m.currency, 1::bigint AS is_primary FROM _mirror m WHERE m.currency IS NOT NULL
-  UNION ALL
-  SELECT substr(r.edition, strpos(r.edition, '/') + 1), 0 FROM _record r WHERE r.resource = 'products' AND r.product_id = 0
-) c
-GROUP BY currency;
 
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, sum(checks)::bigint AS checks, sum(wrong)::bigint AS wrong,
@@ -93,14 +70,10 @@ FROM product p
 LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency AND x.from_at <= _now() AND x.until_at > _now();
 
 CREATE VIEW checkout_information AS
-SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.checked_at, c.stale_at, c.held_at) AS expired_at, _freshness(c.checked_at, c.stale_at, c.held_at) AS freshness
-FROM _product p
-CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
-JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
-  (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
-WHERE p.withdrawn_at IS NULL;
+SELECT product_id, language, language_shown, has_timeslots, has_dynamic_pricing, must_know, good_to_know, document, checked_at,
+  _is_stale(COALESCE(held_at, stale_at)) AS stale, _expired_at(checked_at, stale_at, held_at) AS expired_at, _freshness(checked_at, stale_at, held_at) AS freshness
+FROM checkout
+WHERE shown = 1;
 
 CREATE VIEW variants AS
 SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
@@ -124,7 +97,7 @@ FROM (
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   UNION ALL
@@ -139,7 +112,7 @@ FROM (
   FROM _variant v
   JOIN _product p ON p.product_id = v.product_id
   CROSS JOIN _mirror m
-  CROSS JOIN _mirror_language l
+  CROSS JOIN languages l
   JOIN LATERAL (
     SELECT max(s.checked_at) AS checked_at, max(COALESCE(s.held_at, s.stale_at)) AS stale_at,
       max(_expired_at(s.checked_at, s.stale_at, s.held_at)) AS expired_at
@@ -284,7 +257,7 @@ SELECT e.experience_id, l.language, m.language AS language_shown, COALESCE(e.tit
   _is_stale(e.stale_at) AS stale, _expired_at(e.checked_at, e.stale_at) AS expired_at, _freshness(e.checked_at, e.stale_at) AS freshness
 FROM _experience e
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l
+CROSS JOIN languages l
 CROSS JOIN LATERAL (
   SELECT count(*) AS products, count(*) FILTER (WHERE o.sellable = 1) AS sellable_products
   FROM (
@@ -310,7 +283,7 @@ FROM (
   ORDER BY city_id, n DESC, country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,
@@ -324,4 +297,4 @@ FROM (
   FROM _product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN _mirror_language l;
+CROSS JOIN languages l;

@@ -4,6 +4,8 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
+import { currencyTable } from './catalogue/currencies.ts';
+import { makePrimary } from './catalogue/languages.ts';
 import { shownProducts } from './catalogue/product/shown.ts';
 import type { FeedCeiling } from './changes/changes.ts';
 import { changeReads } from './changes/changes.ts';
@@ -74,10 +76,8 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       contract_version: contractVersion,
       schema_version,
     });
-    const primary = db.change((bound: Bound<{ language: string }>) =>
-      query.insertInto('_mirror_language').orIgnore().values({ language: bound.language }),
-    );
-    primary.run({ language });
+    makePrimary(db, language);
+    currencyTable(db).followWalks();
     if (stored !== undefined && (stored.language !== language || stored.currency !== currency))
       shownProducts(db).allAgain();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);

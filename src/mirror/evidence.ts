@@ -130,7 +130,7 @@ const marked = {
   _product_text: 'language',
   product: 'read_language',
   price: 'currency',
-  _checkout_information_read: 'language',
+  checkout: 'language_shown',
   _variant: 'language',
   date_window: 'currency',
 } as const;
@@ -146,7 +146,7 @@ function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> 
   const texts = db.change(mark('_product_text'));
   const products = db.change(mark('product'));
   const prices = db.change(mark('price'));
-  const checkout = db.change(mark('_checkout_information_read'));
+  const checkout = db.change(mark('checkout'));
   const variants = db.change(mark('_variant'));
   const windows = db.change((bound: Bound<Marked & Dates>) =>
     mark('date_window')(bound).where('window_id', 'in', (of) =>

@@ -189,11 +189,11 @@ describe('catalogued images audit', () => {
     await using test = await auditedHarness();
     const { mirror } = test.harness.wiring;
     const db = new Database(mirror.path);
-    const product_id = db.prepare('SELECT product_id FROM _image LIMIT 1').pluck().get();
+    const product_id = db.prepare('SELECT product_id FROM image LIMIT 1').pluck().get();
     db.prepare('UPDATE _product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
     db.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-       INSERT INTO _image (product_id, image_key, position, credit, document, first_seen_at)
+       INSERT INTO image (product_id, image_key, position, credit, document, first_seen_at)
        SELECT ?, 'u-' || printf('%032d', i), 100 + i, 'c', '{"large":"https://images.example.com/' || i || '.jpg"}', 1 FROM n`,
     ).run(product_id);
     db.close();
@@ -205,7 +205,7 @@ describe('catalogued images audit', () => {
   it('of an account without images says that none is published', async () => {
     await using test = await auditedHarness();
     const db = new Database(test.harness.wiring.mirror.path);
-    db.exec('DELETE FROM _image');
+    db.exec('DELETE FROM image');
     db.close();
     const { code, out } = await test.audit();
     expect(code).toBe(0);

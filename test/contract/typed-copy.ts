@@ -26,7 +26,7 @@ const rows = `
   INSERT INTO _subscription_product (subscription_id, product_id) SELECT '1', product_id FROM _product;
   INSERT INTO _check_count SELECT product_id, 'near', 20778, 40, 3, 20, 1, 55, 2, 1, 1, 4, 5 FROM _product;
   INSERT INTO _image_file (product_id, image_key, size, url, file, due_at)
-    SELECT product_id, image_key, 'large', 'https://images.example', 'ab/cd/' || image_key || '.jpg', 0 FROM _image;
+    SELECT product_id, image_key, 'large', 'https://images.example', 'ab/cd/' || image_key || '.jpg', 0 FROM image;
   UPDATE _mirror SET image_size = 'large';
   DELETE FROM day WHERE product_id > (SELECT min(product_id) + 100 FROM day WHERE state = 'available')
     OR date NOT IN (SELECT DISTINCT date FROM day WHERE state = 'available' ORDER BY date LIMIT 4);

@@ -85,7 +85,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
 
   it('shows what is held as the file does: stale, and expired later', async () => {
     const writer = new Database(at.mirror);
-    for (const table of ['date_window', '_product_text', 'price', '_variant', '_checkout_information_read'])
+    for (const table of ['date_window', '_product_text', 'price', '_variant', 'checkout'])
       writer.exec(
         `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,
       );
@@ -172,7 +172,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     const front = () => at.postgres.query('SELECT count(*) AS days FROM shop.front WHERE day > current_date + 2');
     const days = await front();
     const before = await at.publication.publish();
-    await at.postgres.query("UPDATE _published SET source_origin = 'of another file'; DELETE FROM _product_tag");
+    await at.postgres.query("UPDATE _published SET source_origin = 'of another file'; DELETE FROM product_tags");
     const { origin, state, whole, rows } = await at.publication.publish();
     expect(whole).toBe(true);
     expect(rows).toBeGreaterThan(0);

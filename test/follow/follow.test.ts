@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow/source.ts';
-import { captureRows, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
+import { captureRows, clockTables, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openReader } from '../../src/storefront/reader.ts';
@@ -238,7 +238,7 @@ test('all that the views and searches read is published', () => {
   );
   // What a copy knows of itself, and how far a mirror may be read; the words behind the index that typed searches ask.
   for (const own of ['_followed', '_row_feed']) read.delete(own);
-  expect([...publishedTables].sort()).toEqual([...read, ...contractTables, '_search_text'].sort());
+  expect([...publishedTables].sort()).toEqual([...read, ...clockTables, ...contractTables, '_search_text'].sort());
 });
 
 test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
@@ -250,7 +250,8 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
     )
     .pluck()
     .all();
-  tables.push(...contractTables);
+  tables.push(...clockTables, ...contractTables);
+  tables.sort();
   db.close();
   const notes = ['_followed', '_row', '_row_feed', '_row_mark'];
   expect([...publishedTables, ...ownTables, ...notes].sort()).toEqual(tables);

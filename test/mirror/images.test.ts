@@ -14,7 +14,7 @@ function withOneImage() {
   const test = testMirror();
   const db = new Database(test.mirror.path);
   db.exec(`INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
-    INSERT INTO _image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
+    INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
   return {
     test,
     db,

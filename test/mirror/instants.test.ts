@@ -15,7 +15,7 @@ const otherNumbers = new Set(
    audited untrue searches products epoch read_failures trusted healed_to width height bytes checks wrong orders orders_wrong tickets
    said_available said_sold_out said_price unknown unanswered applied superseded quarantined skipped_numbers
    rating_count list_place documents length truncated replay_of confirmed coding
-   shut utc_offset next_utc_offset detail_promise_ms prediscount_price cancellation_window is_package wheelchair_access
+   shut utc_offset next_utc_offset detail_promise_ms prediscount_price cancellation_window is_package wheelchair_access is_primary exponent sellable_products
    stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number searches number floor last_seq awaited replanned_to`.split(
     /\s+/,
   ),

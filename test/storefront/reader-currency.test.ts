@@ -169,12 +169,10 @@ it('the decimals of every currency are those of ISO 4217, which the runtime has 
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
   const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => `${a}${b}${c}`)));
   const known = codes.filter((code) => minorUnitExponent(code) !== null);
-  const writer = new Database(test.mirror.path);
-  const put = writer.prepare(
-    "INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason) VALUES ('products', 0, ?, 0, 0, 'never-fetched')",
-  );
-  for (const code of known) put.run(`en/${code}`);
-  writer.close();
+  test.mirror.transaction(() => {
+    for (const code of known)
+      test.mirror.records.createWalk({ resource: 'products', edition: `en/${code}`, part: 0, due_at: 0 });
+  });
   const rows = test.all<{ currency: string; exponent: number }>('SELECT currency, exponent FROM currencies');
   expect(rows.length).toBe(known.length);
   expect(rows).toEqual(rows.map(({ currency }) => ({ currency, exponent: minorUnitExponent(currency) })));

@@ -63,13 +63,13 @@ it('a mirror that was copied away shows no image to plain sqlite3 fifteen days l
   const age = (ms: number) => {
     const db = new Database(copy);
     db.exec(`UPDATE _product SET images_verified_at = images_verified_at - ${ms}, read_at = read_at - ${ms};
-      UPDATE _image SET first_seen_at = first_seen_at - ${ms}`);
+      UPDATE image SET first_seen_at = first_seen_at - ${ms}`);
     db.close();
   };
   age(14 * 86_400_000 - 600_000);
   expect(Number(ask('SELECT count(*) FROM images'))).toBe(shown);
   age(86_400_000 + 600_000);
   expect(ask('SELECT count(*) FROM images')).toBe('0');
-  expect(Number(ask('SELECT count(*) FROM _image'))).toBe(shown);
+  expect(Number(ask('SELECT count(*) FROM image'))).toBe(shown);
   expect(ask("SELECT expired = records, kept FROM freshness WHERE resource = 'images'")).toBe('1|0');
 });

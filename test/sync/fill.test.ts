@@ -80,10 +80,10 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
   experiences: `UPDATE _experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM _product WHERE sellable)`,
   cities: `UPDATE _product_text SET city_name = 'forged' WHERE product_id = ${first}`,
   countries: `UPDATE _product SET country_id = 1 WHERE product_id = ${first}`,
-  checkout_information: `UPDATE _checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
+  checkout_information: `UPDATE checkout SET good_to_know = 'forged' WHERE product_id = ${first}`,
   variants: `UPDATE _variant SET merged_document = '{}' WHERE product_id = ${first}`,
   images:
-    'UPDATE _image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM _image WHERE credit IS NOT NULL)',
+    'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
   availability_days: `UPDATE day SET max_tickets = 99 WHERE product_id = ${first} AND state = 'available'`,
   bookable_days: `DELETE FROM date_window WHERE window_id = (SELECT window_id FROM date_window WHERE product_id = ${first} ORDER BY from_date DESC LIMIT 1)`,
   availability_slots: `UPDATE slot_day SET slots = json_set(slots, '$[0][3][0][2]', 1) WHERE product_id = ${first} AND date = (SELECT date FROM day WHERE product_id = ${first} AND from_at = 0 AND state = 'available' ORDER BY date LIMIT 1 OFFSET 2)`,

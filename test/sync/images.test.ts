@@ -61,12 +61,12 @@ describe('the ledger', () => {
   it('keeps an image that went, with the reads around it, and knows it again when it comes back', async () => {
     await using harness = await filled(12);
     const product = withImages(harness, 3);
-    const seen = query<{ first_seen_at: number }>(harness, 'SELECT min(first_seen_at) AS first_seen_at FROM _image')[0];
+    const seen = query<{ first_seen_at: number }>(harness, 'SELECT min(first_seen_at) AS first_seen_at FROM image')[0];
     const [gone] = product.images.splice(1, 1);
     const before = harness.clock.now();
     await readAgain(harness);
     expect(shownOf(harness, product).map(({ image_key }) => image_key)).not.toContain(gone?.name);
-    const kept = 'SELECT withdrawn_at, first_seen_at, document FROM _image WHERE image_key = ?';
+    const kept = 'SELECT withdrawn_at, first_seen_at, document FROM image WHERE image_key = ?';
     const [row] = query<{ withdrawn_at: number; document: string }>(harness, kept, gone?.name);
     expect(row?.document).toContain('extra_large');
     const [down] = takedowns(harness);
@@ -86,7 +86,7 @@ describe('the ledger', () => {
 
   it('writes nothing for a read that differs in nothing', async () => {
     await using harness = await filled(12);
-    const rows = () => query(harness, 'SELECT * FROM _image');
+    const rows = () => query(harness, 'SELECT * FROM image');
     const before = rows();
     await readAgain(harness);
     expect(rows()).toEqual(before);
@@ -201,7 +201,7 @@ describe('the ledger', () => {
     expect(takedowns(harness)).toHaveLength(1);
     expect(prune(harness.clock.now() + 1)).toBe(1);
     expect(takedowns(harness)).toEqual([]);
-    expect(query(harness, 'SELECT * FROM _image WHERE image_key = ?', gone?.name)).toEqual([]);
+    expect(query(harness, 'SELECT * FROM image WHERE image_key = ?', gone?.name)).toEqual([]);
     expect(creditsOf(harness, product)).toMatchObject([{ new: 'Photo: Ann' }]);
   });
 });

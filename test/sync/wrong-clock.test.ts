@@ -57,7 +57,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
   const kept = () => {
     const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
     const count = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
-    const counts = { changes: count('_change'), images: count('_image'), closures: count('_closure') };
+    const counts = { changes: count('_change'), images: count('image'), closures: count('_closure') };
     db.close();
     return counts;
   };

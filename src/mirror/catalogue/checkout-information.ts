@@ -4,10 +4,11 @@ import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { query, upsert } from '../sql/sql.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import { showInOtherLanguages, upsertShown } from './fallbacks.ts';
 
-type Row = Tables['_checkout_information_read'];
+type Row = Tables['checkout'];
 
 export interface CheckoutInformationRead extends FoundBy {
   readonly product_id: number;
@@ -33,18 +34,20 @@ const columns = [
 export function checkoutInformationTable(db: Writes, changes: ChangeTable): CheckoutInformationTable {
   const one = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query
-      .selectFrom('_checkout_information_read')
+      .selectFrom('checkout')
       .selectAll()
       .where('product_id', '=', product_id)
-      .where('language', '=', language),
+      .where('language', '=', language)
+      .where('language_shown', '=', language),
   );
-  const put = db.change(upsert('_checkout_information_read', ['product_id', 'language'], columns));
+  const put = db.change(upsertShown('checkout', ['product_id', 'language'], ['language_shown', ...columns]));
+  const showElsewhere = showInOtherLanguages(db, 'checkout');
   const mark = db.change(({ product_id, language, sent_at, stale_at, now }: Bound<CheckoutInformationRead>) =>
     query
-      .updateTable('_checkout_information_read')
+      .updateTable('checkout')
       .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
-      .where('language', '=', language)
+      .where('language_shown', '=', language)
       .where((of) => of.or([of('checked_at', '<=', sent_at), of('checked_at', '>', now)])),
   );
   return {
@@ -57,6 +60,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
         ...information,
         product_id,
         language,
+        language_shown: language,
         has_timeslots: bit(information.has_timeslots),
         has_dynamic_pricing: bit(information.has_dynamic_pricing),
         checked_at: sent_at,
@@ -64,6 +68,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
         stale_at,
         held_at: null,
       });
+      showElsewhere({ product_id, language });
       const fields = row === undefined ? [] : changedFields(row.document, information.document);
       if (changed) changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
       return changed;

@@ -88,7 +88,7 @@ function published(db: Reads): ImageFacts['published'] {
   const rows = db.rows(() =>
     query
       .selectFrom('images as v')
-      .innerJoin('_image as i', (join) =>
+      .innerJoin('image as i', (join) =>
         join.onRef('i.product_id', '=', 'v.product_id').onRef('i.image_key', '=', 'v.image_key'),
       )
       .innerJoin('_product as p', 'p.product_id', 'v.product_id')
@@ -118,7 +118,7 @@ function hiddenCount(db: Reads): number {
   const shown = query.selectFrom('images').select((of) => of.fn.countAll<number>().as('images'));
   const hidden = db.values(() =>
     query
-      .selectFrom('_image as i')
+      .selectFrom('image as i')
       .innerJoin('_product as p', 'p.product_id', 'i.product_id')
       .select((of) => of(of.fn.countAll<number>(), '-', shown.$asScalar().$notNull()).as('hidden'))
       .where('i.withdrawn_at', 'is', null)
@@ -137,7 +137,7 @@ function files(db: Reads): readonly KeptFile[] {
       .leftJoin('images as v', (join) =>
         join.onRef('v.product_id', '=', 'f.product_id').onRef('v.image_key', '=', 'f.image_key'),
       )
-      .leftJoin('_image as i', (join) =>
+      .leftJoin('image as i', (join) =>
         join.onRef('i.product_id', '=', 'f.product_id').onRef('i.image_key', '=', 'f.image_key'),
       )
       .leftJoin('_product as p', 'p.product_id', 'f.product_id')

@@ -57,7 +57,7 @@ export function imageLedgerReads(db: Reads): ImageLedgerReads {
       .select((of) => ['p.product_id', of.ref('p.images_verified_at').$notNull().as('verified_at')])
       .select((of) =>
         of
-          .selectFrom('_image as i')
+          .selectFrom('image as i')
           .select((image) => image.fn.countAll<number>().as('images'))
           .whereRef('i.product_id', '=', 'p.product_id')
           .where('i.withdrawn_at', 'is', null)
@@ -87,7 +87,7 @@ function credits(db: Writes): Pick<ImageLedger, 'credited' | 'doubt'> {
   });
   const doubt = db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
     query
-      .updateTable('_image')
+      .updateTable('image')
       .set({ doubted_at: at })
       .where('product_id', '=', product_id)
       .where('image_key', '=', image_key),
@@ -161,7 +161,7 @@ function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> 
       .where((of) =>
         of.exists(
           of
-            .selectFrom('_image as i')
+            .selectFrom('image as i')
             .select(of.lit(1).as('one'))
             .whereRef('i.product_id', '=', 't.product_id')
             .whereRef('i.image_key', '=', 't.image_key')
@@ -185,7 +185,7 @@ function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> 
  */
 function standing(product_id: RawBuilder<number>) {
   return query
-    .selectFrom('_image as i')
+    .selectFrom('image as i')
     .where('i.product_id', '=', product_id)
     .where((of) =>
       of.not(
@@ -210,7 +210,7 @@ function takeDown(images: Expression<Omit<Tables['_image_takedown'], 'returned_a
 }
 
 function pruning(db: Writes): Pick<ImageLedger, 'prune'> {
-  const images = db.change(({ before }: Before) => query.deleteFrom('_image').where('withdrawn_at', '<', before));
+  const images = db.change(({ before }: Before) => query.deleteFrom('image').where('withdrawn_at', '<', before));
   const takenDown = db.change(({ before }: Before) =>
     query.deleteFrom('_image_takedown').where('withdrawn_at', '<', before),
   );
@@ -222,7 +222,7 @@ function pruning(db: Writes): Pick<ImageLedger, 'prune'> {
         of.not(
           of.exists(
             of
-              .selectFrom('_image as i')
+              .selectFrom('image as i')
               .select(of.lit(1).as('one'))
               .whereRef('i.product_id', '=', 'c.product_id')
               .whereRef('i.image_key', '=', 'c.image_key'),

@@ -1,13 +1,13 @@
 import type { Instant } from '../../clock.ts';
 import { type Image, mayShow } from '../../domain/catalogue/image.ts';
 import { type ChangeKind, changedFields } from '../../domain/changes/change.ts';
-import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { query, upsert } from '../sql/sql.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { ImageLedger, OfImage } from './image-ledger.ts';
 
-type Row = Tables['_image'];
+type Row = Tables['image'];
 
 /** The images of each product: those of its newest complete read (sent at `_product.images_verified_at`) stand, others are withdrawn. */
 export interface ImageTable {
@@ -26,14 +26,12 @@ export interface ImagesRead extends FoundBy {
 
 export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger): ImageTable {
   const stored = db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
-    query.selectFrom('_image').selectAll().where('product_id', '=', product_id),
+    query.selectFrom('image').selectAll().where('product_id', '=', product_id),
   );
-  const put = db.change(
-    upsert('_image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at', 'withdrawn_at']),
-  );
+  const put = putting(db);
   const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: Instant }>) =>
     query
-      .updateTable('_image')
+      .updateTable('image')
       .set({ withdrawn_at: at })
       .where('product_id', '=', product_id)
       .where('image_key', '=', image_key),
@@ -61,7 +59,7 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
         if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
         else if (row.credit !== credit) tell('image_credit_changed', { image_key, old: row.credit, new: credit });
         if (row !== undefined && row.withdrawn_at !== null) ledger.returned(of, sent_at);
-        put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at, withdrawn_at: null });
+        put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
         changed = true;
       }
       for (const { image_key, credit, withdrawn_at } of rows.values()) {
@@ -76,6 +74,33 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
       return changed;
     },
   };
+}
+
+/** What is shown of an image, as its document says it. */
+const said = { small_url: 'small', medium_url: 'medium', large_url: 'large', extra_large_url: 'extra_large', alt_text: 'alt_text' } as const; // biome-ignore format: a table
+
+/** Stores an image that stands. Its file stays: it is that of whoever keeps files. */
+function putting(db: Writes) {
+  type Stored = 'product_id' | 'image_key' | 'position' | 'credit' | 'document' | 'first_seen_at';
+  return db.change(({ product_id, image_key, position, credit, document, first_seen_at }: Bound<Pick<Row, Stored>>) => {
+    const shown = Object.fromEntries(
+      Object.entries(said).map(([column, name]) => [
+        column,
+        sql<string | null>`cast(json_extract(${document}, ${sql.lit(`$.${name}`)}) as text)`,
+      ]),
+    ) as Record<keyof typeof said, RawBuilder<string | null>>;
+    const row = { position, credit, document, first_seen_at, withdrawn_at: null, ...shown };
+    const file = query
+      .selectFrom(['_image_file as f', '_mirror as m'])
+      .select('f.file')
+      .where('f.product_id', '=', product_id)
+      .where('f.image_key', '=', image_key)
+      .whereRef('f.size', '=', 'm.image_size');
+    return query
+      .insertInto('image')
+      .values({ product_id, image_key, ...row, file, doubted_at: null })
+      .onConflict((taken) => taken.doUpdateSet(row));
+  });
 }
 
 /** Tells whether an image that stands differs in anything but its credit, whose change has a kind of its own. */

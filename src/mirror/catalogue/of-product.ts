@@ -21,7 +21,7 @@ export function ofPrimaryText(product_id: Expression<number>) {
 /** Tells whether its checkout information says, in any language, that its prices are dynamic. */
 export function hasDynamicPricing(product_id: Expression<number>): RawBuilder<0 | 1> {
   const said = query
-    .selectFrom('_checkout_information_read as c')
+    .selectFrom('checkout as c')
     .select((of) => of.lit(1).as('one'))
     .where('c.product_id', '=', product_id)
     .where('c.has_dynamic_pricing', '=', 1);

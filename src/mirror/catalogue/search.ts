@@ -34,7 +34,7 @@ export function searchTable(db: Writes): SearchTable {
     query
       .deleteFrom('_search_entry')
       .where('product_id', '=', product_id)
-      .where('language', 'not in', query.selectFrom('_mirror_language').select('language')),
+      .where('language', 'not in', query.selectFrom('languages').select('language')),
   );
   const visible = db.values(() => query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null));
   const words = searchWords(db);

@@ -136,7 +136,13 @@ function documentsOf(db: Reads): NoticeReads['documentsOf'] {
       .selectFrom('product')
       .select('document')
       .where('product_id', '=', product_id)
-      .unionAll(query.selectFrom('_checkout_information_read').select('document').where('product_id', '=', product_id)),
+      .unionAll(
+        query
+          .selectFrom('checkout')
+          .select('document')
+          .where('product_id', '=', product_id)
+          .whereRef('language_shown', '=', 'language'),
+      ),
   );
   return (product_id) => documents.all({ product_id }).filter((document) => document !== null);
 }
@@ -167,7 +173,7 @@ function unshownUpdates(db: Reads): NoticeReads['unshown'] {
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(
-            selectFrom('_checkout_information_read as t')
+            selectFrom('checkout as t')
               .select('t.product_id')
               .whereRef('t.product_id', '=', 'n.product_id')
               .where(isUnreadOrChanged),

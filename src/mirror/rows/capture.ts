@@ -6,18 +6,23 @@ import type { Database } from '../../sqlite/database-file.ts';
  */
 
 /** Tables that are the contract themselves: no view stands over them. */
-export const contractTables = ['alternatives', 'product_experiences', 'product_tags'] as const;
+export const contractTables = [
+  'alternatives',
+  'currencies',
+  'languages',
+  'product_experiences',
+  'product_tags',
+] as const;
+
+/** Tables under a thin view of the contract, which adds what the clock decides. */
+export const clockTables = ['checkout', 'date_window', 'day', 'image', 'price', 'product', 'slot_day'] as const;
 
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
   '_change',
   '_check_count',
-  '_checkout_information_read',
   '_experience',
-  '_image',
-  '_image_file',
   '_mirror',
-  '_mirror_language',
   '_product',
   '_product_experience',
   '_product_list_place',
@@ -35,12 +40,8 @@ export const publishedTables = [
   '_variant',
   '_variant_group',
   '_zone_offset',
+  ...clockTables,
   ...contractTables,
-  'date_window',
-  'day',
-  'price',
-  'product',
-  'slot_day',
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
@@ -57,6 +58,7 @@ export const ownTables = [
   '_gap',
   '_held',
   '_image_credit',
+  '_image_file',
   '_image_takedown',
   '_interest',
   '_job',

@@ -195,7 +195,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter
         'p.category',
         fn.coalesce('p.covered', lit(0)).as('covered'),
         exists(
-          selectFrom('_checkout_information_read as c')
+          selectFrom('checkout as c')
             .select('c.product_id')
             .whereRef('c.product_id', '=', 'r.product_id')
             .where('c.has_dynamic_pricing', '=', 1),

@@ -25,7 +25,7 @@ type Which = 'all' | 'one';
 /** Rows that say themselves when they are stale, counted from the read that brought them. */
 interface StaleRows {
   /** One of several tables: for the compiler, the one that has all the columns that any of them has. */
-  readonly table: '_checkout_information_read';
+  readonly table: 'checkout';
   readonly after: 'checked_at';
 }
 

@@ -210,13 +210,20 @@ export interface Tables {
     changed_at: Instant;
     stale_at: Instant;
   };
-  _mirror_language: { language: string };
+  languages: { language: string; is_primary: Bit };
+  currencies: { currency: string; is_primary: Bit; exponent: number };
   _product_experience: { product_id: number; experience_id: number };
-  _image: {
+  image: {
     product_id: number;
     image_key: string;
     position: number;
+    small_url: string | null;
+    medium_url: string | null;
+    large_url: string | null;
+    extra_large_url: string | null;
+    alt_text: string | null;
     credit: string | null;
+    file: string | null;
     document: string;
     first_seen_at: Instant;
     withdrawn_at: Instant | null;
@@ -252,9 +259,11 @@ export interface Tables {
     failure: string | null;
     failure_kind: 'gone' | 'failed' | null;
   };
-  _checkout_information_read: {
+  checkout: {
     product_id: number;
     language: string;
+    language_shown: string;
+    shown: Bit;
     has_timeslots: Bit | null;
     has_dynamic_pricing: Bit | null;
     must_know: string | null;

@@ -100,7 +100,7 @@ function clearingImages(db: Writes): AlarmTable['clearImages'] {
       .where(({ exists, selectFrom }) =>
         exists(
           selectFrom('_product as p')
-            .innerJoin('_image as i', 'i.product_id', 'p.product_id')
+            .innerJoin('image as i', 'i.product_id', 'p.product_id')
             .select('p.product_id')
             .where('p.images_verified_at', '>=', started_at)
             .where('p.images_verified_at', '<=', now)

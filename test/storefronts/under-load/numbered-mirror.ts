@@ -20,7 +20,8 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
   db.exec(`
     INSERT INTO _mirror (mirror_id, pair_id, contract_version, schema_version, written_by, filled_at, language, currency)
       VALUES (1, 'pair', 1, 1, 'catalogued of before', ${now}, 'en', 'EUR');
-    INSERT INTO _mirror_language VALUES ('en');
+    INSERT INTO languages VALUES ('en', 1);
+    INSERT INTO currencies VALUES ('EUR', 1, 2);
     INSERT INTO _zone_offset VALUES ('UTC', 0, 0);
     CREATE TEMP TABLE p AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products})
       SELECT i AS id, 100 + i % 100 AS state FROM n;

@@ -59,8 +59,8 @@ function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
   const products = query.selectFrom('_product as p');
   const images =
     order === 'products'
-      ? products.crossJoin('_image as i').whereRef('i.product_id', '=', 'p.product_id')
-      : products.innerJoin('_image as i', 'i.product_id', 'p.product_id');
+      ? products.crossJoin('image as i').whereRef('i.product_id', '=', 'p.product_id')
+      : products.innerJoin('image as i', 'i.product_id', 'p.product_id');
   return images
     .where('i.withdrawn_at', 'is', null)
     .where('p.withdrawn_at', 'is', null)

@@ -117,7 +117,7 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
       .where('withdrawn_at', 'is', null),
   );
   const standing = query
-    .selectFrom('_image as i')
+    .selectFrom('image as i')
     .select((of) => of.fn.countAll<number>().as('images'))
     .where('i.withdrawn_at', 'is', null);
   const shown = db.rows(({ product_id }: Bound<OfProduct>) =>

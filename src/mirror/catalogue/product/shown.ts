@@ -46,7 +46,7 @@ export function shownProducts(db: Writes): ShownProducts {
     query
       .deleteFrom('product')
       .where('product_id', '=', product_id)
-      .where('language', 'not in', query.selectFrom('_mirror_language').select('language')),
+      .where('language', 'not in', query.selectFrom('languages').select('language')),
   );
   const visible = db.values(() => query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null));
 
@@ -98,7 +98,7 @@ function putting(bound: Bound<Put>) {
       query
         .selectFrom('_product as p')
         .crossJoin('_mirror as m')
-        .crossJoin('_mirror_language as l')
+        .crossJoin('languages as l')
         .crossJoin('_product_text as t')
         .select('p.product_id')
         .select(Object.entries(computed).map(([name, value]) => sql`${value}`.as(name)))
