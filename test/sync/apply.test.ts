@@ -445,6 +445,6 @@ describe('a flood of forged deliveries', () => {
     expect(
       test.query("SELECT product_id FROM products WHERE disabled_source IS NOT NULL AND sale_status <> 'disabled'"),
     ).toEqual([]);
-    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(test.query('SELECT resource FROM freshness WHERE met = 0')).toEqual([]);
   });
 });

@@ -51,7 +51,7 @@ it('a mirror of a service that ignores dates has those that it answers, and an a
   expect(alarms).toEqual(['other-dates']);
   // Nothing is said of the others, above all not that they are sold out, but that they were never read.
   expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([
-    'freshness: availability far is not kept: one was never read',
+    'freshness: availability far is not met: one was never read',
   ]);
 });
 
@@ -62,7 +62,7 @@ it('a mirror of a service that answers other dates has none, and an alarm', asyn
 
 it('a mirror of a service whose lists do not end has all that is in them, and says which list does not end', async () => {
   const { first, failures } = await lived({ list_end: 'never' });
-  expect(first).toEqual(['freshness: experiences is not kept: one was never read']);
+  expect(first).toEqual(['freshness: experiences is not met: one was never read']);
   expect(failures.map(({ failure }) => failure)).toContainEqual(expect.stringContaining('endless-list'));
 });
 

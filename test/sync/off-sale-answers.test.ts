@@ -26,7 +26,7 @@ const bookable = (harness: VirtualHarness, id: number) =>
     ({ date }) => date,
   );
 const broken = (harness: VirtualHarness) =>
-  rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0').map(
+  rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0').map(
     ({ resource }) => resource,
   );
 const datesOf = ({ wiring }: VirtualHarness, id: number) =>

@@ -59,7 +59,7 @@ describe('a service that', () => {
       expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
       expect(falselySoldOut(harness)).toEqual([]);
       expect(alarms(harness)).toEqual(['other-dates']);
-      expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0')).toEqual([
+      expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
         { resource: 'availability' },
       ]);
       harness.sandbox.setHabits({ dates: 'honoured' });
@@ -127,7 +127,7 @@ describe('a service that', () => {
   ])('answers with %o is mirrored without a difference', async (habits) => {
     await using harness = await filledHarness({ products: 8, habits });
     expect((await harness.compare()).first).toEqual([]);
-    expect(rows(harness, 'SELECT * FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(rows(harness, 'SELECT * FROM freshness WHERE met = 0')).toEqual([]);
     expect(alarms(harness)).toEqual([]);
   });
 
@@ -185,7 +185,7 @@ describe('a service that', () => {
     harness.sandbox.faults.clear();
     harness.sandbox.setHabits({ dates: 'shifted' });
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(rows(harness, 'SELECT 1 FROM freshness WHERE kept = 0')).not.toEqual([]);
+    expect(rows(harness, 'SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
     expect(bookable()).toBeGreaterThan(before / 2);
     expect(falselySoldOut(harness)).toEqual([]);
   });

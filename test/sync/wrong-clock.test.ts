@@ -76,7 +76,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
       const now = kept();
       return [
         ...(images === shown ? [] : [`${images} of ${shown} images are shown`]),
-        ...freshness.filter((each) => each.kept === 0).map(({ resource, tier }) => `${resource} ${tier} is not kept`),
+        ...freshness.filter((each) => each.met === 0).map(({ resource, tier }) => `${resource} ${tier} is not met`),
         ...insane(harness, clock.now()),
         ...Object.entries(before).flatMap(([name, rows]) => {
           const left = now[name as keyof typeof now];

@@ -88,8 +88,8 @@ export interface FreshnessFacts {
   readonly records: number;
   readonly stale: number;
   readonly expired: number;
-  readonly promise_ms: number;
-  readonly kept: 0 | 1;
+  readonly target_ms: number;
+  readonly met: 0 | 1;
   readonly oldest_checked_at: number | null;
 }
 
