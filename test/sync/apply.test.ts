@@ -133,7 +133,7 @@ describe('a notification that a product is closed', () => {
     test.sandboxed(id).status = 'unavailable';
     await test.post(notificationOf(id, disabled(words)), hour);
     // Of one product the sandbox's caches answer as it was half as long ago.
-    test.harness.sandbox.setHabits({ cached_ms: 20 * minute });
+    test.harness.sandbox.setQuirks({ cached_ms: 20 * minute });
     test.sandboxed(id).status = 'available';
     await test.post(notificationOf(id, enabled), 9 * minute);
     expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled' });

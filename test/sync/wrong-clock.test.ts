@@ -274,7 +274,7 @@ describe('a service whose own Date is wrong', () => {
   it.each(someOf(Object.entries(jumps)))('(%s) is warned of, and not believed: two of three', async (_, skew) => {
     await using at = await course();
     await at.live(minute);
-    at.harness.sandbox.setHabits({ clock_skew_ms: skew });
+    at.harness.sandbox.setQuirks({ clock_skew_ms: skew });
     readAll(at.harness);
     await at.live(2 * minute);
     expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock differs from the service's");
