@@ -103,7 +103,7 @@ function facts(status: ShownStatus, now: number): string[] {
     }),
     ...when(
       status.storefront !== null,
-      `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
+      `Shops     ${status.storefront?.listen}: checks, orders and changes for storefronts`,
     ),
     ...notifications(status, now),
     ...status.not_offered.map(
