@@ -78,7 +78,7 @@ const allowed: Record<string, readonly string[]> = {
   // A copy of another daemon's mirror: it knows the file, and never the service.
   follow: [
     'database',
-    // A page, as the storefront's door promises it.
+    // A page, as the storefront interface promises it.
     'admin/api/rows.ts',
     'mirror/rows/capture.ts',
     'mirror/rows/pages.ts',

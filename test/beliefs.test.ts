@@ -501,7 +501,7 @@ const beliefs: readonly Belief[] = [
     otherwise: 'a page of the list takes longer',
     seen: '`probe`: no complete answer; exit 69. Never filled',
     shows: refused({}, /^unreachable: no complete answer within/, {
-      sandbox: { habits: { slow_ms: 40_000 } },
+      sandbox: { quirks: { slow_ms: 40_000 } },
       profile: { timeouts: { list: '20s' } },
     }),
   },

@@ -172,7 +172,7 @@ async function before(difference: Difference, profile: object, service: object =
   let target = '';
   const different = await differentService(() => target, difference);
   const harness = await virtualHarness(
-    { products: 12, key: canary.key, habits: { page_size: 'ignored' } },
+    { products: 12, key: canary.key, quirks: { page_size: 'ignored' } },
     { service: { ...service, base_url: different.url, profile } },
     { secrets: { api_key: createSecret(canary.key) } },
   );

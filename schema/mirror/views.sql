@@ -186,11 +186,11 @@ FROM _mirror;
 CREATE VIEW freshness AS
 SELECT resource, CAST(NULLIF(tier, '') AS TEXT) AS tier, CAST(records AS INTEGER) AS records,
   CAST(records - stale - expired AS INTEGER) AS fresh, CAST(stale AS INTEGER) AS stale, CAST(expired AS INTEGER) AS expired,
-  CAST(oldest_checked_at AS INTEGER) AS oldest_checked_at, promise_ms, CAST(stale + expired = 0 AS INTEGER) AS kept
+  CAST(oldest_checked_at AS INTEGER) AS oldest_checked_at, target_ms, CAST(stale + expired = 0 AS INTEGER) AS met
 FROM (
   -- A list that leaves out products counts as a record that is not fresh: nobody knows them.
   SELECT q.resource, q.tier, count(*) + max(l.short) AS records, sum(n.now >= t.stale_at) + max(l.short) AS stale, 0 AS expired,
-    min(t.checked_at) AS oldest_checked_at, q.promise_ms
+    min(t.checked_at) AS oldest_checked_at, q.promise_ms AS target_ms
   FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN (SELECT count(*) AS short FROM _record r WHERE r.resource = 'products' AND r.product_id = 0 AND r.unanswered_at IS NOT NULL) l
   CROSS JOIN _promise q

@@ -368,8 +368,8 @@ class Freshness(models.Model):
     stale = models.BigIntegerField()
     expired = models.BigIntegerField()
     oldest_checked_at = models.BigIntegerField()
-    promise_ms = models.BigIntegerField()
-    kept = models.BigIntegerField()
+    target_ms = models.BigIntegerField()
+    met = models.BigIntegerField()
 
     class Meta:
         managed = False

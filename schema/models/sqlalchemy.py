@@ -299,8 +299,8 @@ class Freshness(Base):
     stale = Column(Integer, nullable=False)
     expired = Column(Integer, nullable=False)
     oldest_checked_at = Column(Integer, nullable=False)
-    promise_ms = Column(Integer, nullable=False)
-    kept = Column(Integer, nullable=False)
+    target_ms = Column(Integer, nullable=False)
+    met = Column(Integer, nullable=False)
 
 
 class Subscriptions(Base):

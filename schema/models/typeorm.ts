@@ -295,8 +295,8 @@ export class Freshness {
   @ViewColumn() stale!: number;
   @ViewColumn() expired!: number;
   @ViewColumn() oldest_checked_at!: number;
-  @ViewColumn() promise_ms!: number;
-  @ViewColumn() kept!: number;
+  @ViewColumn() target_ms!: number;
+  @ViewColumn() met!: number;
 }
 
 @ViewEntity({ name: 'subscriptions', synchronize: false })

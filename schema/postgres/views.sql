@@ -132,11 +132,11 @@ CROSS JOIN _published p;
 
 CREATE VIEW freshness AS
 SELECT resource, NULLIF(tier, '') AS tier, records, records - stale - expired AS fresh, stale, expired,
-  oldest_checked_at, promise_ms, _number(stale + expired = 0) AS kept
+  oldest_checked_at, target_ms, _number(stale + expired = 0) AS met
 FROM (
   -- A list that leaves out products counts as a record that is not fresh: nobody knows them.
   SELECT q.resource, q.tier, count(*) + max(l.short) AS records, count(*) FILTER (WHERE _now() >= t.stale_at) + max(l.short) AS stale,
-    0::bigint AS expired, min(t.checked_at) AS oldest_checked_at, q.promise_ms
+    0::bigint AS expired, min(t.checked_at) AS oldest_checked_at, q.promise_ms AS target_ms
   FROM (SELECT count(*) AS short FROM _record r WHERE r.resource = 'products' AND r.product_id = 0 AND r.unanswered_at IS NOT NULL) l
   CROSS JOIN _promise q
   CROSS JOIN _product_text t

@@ -56,7 +56,10 @@ const unwritable = { 503: 'the mirror or the inbox cannot be written now' } as c
 const notMirrored = { 404: 'the product is not in the mirror' } as const;
 
 export const operations = {
-  'GET /v1/status': { summary: 'Returns what is mirrored, how old it is, and which promises are kept', answer: status },
+  'GET /v1/status': {
+    summary: 'Returns what is mirrored, how old it is, and which freshness targets are met',
+    answer: status,
+  },
   'GET /v1/conditions': {
     summary: 'Returns which conditions hold, and when each held: from an instant on, as far back as 90 days',
     query: periodsAsked,

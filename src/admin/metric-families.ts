@@ -42,11 +42,13 @@ export const metricFamilies: readonly MeasuredFamily[] = [
       })),
     ),
   ),
-  gauge('catalogued_promise_kept', 'Is 1 if every record is within its promise, else 0.', ({ status }) =>
-    status.freshness.map((line) => ({ labels: promise(line), value: line.kept })),
+  gauge(
+    'catalogued_freshness_target_met',
+    'Is 1 if every record is within its freshness target, else 0.',
+    ({ status }) => status.freshness.map((line) => ({ labels: promise(line), value: line.met })),
   ),
-  gauge('catalogued_promise_seconds', 'Promised maximum age of a record.', ({ status }) =>
-    status.freshness.map((line) => ({ labels: promise(line), value: line.promise_ms / 1000 })),
+  gauge('catalogued_freshness_target_seconds', 'Freshness target: maximum age of a record.', ({ status }) =>
+    status.freshness.map((line) => ({ labels: promise(line), value: line.target_ms / 1000 })),
   ),
   gauge(
     'catalogued_oldest_read_timestamp_seconds',

@@ -4,12 +4,12 @@ import { gauge, type MeasuredFamily, one, some } from './measured.ts';
 /** How much of what shoppers see is untrue, and how often the mirror was wrong when somebody was about to order. */
 export const truthFamilies: readonly MeasuredFamily[] = [
   gauge(
-    'catalogued_untrue_ratio',
-    'Share of what shoppers see that is untrue, by random reads of seven days; absent until there are enough.',
+    'catalogued_outdated_ratio',
+    'Share of what shoppers see that is outdated, by random reads of seven days; absent until there are enough.',
     byReads(({ share }) => share),
   ),
   gauge(
-    'catalogued_untrue_margin_ratio',
+    'catalogued_outdated_margin_ratio',
     'How far the true share may lie from it, 19 times in 20.',
     byReads(({ margin }) => margin),
   ),

@@ -3,10 +3,10 @@ import { dirname, resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Check, ok, skipped, wrong } from './check.ts';
 
-const name = "storefront's door";
+const name = 'storefront interface';
 
 /**
- * Tells whether a storefront can get to its own door: by the group of the mirror's directory, or with a token over TCP.
+ * Tells whether a storefront can reach the storefront interface: by the group of the mirror's directory, or with a token over TCP.
  */
 export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check {
   const { listen } = config.storefront;

@@ -1,7 +1,7 @@
 import type { SubscriptionSnapshot } from './push/subscription-snapshot.ts';
 import type { SandboxAnswer } from './reads/answer.ts';
 import { productState } from './reads/state.ts';
-import { refuseHabits } from './rough/habits.ts';
+import { refuseQuirks } from './rough/quirks.ts';
 import type { Roughness } from './rough/roughness.ts';
 import type { Edit } from './world/edits.ts';
 import { refuseEdit } from './world/edits.ts';
@@ -35,8 +35,8 @@ function look({ world, calls, subscriptions, rough }: Owned, { pathname, searchP
           .map(({ id }) => id)
           .sort((a, b) => a - b),
       );
-    case '/sandbox/habits':
-      return json(rough.habits());
+    case '/sandbox/quirks':
+      return json(rough.quirks());
     case '/sandbox/subscriptions':
       return json(subscriptions());
     case '/sandbox/state': {
@@ -57,18 +57,18 @@ function look({ world, calls, subscriptions, rough }: Owned, { pathname, searchP
 function change(owned: Owned, path: string, text: string): SandboxAnswer {
   const body = membersOf(text);
   if (body === null) return refuse(400, 'the body must be a JSON object, or empty');
-  if (path === '/sandbox/habits') return changeHabits(owned.rough, body);
+  if (path === '/sandbox/quirks') return changeQuirks(owned.rough, body);
   const [, resource, name = '', deed] = /^\/sandbox\/(products|subscriptions)\/([^/]+)\/(\w+)$/.exec(path) ?? [];
   if (resource === 'products') return changeProduct(owned.world, Number(name), deed, body);
   if (resource === 'subscriptions' && deed === 'sending') return changeSending(owned, decodeURIComponent(name), body);
   return refuse(404, 'there is nothing here');
 }
 
-function changeHabits(rough: Roughness, body: Body): SandboxAnswer {
-  const refused = refuseHabits(body);
+function changeQuirks(rough: Roughness, body: Body): SandboxAnswer {
+  const refused = refuseQuirks(body);
   if (refused !== null) return refuse(400, refused);
   rough.set(body);
-  return json(rough.habits());
+  return json(rough.quirks());
 }
 
 function changeProduct(world: World, product_id: number, deed: string | undefined, body: Body): SandboxAnswer {

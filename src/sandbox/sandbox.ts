@@ -17,7 +17,7 @@ import { readBody } from './read-body.ts';
 import { error, type RouteOptions, route } from './reads/routes.ts';
 import { type ProductState, productState, type StateQuestion } from './reads/state.ts';
 import type { FaultRule, FaultScript } from './rough/faults.ts';
-import type { Habits } from './rough/habits.ts';
+import type { Quirks } from './rough/quirks.ts';
 import { isOffered } from './rough/reads.ts';
 import { type Scene, type SceneOptions, sceneOf } from './scene.ts';
 import { createServing, type Served, type ServingOptions } from './serving.ts';
@@ -61,9 +61,9 @@ export interface Sandbox extends AsyncDisposable {
   sleeping(): number;
   setThrottle(options: ThrottleOptions | null): void;
   setDrift(share: number): void;
-  /** Takes on these habits; the others stay as they are. Its faults begin anew, those of `faults.add` are left alone. */
-  setHabits(habits: Partial<Habits>): void;
-  habits(): Habits;
+  /** Takes on these quirks; the others stay as they are. Its faults begin anew, those of `faults.add` are left alone. */
+  setQuirks(quirks: Partial<Quirks>): void;
+  quirks(): Quirks;
   /** Closes the door, so that connections are refused, or opens it again on the same port. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
   /** Returns what it knows of each subscription. */
@@ -129,8 +129,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     setDrift: (to) => {
       settings.drift = to;
     },
-    setHabits: rough.set,
-    habits: rough.habits,
+    setQuirks: rough.set,
+    quirks: rough.quirks,
     setReachable: door.setReachable,
     subscriptions: own.subscriptions,
     setSending: own.setSending,
@@ -196,7 +196,7 @@ function decider(
   const { detail = true, gone = 404, disabled = 'flag' } = options;
   const routing: RouteOptions = { detail, gone, disabled, rough, recording, onPage: drift };
   return async (request, method, url) => {
-    if (!isOffered(method, url.pathname, rough.habits()))
+    if (!isOffered(method, url.pathname, rough.quirks()))
       return { answer: error(404, 'not_found', 'There is nothing here.'), take: null };
     if (isSubscriptionPath(url.pathname)) {
       const body = method === 'GET' ? '' : await readBody(request);

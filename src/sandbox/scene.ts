@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { createRecording, type RecordedAnswer } from './reads/recording.ts';
 import type { RouteOptions } from './reads/routes.ts';
-import type { Habits } from './rough/habits.ts';
+import type { Quirks } from './rough/quirks.ts';
 import { type Roughness, roughness } from './rough/roughness.ts';
 import {
   type CatalogueEntry,
@@ -25,7 +25,7 @@ export interface SceneOptions {
   /** Where images are said to be, like `http://127.0.0.1:9001`: the `url` of an image host. Else at a host that does not exist. */
   readonly image_origin?: string | null;
   /** How rough it is: whatever is not given is kind. */
-  readonly habits?: Partial<Habits>;
+  readonly quirks?: Partial<Quirks>;
   /** Whether days fill as they near; else a date is what it is, whenever it is asked for. */
   readonly live?: boolean;
   /** How often near dates change: each product at a rate of its own (changes.ts); none where it is not given. */
@@ -51,7 +51,7 @@ export function sceneOf(options: SceneOptions, announce: Announce): Scene {
   const recording = options.recorded === undefined ? null : createRecording(options.recorded, clock);
   const products = productsOf(options, recording?.entries ?? options.catalogue);
   const changes = options.changes === undefined ? null : calendarChanges(seed, clock, options.changes);
-  const rough = roughness(options.habits ?? {}, { seed, clock, products });
+  const rough = roughness(options.quirks ?? {}, { seed, clock, products });
   const made = createWorld(products, clock, { seed, live, lean, changes, past: rough.past, announce });
   return { products, recording, rough, ...watchedBy(rough, made) };
 }

@@ -68,14 +68,14 @@ export function createServing(options: ServingOptions): Serving {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sandbox');
     response.sendDate = false;
-    response.setHeader('date', new Date(clock.now() + rough.habits().clock_skew_ms).toUTCString());
+    response.setHeader('date', new Date(clock.now() + rough.quirks().clock_skew_ms).toUTCString());
     if (url.pathname.startsWith('/sandbox/')) return answerOwn(owned, request, response, url);
     const { method = 'GET' } = request;
     const path = method === 'GET' ? url.pathname : `${method} ${url.pathname}`;
     const note = (status: number) => calls.note({ path, query: url.search, status });
     const visit = { request, response, url, method, note };
     if (isThrottled(options, visit)) return;
-    const { slow_ms } = rough.habits();
+    const { slow_ms } = rough.quirks();
     if (slow_ms > 0) await waits(clock.sleep(slow_ms, whenGone(response)));
     if (isStranger(options, visit)) return;
     await answer(options, visit, waits);

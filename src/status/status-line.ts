@@ -9,6 +9,6 @@ export function statusLine(
   const { state, reasons } = verdictOf(status, now);
   const [first = '', ...others] = reasons;
   const more = others.length === 0 ? '' : ` (and ${others.length} more: catalogued status)`;
-  if (state === 'true') return `true: ${number(status.products.visible)} products, every promise kept`;
+  if (state === 'true') return `true: ${number(status.products.visible)} products, every freshness target met`;
   return `${state === 'filling' ? 'filling' : 'not true'}: ${short(printable(first), 200)}${more}`;
 }

@@ -1,5 +1,5 @@
 /*
- * What goes through the storefront's door: the bodies and answers of `POST /v1/check`, `POST /v1/orders` and `POST /v1/seen`. A test holds
+ * What goes through the storefront interface: the bodies and answers of `POST /v1/check`, `POST /v1/orders` and `POST /v1/seen`. A test holds
  * them equal to the schemas by which the daemon reads and answers (src/admin/api.ts).
  */
 

@@ -150,7 +150,7 @@ function failed(listen: string, error: unknown): unknown {
 }
 
 function noDoor(): CataloguedError {
-  return new CataloguedError('no-door', 'the reader was opened without a door to the daemon', {
+  return new CataloguedError('no-door', 'the reader was opened without the storefront interface of a daemon', {
     exitCode: exitCodes.configuration,
     hint: "open it with one: openReader(path, { door: { listen: 'unix:/var/lib/catalogued/storefront.sock' } })",
   });

@@ -46,7 +46,7 @@ export interface CitiesQuestion {
 export interface ReaderOptions extends Edition {
   /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
   readonly now?: () => number;
-  /** The storefront's door of the daemon: `check`, `order` and `seen` go through it, and nothing else does. */
+  /** The storefront interface of the daemon: `check`, `order` and `seen` go through it, and nothing else does. */
   readonly door?: Door | undefined;
 }
 

@@ -102,12 +102,12 @@ describe('/metrics', () => {
     expect([...families.keys()]).toEqual(metricFamilies.map(({ name }) => name));
 
     expect(status.freshness.length).toBeGreaterThan(5);
-    for (const { resource, tier, kept, promise_ms, oldest_checked_at, ...counts } of status.freshness) {
+    for (const { resource, tier, met, target_ms, oldest_checked_at, ...counts } of status.freshness) {
       const labels = `resource="${resource}",tier="${tier ?? ''}"`;
       for (const state of ['fresh', 'stale', 'expired'] as const)
         expect(samples.get(`catalogued_records{${labels},state="${state}"}`)).toBe(counts[state]);
-      expect(samples.get(`catalogued_promise_kept{${labels}}`)).toBe(kept);
-      expect(samples.get(`catalogued_promise_seconds{${labels}}`)).toBe(promise_ms / 1000);
+      expect(samples.get(`catalogued_freshness_target_met{${labels}}`)).toBe(met);
+      expect(samples.get(`catalogued_freshness_target_seconds{${labels}}`)).toBe(target_ms / 1000);
       expect(samples.get(`catalogued_oldest_read_timestamp_seconds{${labels}}`)).toBe((oldest_checked_at ?? 0) / 1000);
     }
     for (const [lane, calls] of Object.entries(status.daemon.lanes))

@@ -47,19 +47,19 @@ const nothing: PageMemory = {
   deliveries: [],
 };
 const [line] = known.freshness;
-const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, kept: 0 as const }] } as typeof known;
+const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, met: 0 as const }] } as typeof known;
 
 describe('the operator page says', () => {
   const cases: [string, typeof known, RegExp[]][] = [
     [
       'that all is true',
       known,
-      [/The mirror is true All 1 promises are kept/, /✓ kept/, /wrong in 5\.0 % of 20/, /far 0 0 none yet/],
+      [/The mirror is true All 1 freshness targets are met/, /✓ met/, /wrong in 5\.0 % of 20/, /far 0 0 none yet/],
     ],
     [
       'which promise is broken, and by how much',
       late,
-      [/not entirely true Promises: Availability \(near\): 3 of 12 records are older than 6 h/, /✗ broken/],
+      [/not entirely true Promises: Availability \(near\): 3 of 12 records are older than 6 h/, /✗ missed/],
     ],
     [
       'of a mirror that was never filled what is not known, and nothing else',
@@ -130,8 +130,8 @@ describe('the operator page says', () => {
   test.each(cases)('%s', (_, status, expected) => {
     for (const words of expected) expect(textOf(status)).toMatch(words);
   });
-  it('“true”, “kept” and shares of nothing that was not measured', () => {
-    expect(textOf(empty, nothing)).not.toMatch(/is true|kept|%|ago/);
+  it('“true”, “met” and shares of nothing that was not measured', () => {
+    expect(textOf(empty, nothing)).not.toMatch(/is true|✓ met|are met|%|ago/);
   });
 });
 

@@ -7,7 +7,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import { probeAlone } from '../../src/daemon/probing.ts';
 import { createLog } from '../../src/log.ts';
 import { readRecording } from '../../src/sandbox/reads/recording-file.ts';
-import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
+import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { acquireLock } from '../../src/sqlite/lock.ts';
 import type { ProbeReport } from '../../src/sync/reports/probe.ts';
@@ -33,8 +33,8 @@ async function probed(options: Partial<SandboxOptions>): Promise<ProbeReport> {
 
 type Line = readonly [name: string, verdict: string, seen: RegExp];
 
-/** What the table says of each habit. */
-const table: [habits: Partial<Habits>, lines: Line[]][] = [
+/** What the table says of each quirk. */
+const table: [quirks: Partial<Quirks>, lines: Line[]][] = [
   [{ cached_ms: 6000 }, [['cache', 'cannot tell', /no header says/]]],
   [{ dates: 'ignored' }, [['dates asked for', 'otherwise', /the requested dates are ignored/]]],
   [{ dates: 'shifted' }, [['dates asked for', 'otherwise', /other dates/]]],
@@ -86,8 +86,8 @@ const table: [habits: Partial<Habits>, lines: Line[]][] = [
 ];
 
 describe('the table', () => {
-  it.concurrent.each(table)('names %j', async (habits, lines) => {
-    const { findings, calls, unusable } = await probed({ habits });
+  it.concurrent.each(table)('names %j', async (quirks, lines) => {
+    const { findings, calls, unusable } = await probed({ quirks });
     expect(unusable).toBe(null);
     expect(calls).toBeLessThanOrEqual(mostCalls);
     for (const [name, verdict, seen] of lines) {
@@ -97,8 +97,8 @@ describe('the table', () => {
     }
   });
 
-  it('has a line about every habit', () => {
-    const named = new Set(table.flatMap(([habits]) => Object.keys(habits)));
+  it('has a line about every quirk', () => {
+    const named = new Set(table.flatMap(([quirks]) => Object.keys(quirks)));
     expect([...named].sort()).toEqual(Object.keys(kind).sort());
   });
 
@@ -123,13 +123,13 @@ describe('the table', () => {
 
 describe('the profile that follows', () => {
   it('takes no number of days from an answer that was rounded', async () => {
-    const { profile, findings } = await probed({ habits: { dates: 'weeks' } });
+    const { profile, findings } = await probed({ quirks: { dates: 'weeks' } });
     expect(findings.find(({ name }) => name === 'days in one answer')?.verdict).toBe('as believed');
     expect(profile).toEqual({});
   });
 
   it('switches off what is not offered, and asks for pages as long as they come', async () => {
-    const { profile } = await probed({ habits: { endpoints: 'specification', page_size: 'ignored' } });
+    const { profile } = await probed({ quirks: { endpoints: 'specification', page_size: 'ignored' } });
     expect(profile).toEqual({ page_size: 10, paths: { product: null, experiences: null } });
   });
 });
@@ -169,8 +169,8 @@ it('a service that no key describes is printed and recorded, nothing is suggeste
 describe('the command', () => {
   it('prints what is believed, seen and meant, and the profile; no terminal is steered by it', async () => {
     using directory = temporaryDirectory();
-    const habits = { escapes: 1, hostile_values: 0.5, endpoints: 'specification' } as const;
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 60, habits });
+    const quirks = { escapes: 1, hostile_values: 0.5, endpoints: 'specification' } as const;
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 60, quirks });
     const { error, out } = await command(directory.path, sandbox);
     expect(error).toBe(null);
     expect(out).toContain('≠ GET product: it exists, although the specification does not list it\n    seen   404');
@@ -214,7 +214,7 @@ describe('the command', () => {
 it('a running daemon asks, through its own limiter', async () => {
   using directory = temporaryDirectory();
   const clock = fastClock(20);
-  await using sandbox = await startSandbox({ clock, seed: 1, products: 12, habits: { unrated: 'zero' } });
+  await using sandbox = await startSandbox({ clock, seed: 1, products: 12, quirks: { unrated: 'zero' } });
   await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log, { clock });
   const before = daemon.wiring.limiter.state().calls;
   const { error, out, err } = await command(directory.path, sandbox);
@@ -228,8 +228,8 @@ describe('a recording', () => {
   it('has no text, id, address or key of the service, and a sandbox serves it like the service it was made of', async () => {
     using directory = temporaryDirectory();
     const key = canary.key;
-    const habits = { unrated: 'zero', images_null: 0.3, endpoints: 'specification' } as const;
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 60, key, habits });
+    const quirks = { unrated: 'zero', images_null: 0.3, endpoints: 'specification' } as const;
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 60, key, quirks });
     const kept = join(directory.path, 'recorded');
     const more = { service: { profile: {} } };
     const made = await command(directory.path, sandbox, ['--record', kept], { more, env: { CATALOGUED_API_KEY: key } });

@@ -11,7 +11,7 @@ const minute = 60_000;
 
 const stale: ConditionFacts = {
   ...healthy,
-  freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, kept: 0 as const })),
+  freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, met: 0 as const })),
 };
 const refused = { how: 'unreachable', says: 'the connection was refused' } as const;
 const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, asked: null, calls: 0 });

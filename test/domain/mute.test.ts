@@ -17,9 +17,9 @@ it.each([
   ['is mute when a silence outlasts its weekends by half', workdays, last + 96 * hour, true],
   ['that sends every hour is mute within a day', always, start + 95 * hour + 9 * hour, true],
   ['that sends every hour is not mute after five hours', always, start + 95 * hour + 5 * hour, false],
-  ['of a few deliveries has no habit', always.filter((_, each) => each % 12 === 0), start + 1000 * hour, false],
-  ['of a single day has no habit', always.slice(0, 24), start + 100 * hour, false],
-  ['that never sent has no habit', [], start, false],
+  ['of a few deliveries has no quirk', always.filter((_, each) => each % 12 === 0), start + 1000 * hour, false],
+  ['of a single day has no quirk', always.slice(0, 24), start + 100 * hour, false],
+  ['that never sent has no quirk', [], start, false],
 ])('a subscription %s', (_, times, now, expected) => {
   expect(isMute(times, now)).toBe(expected);
 });

@@ -19,11 +19,11 @@ it('a promised age is broken by its own line, also while the service is away; an
     stale: 3,
     expired: 1,
     oldest_checked_at: null,
-    promise_ms: 6 * 3_600_000,
+    target_ms: 6 * 3_600_000,
   };
   const freshness = [
-    { ...line, kept: 0 as const },
-    { ...line, tier: null, resource: 'variants', kept: 1 as const },
+    { ...line, met: 0 as const },
+    { ...line, tier: null, resource: 'variants', met: 1 as const },
   ];
   expect(
     brokenAges({ filled_at: 1, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),

@@ -132,7 +132,7 @@ export async function filledHarness(
   // Who watches the sandbox does not change what it answers.
   const { served: _, counts: __, ...sandbox } = options;
   const { start = noon } = overrides;
-  const key = filledWorlds.key({ sandbox, config, start, habits: process.env.CATALOGUED_HABITS });
+  const key = filledWorlds.key({ sandbox, config, start, quirks: process.env.CATALOGUED_QUIRKS });
   return harnessOf(options, { ...config, ...later }, overrides, {
     prepare: async (path) => {
       const made = await filledWorlds.copyTo(path, key, (directory) => fillIn(directory, sandbox, config, start));

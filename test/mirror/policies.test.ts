@@ -144,8 +144,8 @@ it('a held row is stale in every view that can hold it, not expired before four 
   });
   for (const at of [now, now + 12 * hour, now + 23 * hour]) expect(states(at)).toEqual(views.map(() => ['stale1']));
   reader.set(now);
-  const kept = reader.db.prepare<[], string>('SELECT DISTINCT kept FROM freshness').pluck().all();
-  expect(kept).toEqual([1]);
+  const met = reader.db.prepare<[], string>('SELECT DISTINCT met FROM freshness').pluck().all();
+  expect(met).toEqual([1]);
 
   requestResync(ports, {
     resources: ['products', 'checkout', 'variants', 'availability'],

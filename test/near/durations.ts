@@ -56,7 +56,7 @@ export const slow: Readonly<Record<string, Readonly<Record<typeof suite, number>
   'sync/failed-reads.test.ts': { usual: 8, strict: 22 },
   'sync/fill-faults.test.ts': { usual: 0, strict: 17 },
   'sync/fill.test.ts': { usual: 5, strict: 19 },
-  'sync/habits.test.ts': { usual: 10, strict: 15 },
+  'sync/quirks.test.ts': { usual: 10, strict: 15 },
   'sync/image-files.test.ts': { usual: 12, strict: 20 },
   'sync/images-month.test.ts': { usual: 0, strict: 40 },
   'sync/images.test.ts': { usual: 4, strict: 28 },

@@ -107,14 +107,14 @@ function byView<Value>(value: () => Value): Record<ComparedView, Value> {
 /** Looks whether every resource was read, and is read as often as promised. */
 function compareFill(db: Database, differ: (text: string) => void): void {
   const named = ({ resource, tier }: Row) => (tier === null ? String(resource) : `${resource} ${tier}`);
-  const promises = db.prepare<[], Row>('SELECT resource, tier, kept, oldest_checked_at FROM freshness').all();
+  const promises = db.prepare<[], Row>('SELECT resource, tier, met, oldest_checked_at FROM freshness').all();
   const unread = promises.filter(({ oldest_checked_at }) => oldest_checked_at === 0).map(named);
   const info = db.prepare<[], Row>('SELECT * FROM mirror_info').get();
   if (typeof info?.filled_at !== 'number')
     differ(`mirror_info: not filled; records were never read of: ${unread.join(', ') || 'nothing that is known'}`);
   for (const each of promises)
-    if (each.kept !== 1)
-      differ(`freshness: ${named(each)} is not kept${unread.includes(named(each)) ? ': one was never read' : ''}`);
+    if (each.met !== 1)
+      differ(`freshness: ${named(each)} is not met${unread.includes(named(each)) ? ': one was never read' : ''}`);
 }
 
 function count(seen: Record<string, Seen>, rows: readonly Row[]): void {

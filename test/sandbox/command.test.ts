@@ -57,7 +57,7 @@ it.each([
   [['--signing-key', 'none.pem'], 65, 'there is no signing key at none.pem'],
   [['--signing-key', '/dev/null'], 65, 'the signing key is not an RSA key'],
   [['--hold', 'soon'], 64, 'expected a duration like 10s or 5m'],
-  [['--habits', 'none.yaml'], 78, 'cannot read habits from none.yaml'],
+  [['--quirks', 'none.yaml'], 78, 'cannot read quirks from none.yaml'],
 ])('%j is refused', async (args, code, says) => {
   using directory = temporaryDirectory();
   const ran = await runCli(['sandbox', '--products', '2', '--port', '0', ...args], { cwd: directory.path });
@@ -65,17 +65,17 @@ it.each([
 });
 
 it.each([
-  ['moody: true', 'there is no habit moody; there are cached_ms, dates,'],
+  ['moody: true', 'there is no quirk moody; there are cached_ms, dates,'],
   ['images_null: 2', 'images_null is 2; expected a share from 0 to 1'],
   ['faults: [{ kind: no-dates, share: 2 }]', 'a fault: share is 2; expected a share from 0 to 1'],
   ['{"dates": "sometimes"}', 'dates is "sometimes"; expected honoured or ignored or shifted or weeks'],
   ['- 1', 'expected names and values'],
   ['a: [', 'line 1: not readable as YAML'],
-])('habits like %j are refused in one line', async (text, says) => {
+])('quirks like %j are refused in one line', async (text, says) => {
   using directory = temporaryDirectory();
   const file = join(directory.path, 'rough.yaml');
   writeFileSync(file, text);
-  const ran = await runHere(['sandbox', '--products', '2', '--port', '0', '--habits', file]);
+  const ran = await runHere(['sandbox', '--products', '2', '--port', '0', '--quirks', file]);
   expect(ran).toMatchObject({ code: 78, stdout: '' });
   expect(ran.stderr).toContain(says);
   expect(ran.stderr.trim().split('\n')).toHaveLength(2);
@@ -85,8 +85,8 @@ it('a person has a service as rough as the world, or as a file says', async () =
   using directory = temporaryDirectory();
   const file = join(directory.path, 'rough.yaml');
   writeFileSync(file, 'endpoints: specification\nclock_skew_ms: 3600000\n');
-  for (const habits of [file, 'all']) {
-    const running = startCli(['sandbox', '--products', '5', '--port', '0', '--habits', habits], {
+  for (const quirks of [file, 'all']) {
+    const running = startCli(['sandbox', '--products', '5', '--port', '0', '--quirks', quirks], {
       cwd: directory.path,
     });
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.said('disable\n')) ?? [];

@@ -18,7 +18,7 @@ async function service(seed = 1) {
   const ask = (path: string) => fetch(`${sandbox.url}/v2${path}`);
   const json = async (path: string) => (await (await ask(path)).json()) as Json;
   const set = async (body: unknown) =>
-    await fetch(`${sandbox.url}/sandbox/habits`, { method: 'POST', body: JSON.stringify(body) });
+    await fetch(`${sandbox.url}/sandbox/quirks`, { method: 'POST', body: JSON.stringify(body) });
   return {
     clock,
     sandbox,
@@ -221,20 +221,20 @@ describe('a refusal', () => {
   });
 });
 
-describe('POST /sandbox/habits', () => {
-  it('sets habits one by one, and GET shows all of them', async () => {
+describe('POST /sandbox/quirks', () => {
+  it('sets quirks one by one, and GET shows all of them', async () => {
     await using lying = await service();
     await lying.tell({ kind: 'no-dates' });
     await lying.set({ unrated: 'zero' });
-    const shown = (await (await fetch(`${lying.sandbox.url}/sandbox/habits`)).json()) as Json;
-    expect(shown).toEqual(JSON.parse(JSON.stringify(lying.sandbox.habits())));
+    const shown = (await (await fetch(`${lying.sandbox.url}/sandbox/quirks`)).json()) as Json;
+    expect(shown).toEqual(JSON.parse(JSON.stringify(lying.sandbox.quirks())));
     expect(shown).toMatchObject({ unrated: 'zero', faults: [{ kind: 'no-dates' }], limit: null });
     await lying.tell();
     expect((await lying.dates()).dates).not.toEqual([]);
   });
 
   it.each([
-    [{ moody: true }, 'there is no habit moody'],
+    [{ moody: true }, 'there is no quirk moody'],
     [{ faults: 'all' }, 'faults is "all"; expected a list of faults'],
     [{ faults: [{ share: 1 }] }, 'a fault: it has no kind'],
     [{ faults: [{ kind: 'no-fun' }] }, 'a fault: kind is "no-fun"; expected no-dates or off-sale'],
@@ -245,12 +245,12 @@ describe('POST /sandbox/habits', () => {
     [{ faults: [null] }, 'a fault: expected names and values'],
   ])('refuses %j, and changes nothing', async (body, says) => {
     await using lying = await service();
-    const before = lying.sandbox.habits();
+    const before = lying.sandbox.quirks();
     const answer = await lying.set(body);
     expect([answer.status, ((await answer.json()) as { message: string }).message]).toEqual([
       400,
       expect.stringContaining(says),
     ]);
-    expect(lying.sandbox.habits()).toBe(before);
+    expect(lying.sandbox.quirks()).toBe(before);
   });
 });

@@ -64,8 +64,8 @@ describe('a reader of a filled mirror', () => {
     expect(slots.length).toBeGreaterThan(0);
     expect(reader.slots(product_id, date)).toEqual(slots);
     expect([reader.info()]).toEqual(rows('SELECT * FROM mirror_info'));
-    expect(reader.freshness().map(({ resource, tier, promise_ms }) => [resource, tier, promise_ms])).toEqual(
-      rows('SELECT resource, tier, promise_ms FROM freshness').map((row) => Object.values(row as object)),
+    expect(reader.freshness().map(({ resource, tier, target_ms }) => [resource, tier, target_ms])).toEqual(
+      rows('SELECT resource, tier, target_ms FROM freshness').map((row) => Object.values(row as object)),
     );
   });
 

@@ -71,5 +71,5 @@ it('a mirror that was copied away shows no image to plain sqlite3 fifteen days l
   age(86_400_000 + 600_000);
   expect(ask('SELECT count(*) FROM images')).toBe('0');
   expect(Number(ask('SELECT count(*) FROM image'))).toBe(shown);
-  expect(ask("SELECT expired = records, kept FROM freshness WHERE resource = 'images'")).toBe('1|0');
+  expect(ask("SELECT expired = records, met FROM freshness WHERE resource = 'images'")).toBe('1|0');
 });

@@ -50,7 +50,7 @@ it(
     expect(ask('SELECT count(*) FROM images')).toBe('0');
     expect(ask('SELECT DISTINCT stale FROM products')).toBe('1');
     expect(ask('SELECT DISTINCT stale FROM availability_days')).toBe('1');
-    expect(ask("SELECT expired = records, kept FROM freshness WHERE resource = 'images'")).toBe('1|0');
+    expect(ask("SELECT expired = records, met FROM freshness WHERE resource = 'images'")).toBe('1|0');
     // A stamp from a machine that lived in 2038 shows nothing either.
     db.exec(`UPDATE _product SET images_verified_at = ${Date.parse('2038-01-19')}`);
     expect(ask('SELECT count(*) FROM images')).toBe('0');

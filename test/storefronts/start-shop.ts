@@ -44,8 +44,8 @@ export async function startShop(language: ShopLanguage, options: ShopOptions): P
       MIRROR: mirror,
       // Where its files are copied elsewhere.
       SEARCH_SQL: join(import.meta.dirname, '../../schema/search.sql'),
-      DOOR: door,
-      ...(token && { DOOR_TOKEN: token }),
+      DAEMON: door,
+      ...(token && { DAEMON_TOKEN: token }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -133,7 +133,7 @@ describe('a notification that a product is closed', () => {
     test.sandboxed(id).status = 'unavailable';
     await test.post(notificationOf(id, disabled(words)), hour);
     // Of one product the sandbox's caches answer as it was half as long ago.
-    test.harness.sandbox.setHabits({ cached_ms: 20 * minute });
+    test.harness.sandbox.setQuirks({ cached_ms: 20 * minute });
     test.sandboxed(id).status = 'available';
     await test.post(notificationOf(id, enabled), 9 * minute);
     expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled' });
@@ -445,6 +445,6 @@ describe('a flood of forged deliveries', () => {
     expect(
       test.query("SELECT product_id FROM products WHERE disabled_source IS NOT NULL AND sale_status <> 'disabled'"),
     ).toEqual([]);
-    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(test.query('SELECT resource FROM freshness WHERE met = 0')).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ async function filled(): Promise<VirtualHarness> {
 
 function broken({ wiring, clock }: VirtualHarness): string[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
-  const rows = db.prepare<[], string>('SELECT resource FROM freshness WHERE kept = 0').pluck().all();
+  const rows = db.prepare<[], string>('SELECT resource FROM freshness WHERE met = 0').pluck().all();
   db.close();
   return rows;
 }

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { kind } from '../../src/sandbox/rough/habits.ts';
+import { kind } from '../../src/sandbox/rough/quirks.ts';
 import { columnsOf, tables } from '../contract/tables.ts';
 import { needs } from '../fakes/needs.ts';
 import { thorough } from '../fakes/thorough.ts';
@@ -56,7 +56,7 @@ const elsewhere = {
 };
 
 it('a fill brings rows of every view, with every column that may be NULL both so and filled, where no other test asks', async () => {
-  await using harness = await virtualHarness({ products: 60, habits: { ...kind, hostile_values: 0.2 } });
+  await using harness = await virtualHarness({ products: 60, quirks: { ...kind, hostile_values: 0.2 } });
   for (const product of harness.sandbox.world.visible().slice(0, 4)) product.bare = true;
   await harness.fill();
   const comparison = await harness.compare();

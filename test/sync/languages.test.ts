@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kind } from '../../src/sandbox/rough/habits.ts';
+import { kind } from '../../src/sandbox/rough/quirks.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -8,7 +8,7 @@ const languages = ['en', 'nl'];
 /** A service that has Dutch texts of every second product; filled. */
 async function halfDutch(endpoints: 'all' | 'specification'): Promise<VirtualHarness> {
   const harness = await virtualHarness(
-    { products: 16, habits: { ...kind, endpoints } },
+    { products: 16, quirks: { ...kind, endpoints } },
     { service: { languages, profile: { authorization: { header: null } } } },
   );
   for (const [index, product] of harness.sandbox.world.visible().entries()) product.untranslated = index % 2 === 0;

@@ -60,7 +60,7 @@ describe('with a subscription', () => {
       expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
       await test.live(18 * day, 3 * hour);
       expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
-      expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+      expect(test.query('SELECT resource FROM freshness WHERE met = 0')).toEqual([]);
     },
   );
 });
@@ -238,7 +238,7 @@ describe('a flood with the right secret', () => {
       expect(calls() - called).toBeLessThanOrEqual(0.3 * rate * seconds + 8 + 1);
       await test.live(20 * minute);
       expect(cells()).toEqual(before);
-      expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+      expect(test.query('SELECT resource FROM freshness WHERE met = 0')).toEqual([]);
     },
   );
 });

@@ -26,7 +26,7 @@ const bookable = (harness: VirtualHarness, id: number) =>
     ({ date }) => date,
   );
 const broken = (harness: VirtualHarness) =>
-  rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0').map(
+  rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0').map(
     ({ resource }) => resource,
   );
 const datesOf = ({ wiring }: VirtualHarness, id: number) =>
@@ -95,7 +95,7 @@ describe.each(['false', 'null', 'missing', '400'] as const)('sales_enabled: %s f
 it('a service that answers from its caches for six seconds is true again within two minutes of a reopening', async () => {
   const { harness, product, date } = await closed();
   await using _ = harness;
-  harness.sandbox.setHabits({ cached_ms: 6 * second });
+  harness.sandbox.setQuirks({ cached_ms: 6 * second });
   product.sold_out.add(date);
   Object.assign(product, { status: 'available', reason: null });
   // The product's own read is cached half as long as its dates.

@@ -164,7 +164,7 @@ it('what the specification lists fails as ever: a service without checkout infor
 });
 
 it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {
-  await using harness = await virtualHarness({ products: 12, habits: { endpoints: 'specification' } });
+  await using harness = await virtualHarness({ products: 12, quirks: { endpoints: 'specification' } });
   await filled(harness);
   expect(missing(harness)).toEqual(['experiences', 'product']);
   expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });

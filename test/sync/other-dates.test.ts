@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays, datesBetween, weekdayOf } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
-import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
@@ -53,16 +53,16 @@ describe('a service that', () => {
     async (dates) => {
       await using harness = await filledHarness({ products: 8 });
       await harness.liveUntil(harness.clock.now() + 3 * hour);
-      harness.sandbox.setHabits({ dates });
+      harness.sandbox.setQuirks({ dates });
       const job = await readAll(harness);
       // Given up at once: nobody is kept waiting for answers that will be the same.
       expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
       expect(falselySoldOut(harness)).toEqual([]);
       expect(alarms(harness)).toEqual(['other-dates']);
-      expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0')).toEqual([
+      expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
         { resource: 'availability' },
       ]);
-      harness.sandbox.setHabits({ dates: 'honoured' });
+      harness.sandbox.setQuirks({ dates: 'honoured' });
       await harness.liveUntil(harness.clock.now() + 26 * hour);
       await harness.drive(runChores(harness.wiring.ports, never));
       expect(alarms(harness)).toEqual([]);
@@ -71,7 +71,7 @@ describe('a service that', () => {
   );
 
   it('ignores them from the first read on has nothing but the dates that it spoke of', async () => {
-    await using harness = await virtualHarness({ products: 8, habits: { dates: 'ignored' } });
+    await using harness = await virtualHarness({ products: 8, quirks: { dates: 'ignored' } });
     await harness.liveUntil(harness.clock.now() + hour);
     await harness.drive(runChores(harness.wiring.ports, never));
     expect(falselySoldOut(harness)).toEqual([]);
@@ -97,7 +97,7 @@ describe('a service that', () => {
       const before = far();
       expect(before).toContain('available');
       await harness.drive(harness.clock.sleep(hour));
-      harness.sandbox.setHabits({ dates });
+      harness.sandbox.setQuirks({ dates });
       if (dates === 'honoured') for (let days = 33; days <= 99; days += 1) product.sold_out.add(dateIn(days));
       requestResync(harness.wiring.ports, { ...availability, product_ids: [product.id] });
       await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
@@ -109,7 +109,7 @@ describe('a service that', () => {
   );
 
   it('cuts answers after a week without saying so has no date sold out for it, and the log says what to set', async () => {
-    await using harness = await virtualHarness({ products: 8, habits: { date_cap: 'silent' } });
+    await using harness = await virtualHarness({ products: 8, quirks: { date_cap: 'silent' } });
     await harness.fill();
     expect(falselySoldOut(harness)).toEqual([]);
     expect((await harness.compare()).first).toEqual([]);
@@ -118,16 +118,16 @@ describe('a service that', () => {
     ]);
   });
 
-  it.each<Partial<Habits>>([
+  it.each<Partial<Quirks>>([
     { dates: 'weeks' },
     { date_order: 'shuffled' },
     { date_order: 'repeated' },
     { dates: 'weeks', date_order: 'repeated' },
     { date_cap: 'silent', date_order: 'shuffled' },
-  ])('answers with %o is mirrored without a difference', async (habits) => {
-    await using harness = await filledHarness({ products: 8, habits });
+  ])('answers with %o is mirrored without a difference', async (quirks) => {
+    await using harness = await filledHarness({ products: 8, quirks });
     expect((await harness.compare()).first).toEqual([]);
-    expect(rows(harness, 'SELECT * FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(rows(harness, 'SELECT * FROM freshness WHERE met = 0')).toEqual([]);
     expect(alarms(harness)).toEqual([]);
   });
 
@@ -183,9 +183,9 @@ describe('a service that', () => {
     await harness.liveUntil(harness.clock.now() + 3 * 60_000);
     expect(bookable()).toBe(0);
     harness.sandbox.faults.clear();
-    harness.sandbox.setHabits({ dates: 'shifted' });
+    harness.sandbox.setQuirks({ dates: 'shifted' });
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(rows(harness, 'SELECT 1 FROM freshness WHERE kept = 0')).not.toEqual([]);
+    expect(rows(harness, 'SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
     expect(bookable()).toBeGreaterThan(before / 2);
     expect(falselySoldOut(harness)).toEqual([]);
   });
@@ -198,7 +198,7 @@ describe('a service that', () => {
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
     );
     if (shown === undefined) throw new Error('no date');
-    harness.sandbox.setHabits({ dates: 'shifted' });
+    harness.sandbox.setQuirks({ dates: 'shifted' });
     expect(await harness.drive(checkBeforeOrder(ports, shown, never))).toMatchObject({
       verdict: 'unknown',
       reasons: ['other-dates'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
@@ -12,24 +12,24 @@ const never = new AbortController().signal;
 interface Size {
   readonly products?: number;
   readonly page_size?: number;
-  readonly habits?: Partial<Habits>;
+  readonly quirks?: Partial<Quirks>;
 }
 
 /** A mirror of a service with only the calls of the specification, filled half an hour ago. */
-async function filled({ products = 120, page_size = 10, habits = {} }: Size = {}) {
+async function filled({ products = 120, page_size = 10, quirks = {} }: Size = {}) {
   const pages: number[] = [];
   const harness = await filledHarness(
     {
       lean: true,
       products,
-      habits: { endpoints: 'specification', ...habits },
+      quirks: { endpoints: 'specification', ...quirks },
       served: ({ path, query }) => {
         if (path === '/v2/products') pages.push(Number(new URLSearchParams(query).get('page')));
       },
     },
     { scheduling: 'fixed', service: { profile: { authorization: { header: null }, page_size } } },
     // The order of a shifting list goes by how many walks there were: those of the fill count.
-    { fill: habits.list_order === 'shifting' ? 'own' : 'copied' },
+    { fill: quirks.list_order === 'shifting' ? 'own' : 'copied' },
   );
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   await live(30 * minute);
@@ -82,8 +82,8 @@ const open = { sale_status: 'enabled', sellable: 1, disabled_source: null };
 describe('where only the calls of the specification exist', () => {
   it.each<[string, Size]>([
     ['a list of twelve pages', {}],
-    ['pages that a cache answers as they were for half a minute', { habits: { cached_ms: 30_000 } }],
-    ['a list of eight pages in another order at each walk', { products: 80, habits: { list_order: 'shifting' } }],
+    ['pages that a cache answers as they were for half a minute', { quirks: { cached_ms: 30_000 } }],
+    ['a list of eight pages in another order at each walk', { products: 80, quirks: { list_order: 'shifting' } }],
   ])(
     'a closure is confirmed and its alternative shown within two minutes, and a reopening seen: %s',
     async (_, size) => {
@@ -110,7 +110,7 @@ describe('where only the calls of the specification exist', () => {
   );
 
   it('in a long list in another order at each walk, only the next walk finds the product (control)', async () => {
-    await using test = await filled({ habits: { list_order: 'shifting' } });
+    await using test = await filled({ quirks: { list_order: 'shifting' } });
     const [first = 0, other = 0, id = 0] = [test.ids[1], test.ids[0], test.ids[40]];
     await walkElsewhere(test);
     await closeAndWait(test, first, other);
@@ -123,7 +123,7 @@ describe('where only the calls of the specification exist', () => {
   });
 
   it('a resync of everything counts no product as failed that is on another page by now: its walk reads the list', async () => {
-    await using test = await filled({ habits: { list_order: 'shifting' } });
+    await using test = await filled({ quirks: { list_order: 'shifting' } });
     const { ports, mirror } = test.harness.wiring;
     await walkElsewhere(test);
     await test.post(notificationOf(test.ids[40] ?? 0, updated()));

@@ -262,7 +262,7 @@ describe('a path that is refused', () => {
       await harness.fill();
       expect(missing(harness)).toEqual([]);
       // Whether it can be kept is not known.
-      expect((await harness.parts.status(0)).freshness.filter(({ kept }) => kept === 0)).toEqual([]);
+      expect((await harness.parts.status(0)).freshness.filter(({ met }) => met === 0)).toEqual([]);
       await liveFor(harness, 2 * minute);
       expect(missing(harness)).toEqual(answers ? [] : ['experiences']);
       expect(failing(harness)).toEqual([]);

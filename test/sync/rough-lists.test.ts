@@ -26,8 +26,8 @@ describe('a list', () => {
     ['whose pages have ten rows whatever is asked for', { page_size: 'ignored' }],
     ['whose order is another one at each walk', { list_order: 'shifting' }],
     ['with both', { page_size: 'ignored', list_order: 'shifting' }],
-  ] as const)('%s is walked to its end, and nothing counts as missing', async (_, habits) => {
-    await using harness = await virtualHarness({ products: 57, habits }, { cadence: { products: '1h' } });
+  ] as const)('%s is walked to its end, and nothing counts as missing', async (_, quirks) => {
+    await using harness = await virtualHarness({ products: 57, quirks }, { cadence: { products: '1h' } });
     await harness.runUntil(isFilled(harness));
     expect(harness.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
     await harness.liveUntil(harness.clock.now() + 5 * hour);
@@ -40,7 +40,7 @@ describe('a list', () => {
     'without an end is left after a few pages without a new row: incomplete, with a failure that says so',
     needs('time'),
     async () => {
-      await using harness = await virtualHarness({ products: 57, habits: { list_end: 'never' } });
+      await using harness = await virtualHarness({ products: 57, quirks: { list_end: 'never' } });
       const job = requestResync(harness.wiring.ports, everything);
       const ended = () => harness.wiring.mirror.jobs.find(job.job_id)?.left === 0;
       await harness.runUntil(() => ended() && isFilled(harness)());
@@ -55,7 +55,7 @@ describe('a list', () => {
       );
       expect(failing?.failure).toContain('endless-list: the list does not end');
       // The service mends itself: the next walk is complete.
-      harness.sandbox.setHabits({ list_end: 'ends' });
+      harness.sandbox.setQuirks({ list_end: 'ends' });
       await harness.liveUntil(harness.clock.now() + day);
       expect(harness.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
       expect(harness.wiring.mirror.records.fill().failing).toBe(0);
@@ -76,7 +76,7 @@ describe('a row', () => {
       await harness.runUntil(isFilled(harness));
       const before = rows(harness, 'SELECT product_id, image_key FROM images');
       expect(before.length).toBeGreaterThan(5);
-      harness.sandbox.setHabits({ images_null: 1 });
+      harness.sandbox.setQuirks({ images_null: 1 });
       await harness.liveUntil(harness.clock.now() + 8 * day);
       expect(harness.wiring.mirror.products.count()).toBe(12);
       expect(harness.wiring.mirror.removals.absent()).toEqual([]);
@@ -88,7 +88,7 @@ describe('a row', () => {
   );
 
   it('that nobody has rated has no rating, however the service says so', async () => {
-    await using harness = await virtualHarness({ products: 40, habits: { unrated: 'zero' } });
+    await using harness = await virtualHarness({ products: 40, quirks: { unrated: 'zero' } });
     await harness.runUntil(isFilled(harness));
     const [{ zero, unrated } = { zero: 0, unrated: 0 }] = rows<{ zero: number; unrated: number }>(
       harness,

@@ -48,7 +48,7 @@ function seen(harness: VirtualHarness) {
     says: found?.says ?? null,
     severity: found?.severity ?? null,
     others: conditions.filter(({ code }) => code !== 'list-incomplete').map(({ code }) => code),
-    kept: status.freshness.find(({ resource }) => resource === 'products')?.kept ?? null,
+    kept: status.freshness.find(({ resource }) => resource === 'products')?.met ?? null,
   };
 }
 
@@ -218,7 +218,7 @@ describe('a list with fewer rows than the service counts', () => {
     expect(seen(harness).says).toMatch(
       /^the list is incomplete: \d+ of \d+ products in nl\/EUR; \d+ of \d+ experiences$/,
     );
-    expect(statusOf(harness).freshness.find(({ resource }) => resource === 'experiences')?.kept).toBe(0);
+    expect(statusOf(harness).freshness.find(({ resource }) => resource === 'experiences')?.met).toBe(0);
   });
 });
 

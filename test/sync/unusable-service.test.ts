@@ -57,7 +57,7 @@ it.each(someOf(cases))(
     sandbox.faults.clear();
     await harness.liveUntil(clock.now() + minute, 5 * second);
     expect(ask(harness, 'SELECT resource FROM _record WHERE failures > 0')).toEqual([]);
-    expect(ask(harness, 'SELECT 1 FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(ask(harness, 'SELECT 1 FROM freshness WHERE met = 0')).toEqual([]);
     expect(await conditions(harness)).toEqual({});
     expect(
       log.lines().filter(({ msg, condition }) => msg === 'condition ended' && condition === 'service-unusable'),

@@ -76,7 +76,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
       const now = kept();
       return [
         ...(images === shown ? [] : [`${images} of ${shown} images are shown`]),
-        ...freshness.filter((each) => each.kept === 0).map(({ resource, tier }) => `${resource} ${tier} is not kept`),
+        ...freshness.filter((each) => each.met === 0).map(({ resource, tier }) => `${resource} ${tier} is not met`),
         ...insane(harness, clock.now()),
         ...Object.entries(before).flatMap(([name, rows]) => {
           const left = now[name as keyof typeof now];
@@ -278,7 +278,7 @@ describe('a service whose own Date is wrong', () => {
   it.each(someOf(Object.entries(jumps)))('(%s) is warned of, and not believed: two of three', async (_, skew) => {
     await using at = await course();
     await at.live(minute);
-    at.harness.sandbox.setHabits({ clock_skew_ms: skew });
+    at.harness.sandbox.setQuirks({ clock_skew_ms: skew });
     readAll(at.harness);
     await at.live(2 * minute);
     expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock differs from the service's");

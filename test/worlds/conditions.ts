@@ -2,7 +2,7 @@ import { metricFamilies } from '../../src/admin/metric-families.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
 import { instant } from '../../src/clock.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
-import { all, type Habits } from '../../src/sandbox/rough/habits.ts';
+import { all, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 import { remembered } from '../admin/known-status.ts';
 import { alertRules } from '../conditions/documents.ts';
@@ -17,10 +17,10 @@ const day = 24 * hour;
 /** Where a condition is red at one moment. */
 type Seen = Readonly<Record<'status' | 'page' | 'metric' | 'alert', boolean>>;
 
-async function plantedWorld(habits: Partial<Habits>, fill: 'filled' | 'endless' = 'filled'): Promise<World> {
+async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' = 'filled'): Promise<World> {
   const world = await World.open({
     seed: 1,
-    sandbox: { products: 8, hold_ms: 5 * minute, habits },
+    sandbox: { products: 8, hold_ms: 5 * minute, quirks },
     config: { scheduling: 'fixed', backup: { at: null } },
     conditions: true,
   });
@@ -94,7 +94,7 @@ async function until(
 }
 
 /** Every quirk, with enough products that send hostile values or no images. */
-const quirks: Habits = { ...all, hostile_values: 0.3, images_null: 0.3 };
+const quirks: Quirks = { ...all, hostile_values: 0.3, images_null: 0.3 };
 
 /** Conditions that quirks bring about, and why a person has to know of them; nothing else is shown. */
 export const expected: Partial<Readonly<Record<ConditionCode, string>>> = {
@@ -118,7 +118,7 @@ export interface Healthy {
 }
 
 /** Lives for days beside a service with every quirk, whose products are edited and closed and opened each day. */
-export async function healthyDays(days: number, some: Partial<Habits> = {}): Promise<Healthy> {
+export async function healthyDays(days: number, some: Partial<Quirks> = {}): Promise<Healthy> {
   await using world = await plantedWorld({ ...quirks, ...some });
   const { harness } = world;
   const { schedule, wiring, sandbox } = harness;

@@ -135,7 +135,7 @@ class Driver implements Disposable {
     this.#endings = [];
     world.killAt(0);
     sandbox.faults.clear();
-    sandbox.setHabits({ ...world.habits, faults: [] });
+    sandbox.setQuirks({ ...world.quirks, faults: [] });
     this.#changeInSilence();
     this.#note();
     // Two cadences, or until what has often failed is asked again: once a day.
@@ -165,7 +165,7 @@ class Driver implements Disposable {
   history(): void {
     const { events, setting } = this.#plan;
     const isCached = events.some(({ what }) => what === 'answers cached' || what === 'reopened behind a cache');
-    const cached_ms = isCached ? longestCache : (setting.habits.cached_ms ?? 0);
+    const cached_ms = isCached ? longestCache : (setting.quirks.cached_ms ?? 0);
     const rules = { slack_ms: 2 * minute + cached_ms, cached_ms };
     const lines = [...judge(this.#log, this.#seen, rules), ...judgeChecks(this.#log, this.#shoppers, cached_ms)];
     // A service that ignores the dates may answer twice that there are none: that is believed of as many products as the limit.
@@ -287,7 +287,7 @@ class Driver implements Disposable {
       world,
       sandbox: world.harness.sandbox,
       clock: world.harness.clock,
-      habits: world.habits,
+      quirks: world.quirks,
       chance: sequence(draw),
       until: (ms, end) => void this.#endings.push({ at: world.harness.clock.now() + ms, end }),
       read: () => this.#read(),

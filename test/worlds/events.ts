@@ -4,7 +4,7 @@ import type { Subject } from '../../src/domain/evidence/claims.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
-import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
@@ -21,7 +21,7 @@ export interface ServiceScene {
   readonly sandbox: Sandbox;
   readonly clock: { now(): number };
   /** What the service is like where no event says otherwise. */
-  readonly habits: Habits;
+  readonly quirks: Quirks;
   chance(): number;
   /** Has something end after so long, or when the faults do. */
   until(ms: number, end: () => void | Promise<void>): void;
@@ -108,14 +108,14 @@ const edit =
   (scene) =>
     scene.sandbox.world.edit(anyProduct(scene).id, { field, value: value(scene) });
 
-const habit =
-  <Name extends keyof Habits>(name: Name, ...values: readonly Habits[Name][]): Event<ServiceScene> =>
+const quirk =
+  <Name extends keyof Quirks>(name: Name, ...values: readonly Quirks[Name][]): Event<ServiceScene> =>
   (scene) => {
-    const { sandbox, habits } = scene;
-    const { setHabits } = sandbox;
-    setHabits({ [name]: pick(values, scene.chance()) });
+    const { sandbox, quirks } = scene;
+    const { setQuirks } = sandbox;
+    setQuirks({ [name]: pick(values, scene.chance()) });
     // Not what was before: of two that overlap, the second would bring the first one back for good.
-    scene.until(spread(600, scene.chance()) * minute, () => setHabits({ [name]: habits[name] }));
+    scene.until(spread(600, scene.chance()) * minute, () => setQuirks({ [name]: quirks[name] }));
   };
 
 /** Has a share of all answers go wrong, for so many minutes at most. */
@@ -227,26 +227,26 @@ const service = {
   },
   'dates ignored': (scene) => {
     // Where nothing is sold soon, whoever ignores the dates answers what an honest service would that has sold out.
-    if (isAnySoldSoon(scene)) habit('dates', 'ignored', 'shifted', 'weeks')(scene);
+    if (isAnySoldSoon(scene)) quirk('dates', 'ignored', 'shifted', 'weeks')(scene);
   },
-  'answers cached': habit('cached_ms', 2000, 60_000, longestCache),
+  'answers cached': quirk('cached_ms', 2000, 60_000, longestCache),
   'reopened behind a cache': (scene) => {
-    const { sandbox, habits } = scene;
+    const { sandbox, quirks } = scene;
     const { id, status, sold_out } = anyProduct(scene);
     if (status !== 'available') return;
     sandbox.world.disable(id, { reason: 'temporary_closure' });
     for (let date = 0; date < 3; date += 1) sold_out.add(dateAhead(scene));
     scene.until(hour, () => {
-      sandbox.setHabits({ cached_ms: longestCache });
+      sandbox.setQuirks({ cached_ms: longestCache });
       sandbox.world.enable(id);
-      scene.until(hour, () => sandbox.setHabits({ cached_ms: habits.cached_ms }));
+      scene.until(hour, () => sandbox.setQuirks({ cached_ms: quirks.cached_ms }));
     });
   },
   'stray 503': failing({ kind: 'status', status: 503 }, 600, 0.01, 0.1),
   'stray 429': failing({ kind: 'status', status: 429 }, 600, 0.01, 0.1),
   'stray resets': failing({ kind: 'reset' }, 600, 0.01, 0.1),
-  'slow answers': habit('slow_ms', 200, 2000),
-  'the list never ends': habit('list_end', 'never'),
+  'slow answers': quirk('slow_ms', 200, 2000),
+  'the list never ends': quirk('list_end', 'never'),
   'the list drifts': ({ sandbox, chance, until }) => {
     sandbox.setDrift(0.5);
     until(spread(1440, chance()) * minute, () => sandbox.setDrift(0));
@@ -366,9 +366,9 @@ const people = {
     await ask(scene, question, pick([500, 5000, 30_000], scene.chance()));
   },
   'checks around a change': async (scene) => {
-    const { harness, habits } = scene.world;
+    const { harness, quirks } = scene.world;
     const { sandbox, clock } = harness;
-    sandbox.setHabits({ slow_ms: 1500 });
+    sandbox.setQuirks({ slow_ms: 1500 });
     const product = anyProduct(scene);
     const question = { product_id: product.id, date: dateSold(scene, product) };
     const first = ask(scene, question, 5000);
@@ -378,7 +378,7 @@ const people = {
     scene.note();
     await ask(scene, question, 5000);
     await first;
-    sandbox.setHabits({ slow_ms: habits.slow_ms });
+    sandbox.setQuirks({ slow_ms: quirks.slow_ms });
   },
   order: (scene) => {
     const { world, chance } = scene;

@@ -59,7 +59,7 @@ function check(world: World, times: number, found: 'right' | 'said-available'): 
   for (let each = 0; each < times; each += 1) world.harness.parts.checks.counter.add(of, found);
 }
 
-/** Edits announced every two hours for four days: a subscription with a habit. */
+/** Edits announced every two hours for four days: a subscription with a quirk. */
 async function announceOften(world: World): Promise<void> {
   for (let each = 0; each < 48; each += 1) {
     edit(world, each % 4, `text ${each}`);
@@ -188,10 +188,10 @@ export const planted: readonly Planted[] = [
     // What the fill has read was new, and would pass for what was announced.
     prepare: (world) => liveFor(world, 2 * hour, 10 * minute),
     plant: (world) => {
-      world.harness.sandbox.setHabits({ cached_ms: 10 * day });
+      world.harness.sandbox.setQuirks({ cached_ms: 10 * day });
       edit(world, 0, 'what no read shows');
       return () => {
-        world.harness.sandbox.setHabits({ cached_ms: 0 });
+        world.harness.sandbox.setQuirks({ cached_ms: 0 });
         ask(world);
       };
     },

@@ -138,7 +138,7 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
     if ((!isBad || tier === 'images') && worst_ms > promise_ms + minute)
       failures.push(`nothing is older than promised: ${tier}, ${Math.round(worst_ms / minute)} minutes`);
   if (!isBad)
-    for (const [what, times] of broken.times) failures.push(`freshness says kept: ${what}, ${times} times not`);
+    for (const [what, times] of broken.times) failures.push(`freshness says met: ${what}, ${times} times not`);
   for (const { oldest_ms } of [living, silent])
     if (oldest_ms >= imageLimit)
       failures.push(`no image is visible at 14 days: ${Math.round(oldest_ms / minute)} minutes`);
@@ -162,7 +162,7 @@ class BrokenPromises implements Disposable {
   ask(now: number): void {
     this.#reader.set(now);
     const rows = this.#reader.db.prepare<[], string>(
-      "SELECT resource || coalesce(', ' || tier, '') FROM freshness WHERE kept = 0",
+      "SELECT resource || coalesce(', ' || tier, '') FROM freshness WHERE met = 0",
     );
     for (const what of rows.pluck().all()) this.times.set(what, (this.times.get(what) ?? 0) + 1);
   }

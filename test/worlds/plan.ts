@@ -1,5 +1,5 @@
 import { pick, roll, sequence } from '../../src/sandbox/random.ts';
-import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type EventName, ofImageFiles, rare, subjects } from './events.ts';
 import type { WorldOptions } from './world.ts';
 
@@ -31,7 +31,7 @@ export interface Setting {
   /** Whether the files of images are fetched too. */
   readonly files: boolean;
   /** What the service is like from the beginning to the end. */
-  readonly habits: Partial<Habits>;
+  readonly quirks: Partial<Quirks>;
 }
 
 /** Everything that a run does: the same plan leaves the same bytes. */
@@ -56,11 +56,11 @@ export const plain: Setting = {
   audit: 0,
   rotate_days: 30,
   files: false,
-  habits: {},
+  quirks: {},
 };
 
 /** What a service may always be like, without a condition that tells of it; what ends with the faults is an event. */
-const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
+const lasting: { readonly [Name in keyof Quirks]?: readonly Quirks[Name][] } = {
   cached_ms: [6_000],
   date_order: ['shuffled', 'repeated'],
   faults: [
@@ -87,14 +87,14 @@ const lasting: { readonly [Name in keyof Habits]?: readonly Habits[Name][] } = {
 export function planOf(seed: number, days = 7): Plan {
   const chance = sequence(seed);
   const among = <Item>(...items: readonly Item[]) => pick(items, chance());
-  const habits = habitsOf(seed, chance() < 0.4 ? 0 : 0.2);
+  const quirks = quirksOf(seed, chance() < 0.4 ? 0 : 0.2);
   const setting: Setting = {
     products: 3 + Math.floor(chance() * 5),
     days,
     scheduling: among('adaptive', 'fixed'),
     every_hours: among(4, 6, 12, 24),
     // Without a read of the single product the list alone says what is on sale.
-    list_days: habits.endpoints === 'specification' ? 0 : among(0, 7),
+    list_days: quirks.endpoints === 'specification' ? 0 : among(0, 7),
     step_minutes: among(20, 30, 60),
     hold_minutes: among(1, 5, 15),
     batch: among('what is ripe', 'one product'),
@@ -103,7 +103,7 @@ export function planOf(seed: number, days = 7): Plan {
     audit: among(0, 0.01),
     rotate_days: among(1, 30),
     files: roll(seed, 'files', 'setting') < 0.12,
-    habits,
+    quirks,
   };
   const drawn = subjects.flatMap((kinds, subject) =>
     roll(seed, subject, 'subject') < 0.25 ? [] : kinds.filter((kind) => roll(seed, kind, 'kind') < 0.6),
@@ -129,8 +129,8 @@ function heavier(kinds: readonly EventName[], chance: () => number): EventName {
   return rare.has(kind) && chance() > 0.15 ? pick(kinds, chance()) : kind;
 }
 
-function habitsOf(seed: number, share: number): Partial<Habits> {
-  const drawn = Object.entries(lasting).filter(([name]) => roll(seed, name, 'habit') < share);
+function quirksOf(seed: number, share: number): Partial<Quirks> {
+  const drawn = Object.entries(lasting).filter(([name]) => roll(seed, name, 'quirk') < share);
   return Object.fromEntries(drawn.map(([name, values]) => [name, pick<unknown>(values, roll(seed, name, 'value'))]));
 }
 
@@ -139,8 +139,8 @@ export const horizon = 92;
 
 /** The world of a plan. */
 export function worldOf({ seed, setting }: Plan): WorldOptions {
-  const { products, batch, gone, habits, hold_minutes } = setting;
-  const sandbox = { products, batch, gone, habits, hold_ms: hold_minutes * 60_000, counts: 'none' } as const;
+  const { products, batch, gone, quirks, hold_minutes } = setting;
+  const sandbox = { products, batch, gone, quirks, hold_ms: hold_minutes * 60_000, counts: 'none' } as const;
   return { seed, sandbox, config: configOf(setting) };
 }
 

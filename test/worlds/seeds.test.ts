@@ -72,5 +72,5 @@ it('a plan is shrunk to what fails', async () => {
   expect(wanted).toHaveLength(2);
   const small = await shrink(plan, async ({ events }) => wanted.every((each) => events.includes(each)));
   expect(small.events).toEqual(wanted);
-  expect(small.setting).toMatchObject({ habits: {}, scheduling: 'fixed' });
+  expect(small.setting).toMatchObject({ quirks: {}, scheduling: 'fixed' });
 });

@@ -23,9 +23,9 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
     const setting = { ...smallest.setting, [key]: plain[key] };
     if (JSON.stringify(setting) !== JSON.stringify(smallest.setting)) await tryIt({ ...smallest, setting });
   }
-  for (const habit of Object.keys(smallest.setting.habits)) {
-    const { [habit as 'dates']: _, ...habits } = smallest.setting.habits;
-    await tryIt({ ...smallest, setting: { ...smallest.setting, habits } });
+  for (const quirk of Object.keys(smallest.setting.quirks)) {
+    const { [quirk as 'dates']: _, ...quirks } = smallest.setting.quirks;
+    await tryIt({ ...smallest, setting: { ...smallest.setting, quirks } });
   }
   const last = smallest.events.at(-1)?.at ?? 0;
   const days = Math.max(1, Math.ceil(last / 86_400));

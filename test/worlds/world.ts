@@ -9,7 +9,7 @@ import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { postJson } from '../../src/sandbox/push/post.ts';
-import { type Habits, kind } from '../../src/sandbox/rough/habits.ts';
+import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
@@ -63,7 +63,7 @@ export class World implements AsyncDisposable {
   /** The proxy before the receiver: whether it refuses the test of the public address. */
   readonly proxy = { refuses: false };
   /** Quirks of the service where no event sets others. */
-  readonly habits: Habits;
+  readonly quirks: Quirks;
   /** What a start reads, and the next reload. */
   readonly config: Record<string, unknown>;
   /** How often each thing happened. */
@@ -94,7 +94,7 @@ export class World implements AsyncDisposable {
   private constructor(options: WorldOptions) {
     const { seed, sandbox, config, lag } = options;
     this.#options = options;
-    this.habits = { ...kind, ...sandbox.habits };
+    this.quirks = { ...kind, ...sandbox.quirks };
     this.config = {
       signing: { body: 'json' },
       subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],

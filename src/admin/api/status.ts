@@ -14,8 +14,8 @@ const promise = z.object({
   stale: count,
   expired: count,
   oldest_checked_at: never,
-  promise_ms: z.number(),
-  kept: bit,
+  target_ms: z.number(),
+  met: bit,
 });
 
 const subscription = z.object({

@@ -55,7 +55,7 @@ function promiseRows(periods: ConditionMemory['periods'], freshness: readonly Fr
   return [
     // No line is broken between a number and its unit.
     ...freshness.map((line) =>
-      of(`${ageLabel(line)}, ${duration(line.promise_ms).replaceAll(' ', '\u00a0')}`, [ageCode(line)]),
+      of(`${ageLabel(line)}, ${duration(line.target_ms).replaceAll(' ', '\u00a0')}`, [ageCode(line)]),
     ),
     ...promiseTable.map(({ promise, broken_by }) => of(promise, broken_by)),
   ];

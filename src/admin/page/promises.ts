@@ -4,25 +4,25 @@ import { type Html, html } from './html.ts';
 import { counted, tableOf } from './tables.ts';
 
 export function promisesPart({ freshness, filled_at }: MirrorStatus, now: number): Html {
-  return html`<section class="wide"><h2>Promises</h2>
+  return html`<section class="wide"><h2>Freshness targets</h2>
 ${
   freshness.length === 0
     ? html`<p class="none">None can be judged yet: nothing was read.</p>`
     : tableOf<Freshness>(
-        'How old records may become, and how many are younger',
+        'Freshness targets and how many records meet them',
         [
           {
             heading: 'what',
             cell: ({ resource, tier }) => resourceLabel(resource) + (tier === null ? '' : `, ${tier}`),
           },
-          { heading: 'promise', kind: 'number', cell: ({ promise_ms }) => duration(promise_ms) },
+          { heading: 'target', kind: 'number', cell: ({ target_ms }) => duration(target_ms) },
           { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
           { heading: 'share', cell: shares },
           { heading: 'fresh', kind: 'number', cell: ({ fresh }) => number(fresh) },
           { heading: 'stale', kind: 'number', cell: ({ stale }) => counted(stale, 'some') },
           { heading: 'expired', kind: 'number', cell: ({ expired }) => counted(expired, 'no') },
           { heading: 'oldest', kind: 'number', cell: ({ oldest_checked_at }) => oldest(oldest_checked_at, now) },
-          { heading: 'kept', cell: ({ kept }) => verdictOn(kept, filled_at) },
+          { heading: 'met', cell: ({ met }) => verdictOn(met, filled_at) },
         ],
         nearFirst(freshness),
       )
@@ -53,7 +53,7 @@ function oldest(at: number | null, now: number): Html | string {
   return at === 0 ? html`<span class="some">never</span>` : ago(at, now);
 }
 
-function verdictOn(kept: 0 | 1, filled_at: number | null): Html {
-  if (kept === 0 && filled_at === null) return html`<span class="none">filling</span>`;
-  return kept === 1 ? html`<span class="yes">✓ kept</span>` : html`<span class="no">✗ broken</span>`;
+function verdictOn(met: 0 | 1, filled_at: number | null): Html {
+  if (met === 0 && filled_at === null) return html`<span class="none">filling</span>`;
+  return met === 1 ? html`<span class="yes">✓ met</span>` : html`<span class="no">✗ missed</span>`;
 }

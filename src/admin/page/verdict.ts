@@ -24,7 +24,7 @@ export function verdictPart(verdict: StatusVerdict, { freshness, records }: Mirr
   const { state, reasons } = verdict;
   const text =
     state === 'true'
-      ? html`<p class="soft">All ${freshness.length} promises are kept: each of ${number(records.all)} records was read in time, and nothing needs a person.</p>`
+      ? html`<p class="soft">All ${freshness.length} freshness targets are met: each of ${number(records.all)} records was read in time, and nothing needs a person.</p>`
       : html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
   return html`<section class="wide verdict ${state}" aria-labelledby="verdict">
 <svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><circle cx="12" cy="12" r="10.5"/>${signs[state]}</svg>

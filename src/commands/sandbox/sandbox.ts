@@ -7,13 +7,13 @@ import { number } from '../../format.ts';
 import { startImageHost } from '../../sandbox/images/image-host.ts';
 import { readRecording } from '../../sandbox/reads/recording-file.ts';
 import { spoiltKinds } from '../../sandbox/rough/faults.ts';
-import { habitValues } from '../../sandbox/rough/habits.ts';
+import { quirkValues } from '../../sandbox/rough/quirks.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { readCatalogue } from '../../sandbox/world/catalogue-file.ts';
 import { editableFields } from '../../sandbox/world/edits.ts';
 import { aborted } from '../terminal/aborted.ts';
 import type { Io } from '../terminal/io.ts';
-import { readHabits } from './habits.ts';
+import { readQuirks } from './quirks.ts';
 
 interface Options {
   readonly products: number;
@@ -25,7 +25,7 @@ interface Options {
   readonly throttle?: number;
   readonly drift: number;
   readonly faults: number;
-  readonly habits?: string;
+  readonly quirks?: string;
   readonly recorded?: string;
   readonly live?: boolean;
   readonly hold?: number;
@@ -34,33 +34,33 @@ interface Options {
   readonly imagesPort?: number;
 }
 
-const habitsHelp = habitValues.map(([name, says]) => `  ${name.padEnd(14)} ${says}`).join('\n');
+const quirksHelp = quirkValues.map(([name, says]) => `  ${name.padEnd(14)} ${says}`).join('\n');
 
 const notes = `
 Examples:
   catalogued sandbox --products 500
   catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day
-  catalogued sandbox --habits all                                 # with every habit seen in the wild
-  catalogued sandbox --habits rough.yaml                          # dates: weeks, cached_ms: 6000, limit: 30 …
+  catalogued sandbox --quirks all                                 # with every quirk seen in the wild
+  catalogued sandbox --quirks rough.yaml                          # dates: weeks, cached_ms: 6000, limit: 30 …
   catalogued sandbox --recorded ./recorded                        # the answers that a probe saved
   catalogued sandbox --hold 10s --signing-key partner.pub.pem     # early notifications, signed subscriptions
 
 Endpoints of the sandbox itself, which the service does not have:
   GET  /sandbox/state?product_id=…         what the service shows now, to compare with
-  GET  /sandbox/calls, /sandbox/products, /sandbox/subscriptions, /sandbox/habits
-  POST /sandbox/habits                     {"limit": 30, "faults": []}: from now on
+  GET  /sandbox/calls, /sandbox/products, /sandbox/subscriptions, /sandbox/quirks
+  POST /sandbox/quirks                     {"limit": 30, "faults": []}: from now on
   POST /sandbox/products/ID/disable        {"reason": "out_of_season", "expected_reopening": "within_month", "alternative": ID}
   POST /sandbox/products/ID/enable
   POST /sandbox/products/ID/edit           {"field": "description", "value": "…"}
   POST /sandbox/subscriptions/ID/sending   {"sending": "none"}: stays active but sends nothing; "all": sends again
 
-Habits (shares are from 0 to 1; a habit is off unless named; all turns every one on):
-${habitsHelp}
+Quirks (shares are from 0 to 1; a quirk is off unless named; all turns every one on):
+${quirksHelp}
 
 Faults are answers that go wrong or lie. Each has a kind, and may have a share
 (of: records, the same ones while it lasts, or answers), a path (a regular
 expression over path and query), and a time since it was set (from_ms, until_ms;
-flap_ms: on and off for so long). In a file, or in POST /sandbox/habits:
+flap_ms: on and off for so long). In a file, or in POST /sandbox/quirks:
 faults:
   - { kind: no-dates, share: 0.5, until_ms: 3600000 }
   - { kind: off-sale }                                # list, product and dates
@@ -97,7 +97,7 @@ export function sandboxCommand(io: Io): Command {
     .option('--throttle <per-second>', 'answer 429 above this many calls a second (default: never)', whole)
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)
-    .option('--habits <all|file>', 'behave roughly: with every habit, or with those in a YAML or JSON file')
+    .option('--quirks <all|file>', 'behave like a real service: with every quirk, or with those in a YAML or JSON file')
     .option('--recorded <dir>', 'serve the answers of a real service that catalogued probe --record saved')
     .option('--live', 'let dates sell out as they come near (default: dates do not change)')
     .option('--hold <duration>', 'how long to hold changes of a product before announcing them (default: 5m)', held)
@@ -116,7 +116,7 @@ export function sandboxCommand(io: Io): Command {
 
 /** Serves until the signal ends it. */
 async function serve(io: Io, given: Options): Promise<void> {
-  const { catalogue, throttle, faults, habits, recorded, key, live, hold, signingKey, legacy, imagesPort, ...options } =
+  const { catalogue, throttle, faults, quirks, recorded, key, live, hold, signingKey, legacy, imagesPort, ...options } =
     given;
   const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
   const { host, seed } = options;
@@ -131,7 +131,7 @@ async function serve(io: Io, given: Options): Promise<void> {
     key: key ?? null,
     throttle: throttle === undefined ? null : { per_second: throttle },
     faults: faults === 0 ? [] : [{ kind: 'any', of: 'answers', share: faults }],
-    habits: habits === undefined ? {} : readHabits(habits),
+    quirks: quirks === undefined ? {} : readQuirks(quirks),
     live: live ?? false,
     ...(hold === undefined ? {} : { hold_ms: hold }),
     signing_public_key: signingKey === undefined ? null : readKey(signingKey),

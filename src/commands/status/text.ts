@@ -44,7 +44,7 @@ export function statusText(status: ShownStatus, now: number, width?: number): st
     ...underHeadings(facts(status, now)),
     '',
     table(
-      ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
+      ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'target', 'met'],
       status.freshness.map((line) => freshnessRow(line, now)),
       width,
     ),
@@ -103,7 +103,7 @@ function facts(status: ShownStatus, now: number): string[] {
     }),
     ...when(
       status.storefront !== null,
-      `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
+      `Shops     ${status.storefront?.listen}: checks, orders and changes for storefronts`,
     ),
     ...notifications(status, now),
     ...status.not_offered.map(
@@ -280,7 +280,7 @@ function when(condition: boolean, line: string): string[] {
 }
 
 function freshnessRow(
-  { resource, tier, records, fresh, stale, expired, oldest_checked_at, promise_ms, kept }: Freshness,
+  { resource, tier, records, fresh, stale, expired, oldest_checked_at, target_ms, met }: Freshness,
   now: number,
 ) {
   const oldest = oldest_checked_at === null ? '-' : oldest_checked_at === 0 ? 'never' : ago(oldest_checked_at, now);
@@ -292,8 +292,8 @@ function freshnessRow(
     number(stale),
     number(expired),
     oldest,
-    duration(promise_ms),
-    kept ? 'yes' : 'NO',
+    duration(target_ms),
+    met ? 'yes' : 'NO',
   ];
 }
 

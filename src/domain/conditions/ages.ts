@@ -23,7 +23,7 @@ type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted' 
 /** Returns the promised ages that are broken now, also while the cause is what is shown. None before the first fill has ended. */
 export function brokenAges(facts: AgeFacts): BrokenAge[] {
   // Before everything was read once, the fill tells how far it is.
-  const broken = facts.filled_at === null ? [] : facts.freshness.filter(({ kept }) => kept === 0);
+  const broken = facts.filled_at === null ? [] : facts.freshness.filter(({ met }) => met === 0);
   return broken.map((line) => ({ code: ageCode(line), since: null, says: lateText(line, facts), line }));
 }
 
@@ -64,7 +64,7 @@ function lateText(line: FreshnessFacts, facts: AgeFacts): string {
     contradicted,
     records: { unanswered },
   } = facts;
-  const { resource, expired, promise_ms } = line;
+  const { resource, expired, target_ms } = line;
   // Where the products themselves are counted, the list is one record more.
   const short = shortListsOf(line, facts).length;
   const [records, stale] = [line.records - short, line.stale - short];
@@ -73,7 +73,7 @@ function lateText(line: FreshnessFacts, facts: AgeFacts): string {
     ...(unanswered === 0 ? [] : [', or left out of the service’s answers']),
   ];
   const doubted = resource === 'availability' ? doubts.join('') : '';
-  const late = `${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${doubted}`;
+  const late = `${number(stale)} of ${number(records)} records are older than ${duration(target_ms)}${doubted}`;
   const hidden = `${number(expired)} are past their limit and hidden`;
   return [
     ...(short === 0 ? [] : ['the list is incomplete']),

@@ -88,8 +88,8 @@ export interface FreshnessFacts {
   readonly records: number;
   readonly stale: number;
   readonly expired: number;
-  readonly promise_ms: number;
-  readonly kept: 0 | 1;
+  readonly target_ms: number;
+  readonly met: 0 | 1;
   readonly oldest_checked_at: number | null;
 }
 
@@ -139,7 +139,7 @@ export interface Tried {
   readonly clock_offset_ms: number | null;
   /** Products of which updates were announced within hours, were read since, and none showed anything new; null: some did. */
   readonly unshown: { readonly products: number; readonly since: number } | null;
-  /** Subscriptions that have fallen silent against their habit, and when the first of them last sent. */
+  /** Subscriptions that have fallen silent against their quirk, and when the first of them last sent. */
   readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
   /** Rights that readers of the mirror lost since the daemon began, with the commands that restore them; null: none. */
   readonly shut_out: { readonly since: number; readonly says: string } | null;

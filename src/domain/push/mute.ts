@@ -9,7 +9,7 @@ const missing = 8;
 const leastMs = 6 * hourMs;
 
 /**
- * Decides whether a subscription has fallen silent against its own habit: nights and weekends are part of that. `times`:
+ * Decides whether a subscription has fallen silent against its own quirk: nights and weekends are part of that. `times`:
  * when its deliveries came, in ascending order.
  */
 export function isMute(times: readonly number[], now: number): boolean {

@@ -96,8 +96,8 @@ export const freshness = table(
     stale: integer({}, 'Records past it or never read, and lists that leave out rows that they count.'),
     expired: integer({}, 'Records past a hard limit and not shown.'),
     oldest_checked_at: instant({}, 'When the oldest was read; 0: one was never read.'),
-    promise_ms: integer({}, 'The target: milliseconds that a record may be old.'),
-    kept: flag({}, 'No record is stale or expired.'),
+    target_ms: integer({}, 'The target: milliseconds that a record may be old.'),
+    met: flag({}, 'No record is stale or expired.'),
   },
 );
 

@@ -16,7 +16,7 @@ import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
 import { type Truth, truthOf } from './truth.ts';
 
-/** One line of the view `freshness`: how far a promise is kept, counted per record. */
+/** One line of the view `freshness`: how far a freshness target is met, counted per record. */
 export interface Freshness {
   readonly resource: string;
   readonly tier: string | null;
@@ -26,8 +26,8 @@ export interface Freshness {
   readonly expired: number;
   /** 0 where a record was never read; null where there is none. */
   readonly oldest_checked_at: number | null;
-  readonly promise_ms: number;
-  readonly kept: 0 | 1;
+  readonly target_ms: number;
+  readonly met: 0 | 1;
 }
 
 /** What the mirror says of itself, read as any storefront could read it. */

@@ -38,7 +38,7 @@ interface Edition {
 
 const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
-/** The read endpoints of the specification and of service-facts.md, with the service's habits. */
+/** The read endpoints of the specification and of service-facts.md, with the service's quirks. */
 export function route(world: World, url: URL, options: RouteOptions): SandboxAnswer {
   const { rough } = options;
   const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
@@ -46,7 +46,7 @@ export function route(world: World, url: URL, options: RouteOptions): SandboxAns
   const answer = isList
     ? rough.page(url.pathname + url.search, () => plainRoute(world, url, options))
     : plainRoute(world, url, options);
-  return rough.habits().counters === 'none'
+  return rough.quirks().counters === 'none'
     ? answer
     : { ...answer, body: withCounters(answer.body, rough.reads(), world.clock.now()) };
 }
@@ -113,9 +113,9 @@ function list(
     ),
     rough.walks(),
     rough.seed,
-    rough.habits(),
+    rough.quirks(),
   );
-  const page = cut(found, paging, rough.habits());
+  const page = cut(found, paging, rough.quirks());
   const rows = page.rows.map((product) => productEntry(rough.shown(product, 'list', 'none'), language, currency));
   return paged('products', { ...page, rows });
 }
@@ -164,7 +164,7 @@ function experiences(
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
-  const page = cut([...all], paging, rough.habits());
+  const page = cut([...all], paging, rough.quirks());
   const rows = page.rows.map(([each, members]) => print(each, members));
   return paged('experiences', { ...page, rows });
 }
@@ -190,7 +190,7 @@ function reference(
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
   const sorted = [...rows].sort(([a], [b]) => a - b).map(([, row]) => JSON.stringify(row));
-  return paged(resource, cut(sorted, paging, rough.habits()));
+  return paged(resource, cut(sorted, paging, rough.quirks()));
 }
 
 function dates(
@@ -200,20 +200,20 @@ function dates(
   { language, currency }: Edition,
   { disabled, rough }: RouteOptions,
 ): SandboxAnswer {
-  const habits = rough.habits();
+  const quirks = rough.quirks();
   const { today } = world.dates(product);
-  const asked = datesAsked(query, habits);
+  const asked = datesAsked(query, quirks);
   const from = asked.from ?? today;
   const to = asked.to ?? plusDays(from, 30);
   if (!isDate(from)) return refuse('start_date', 'Not a date.');
   if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
   if (product.status === 'unavailable' && disabled === 'refuse')
     return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
-  const end = plusDays(from, habits.date_cap === 'silent' ? 6 : 30);
+  const end = plusDays(from, quirks.date_cap === 'silent' ? 6 : 30);
   const isCut = to > end;
-  const capped_at = isCut && habits.date_cap === 'named' ? end : null;
+  const capped_at = isCut && quirks.date_cap === 'named' ? end : null;
   const sold = world.days(product, from, isCut ? end : to, currency, asked.beyond ? 'any' : 'sold');
-  const days = inOrder(habits.counters === 'none' ? sold : withCounts(sold, rough.reads()), rough.seed, habits);
+  const days = inOrder(quirks.counters === 'none' ? sold : withCounts(sold, rough.reads()), rough.seed, quirks);
   return { status: 200, body: availability(product, days, { language, currency, capped_at }) };
 }
 

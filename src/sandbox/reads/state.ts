@@ -80,7 +80,7 @@ export function productState(
   const [venue_id = 0] = product.experience_ids;
   const edits = world.experienceEdits.get(venue_id) ?? {};
   const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
-  const { endpoints, counters } = rough.habits();
+  const { endpoints, counters } = rough.quirks();
   const [listed, read, other] = (['list', 'detail', 'other'] as const).map((each) =>
     rough.shown(product, each, 'none'),
   ) as [SandboxProduct, SandboxProduct, SandboxProduct];

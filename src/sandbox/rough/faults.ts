@@ -81,7 +81,7 @@ export class FaultScript {
   readonly #clock: Clock;
   readonly #seed: number;
   readonly #chance: () => number;
-  /** Those among the habits, which are replaced together, and those that were added one by one. */
+  /** Those among the quirks, which are replaced together, and those that were added one by one. */
   #standing: readonly Scripted[] = [];
   #added: Scripted[] = [];
 

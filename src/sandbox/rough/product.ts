@@ -1,6 +1,6 @@
 import { hex, roll } from '../random.ts';
 import type { SandboxImage, SandboxProduct } from '../world/catalogue.ts';
-import type { Habits } from './habits.ts';
+import type { Quirks } from './quirks.ts';
 
 /** The read that shows a product. */
 export type AnswerShape = 'list' | 'detail' | 'other';
@@ -22,30 +22,30 @@ const longText = ' and a very long name'.repeat(5_000);
 /** Where images must never lead: each before `/images/content/<name>.jpg`. */
 const hostileOrigins = ['file://', 'javascript:alert(1)/', 'http://10.0.0.1', 'http://127.0.0.1', 'data:text/html,x'];
 
-/** Returns what a read shows of a product: the product itself, or how the habits distort it. */
+/** Returns what a read shows of a product: the product itself, or how the quirks distort it. */
 export function roughProduct(
   product: SandboxProduct,
   read: AnswerShape,
-  { seed, habits, longest }: { seed: number; habits: Habits; longest: number | null },
+  { seed, quirks, longest }: { seed: number; quirks: Quirks; longest: number | null },
 ): SandboxProduct {
   const { id } = product;
   let shown = product;
-  if (habits.unrated === 'zero') shown = withoutRating(shown);
-  if (roll(seed, id, 'escapes') < habits.escapes) shown = withNoise(shown, id === longest ? longText : '');
-  if (isHostile(id, seed, habits)) shown = withHostileValues(shown, seed);
-  if (read !== 'other' && roll(seed, id, read, 'images null') < habits.images_null)
+  if (quirks.unrated === 'zero') shown = withoutRating(shown);
+  if (roll(seed, id, 'escapes') < quirks.escapes) shown = withNoise(shown, id === longest ? longText : '');
+  if (isHostile(id, seed, quirks)) shown = withHostileValues(shown, seed);
+  if (read !== 'other' && roll(seed, id, read, 'images null') < quirks.images_null)
     shown = { ...shown, images_null: true, recorded: merged(shown.recorded, { images: null }) };
   return shown;
 }
 
 /** Returns the product whose title is a very long one: the first whose texts are noisy. */
-export function longestTitle(products: readonly SandboxProduct[], seed: number, { escapes }: Habits): number | null {
+export function longestTitle(products: readonly SandboxProduct[], seed: number, { escapes }: Quirks): number | null {
   return products.find(({ id }) => roll(seed, id, 'escapes') < escapes)?.id ?? null;
 }
 
 /** Returns what of a product is hostile; null: nothing. */
-export function hostileValuesOf(product: SandboxProduct, seed: number, habits: Habits): HostileValues | null {
-  if (!isHostile(product.id, seed, habits)) return null;
+export function hostileValuesOf(product: SandboxProduct, seed: number, quirks: Quirks): HostileValues | null {
+  if (!isHostile(product.id, seed, quirks)) return null;
   return {
     from_price: true,
     // Half of nothing, taken away, is still nothing.
@@ -54,7 +54,7 @@ export function hostileValuesOf(product: SandboxProduct, seed: number, habits: H
   };
 }
 
-function isHostile(id: number, seed: number, { hostile_values }: Habits): boolean {
+function isHostile(id: number, seed: number, { hostile_values }: Quirks): boolean {
   return roll(seed, id, 'hostile') < hostile_values;
 }
 

@@ -1,7 +1,7 @@
 import { roll } from '../random.ts';
 import { type CalendarDay, dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
-import type { Habits } from './habits.ts';
+import type { Quirks } from './quirks.ts';
 
 /** The dates that an availability read is answered for. */
 export interface AskedDates {
@@ -12,7 +12,7 @@ export interface AskedDates {
 }
 
 /** Returns the dates that the service reads out of a request. Texts that are no dates are left to be refused. */
-export function datesAsked(query: URLSearchParams, { dates }: Habits): AskedDates {
+export function datesAsked(query: URLSearchParams, { dates }: Quirks): AskedDates {
   const from = query.get('start_date');
   const to = query.get('end_date');
   const [first, last] = [from ?? '', to ?? ''].map((text) => Date.parse(text));
@@ -35,7 +35,7 @@ export function datesAsked(query: URLSearchParams, { dates }: Habits): AskedDate
 }
 
 /** Returns the dates of an answer in the order, and as often, as the service sends them. */
-export function inOrder(days: readonly CalendarDay[], seed: number, { date_order }: Habits): readonly CalendarDay[] {
+export function inOrder(days: readonly CalendarDay[], seed: number, { date_order }: Quirks): readonly CalendarDay[] {
   switch (date_order) {
     case 'shuffled':
       return days.toSorted((a, b) => roll(seed, a.date, 'order') - roll(seed, b.date, 'order'));
@@ -64,7 +64,7 @@ export function inWalk(
   products: readonly SandboxProduct[],
   walk: number,
   seed: number,
-  { list_order }: Habits,
+  { list_order }: Quirks,
 ): readonly SandboxProduct[] {
   if (list_order === 'stable') return products;
   const place = new Map(products.map(({ id }) => [id, roll(seed, id, walk, 'walk')]));
@@ -83,7 +83,7 @@ export interface Cut<Row> {
 export function cut<Row>(
   rows: readonly Row[],
   { page, size: wanted }: { page: number; size: number },
-  { page_size, list_end }: Habits,
+  { page_size, list_end }: Quirks,
 ): Cut<Row> {
   const size = page_size === 'ignored' ? 10 : wanted;
   const own = rows.slice((page - 1) * size, page * size);
@@ -99,7 +99,7 @@ const specified = [
   /^PUT \/v2\/product-change-notification\/[^/]+$/,
 ];
 
-export function isOffered(method: string, path: string, { endpoints }: Habits): boolean {
+export function isOffered(method: string, path: string, { endpoints }: Quirks): boolean {
   return endpoints === 'all' || specified.some((each) => each.test(`${method} ${path}`));
 }
 

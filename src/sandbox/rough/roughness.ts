@@ -3,15 +3,15 @@ import { type Throttle, throttle } from '../throttle.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { createPast, type Past } from '../world/past.ts';
 import { FaultScript } from './faults.ts';
-import { type Habits, kind } from './habits.ts';
 import { type AnswerShape, type HostileValues, hostileValuesOf, longestTitle, roughProduct } from './product.ts';
+import { kind, type Quirks } from './quirks.ts';
 
-/** The habits that a sandbox has now, and what they have to remember. */
+/** The quirks that a sandbox has now, and what they have to remember. */
 export interface Roughness {
   readonly seed: number;
   readonly past: Past;
-  habits(): Habits;
-  set(habits: Partial<Habits>): void;
+  quirks(): Quirks;
+  set(quirks: Partial<Quirks>): void;
   /** Returns how many reads were answered: what counters count. */
   reads(): number;
   /** Returns how many walks of the list were begun. */
@@ -21,7 +21,7 @@ export interface Roughness {
   /** Returns a product as a read shows it now: as it was before its last change, and distorted. */
   shown(product: SandboxProduct, read: AnswerShape, cache: 'product' | 'dates' | 'none'): SandboxProduct;
   hostile(product: SandboxProduct): HostileValues | null;
-  /** What goes wrong with answers: the faults among the habits, and those that a test adds. */
+  /** What goes wrong with answers: the faults among the quirks, and those that a test adds. */
   readonly faults: FaultScript;
   limit(): Throttle | null;
   /** Returns an answer of the list as it is kept for its address, or makes and keeps one. */
@@ -29,32 +29,32 @@ export interface Roughness {
 }
 
 export function roughness(
-  given: Partial<Habits>,
+  given: Partial<Quirks>,
   { seed, clock, products }: { seed: number; clock: Clock; products: readonly SandboxProduct[] },
 ): Roughness {
-  let habits: Habits = { ...kind, ...given };
-  let longest = longestTitle(products, seed, habits);
-  let limit = limitOf(habits);
+  let quirks: Quirks = { ...kind, ...given };
+  let longest = longestTitle(products, seed, quirks);
+  let limit = limitOf(quirks);
   let reads = 0;
   let walks = 0;
   const faults = new FaultScript(clock, seed);
-  faults.set(habits.faults);
-  const past = createPast(clock, () => habits.cached_ms);
+  faults.set(quirks.faults);
+  const past = createPast(clock, () => quirks.cached_ms);
   const pages = new Map<string, { readonly at: number; readonly answer: unknown }>();
 
-  function limitOf({ limit: per_second }: Habits): Throttle | null {
+  function limitOf({ limit: per_second }: Quirks): Throttle | null {
     return per_second === null ? null : throttle({ per_second }, clock);
   }
 
   return {
     seed,
     past,
-    habits: () => habits,
+    quirks: () => quirks,
     set: (more) => {
-      const before = habits;
-      habits = { ...habits, ...more };
-      longest = longestTitle(products, seed, habits);
-      if (habits.limit !== before.limit) limit = limitOf(habits);
+      const before = quirks;
+      quirks = { ...quirks, ...more };
+      longest = longestTitle(products, seed, quirks);
+      if (quirks.limit !== before.limit) limit = limitOf(quirks);
       if (more.faults !== undefined) faults.set(more.faults);
       pages.clear();
     },
@@ -65,18 +65,18 @@ export function roughness(
       if (page === 1) walks += 1;
     },
     shown: (product, read, cache) => {
-      const { cached_ms, counters } = habits;
+      const { cached_ms, counters } = quirks;
       const ago = { product: cached_ms / 2, dates: cached_ms, none: 0 }[cache];
-      const shown = roughProduct(ago === 0 ? product : past.before(product, ago), read, { seed, habits, longest });
+      const shown = roughProduct(ago === 0 ? product : past.before(product, ago), read, { seed, quirks, longest });
       return counters === 'none' ? shown : { ...shown, views_today: reads };
     },
-    hostile: (product) => hostileValuesOf(product, seed, habits),
+    hostile: (product) => hostileValuesOf(product, seed, quirks),
     faults,
     limit: () => limit,
     page: (address, make) => {
-      if (habits.cached_ms === 0) return make();
+      if (quirks.cached_ms === 0) return make();
       const known = pages.get(address);
-      if (known !== undefined && clock.now() - known.at < habits.cached_ms) return known.answer as never;
+      if (known !== undefined && clock.now() - known.at < quirks.cached_ms) return known.answer as never;
       const answer = make();
       pages.set(address, { at: clock.now(), answer });
       return answer;

@@ -1,5 +1,5 @@
 <?php
-// Asking the daemon: the check before an order, and the report after one. DOOR is unix:///path or tcp://127.0.0.1:port.
+// Asking the daemon: the check before an order, and the report after one. DAEMON is unix:///path or tcp://127.0.0.1:port.
 
 const PATIENCE = 7;
 
@@ -9,7 +9,7 @@ function daemon(string $path, array $body): ?array
     preg_match('~^HTTP/1\.\d (\d{3}) .*?\r\n\r\n(.*)~s', talk(post($path, $body)), $part);
     [$status, $answer] = [(int) ($part[1] ?? 200), json_decode($part[2] ?? '', true)];
     if ($status === 200 && $answer === null) {
-        error_log('no answer from the daemon at ' . getenv('DOOR'));
+        error_log('no answer from the daemon at ' . getenv('DAEMON'));
         return null;
     }
     return [$status, $answer];
@@ -19,8 +19,8 @@ function post(string $path, array $body): string
 {
     $json = json_encode($body);
     $head = ["POST $path HTTP/1.0", 'Host: localhost', 'Content-Type: application/json', 'Content-Length: ' . strlen($json)];
-    if (getenv('DOOR_TOKEN')) {
-        $head[] = 'Authorization: Bearer ' . getenv('DOOR_TOKEN');
+    if (getenv('DAEMON_TOKEN')) {
+        $head[] = 'Authorization: Bearer ' . getenv('DAEMON_TOKEN');
     }
     return implode("\r\n", [...$head, '', $json]);
 }
@@ -28,7 +28,7 @@ function post(string $path, array $body): string
 /** All that comes back; empty where nobody answers. */
 function talk(string $request): string
 {
-    $socket = @stream_socket_client(getenv('DOOR'), $code, $message, 1);
+    $socket = @stream_socket_client(getenv('DAEMON'), $code, $message, 1);
     if ($socket === false) {
         return '';
     }
@@ -62,6 +62,6 @@ function report(array $wish, string $order): void
 /** What shoppers look at is read more often. Told after the page, and nobody waits for an answer. */
 function seen(int $product, ?string $date): void
 {
-    $socket = @stream_socket_client(getenv('DOOR'), $code, $message, 0.1);
+    $socket = @stream_socket_client(getenv('DAEMON'), $code, $message, 0.1);
     $socket && @fwrite($socket, post('/v1/seen', ['seen' => [['product_id' => $product, 'date' => $date]]]));
 }

@@ -1,5 +1,5 @@
 <?php
-// An example storefront for PHP's own server: MIRROR=data/mirror.db DOOR=unix:///…/storefront.sock php -S 127.0.0.1:8000 index.php
+// An example storefront for PHP's own server: MIRROR=data/mirror.db DAEMON=unix:///…/storefront.sock php -S 127.0.0.1:8000 index.php
 require 'mirror.php';
 require 'forms.php';
 require 'check.php';

@@ -1,4 +1,4 @@
-"""Asking the daemon: the check before an order, and the report after one. DOOR is unix:///path or tcp://127.0.0.1:port."""
+"""Asking the daemon: the check before an order, and the report after one. DAEMON is unix:///path or tcp://127.0.0.1:port."""
 import http.client
 import json
 import os
@@ -20,14 +20,14 @@ class Local(http.client.HTTPConnection):
 
 
 def connection(patience=PATIENCE):
-    kind, _, address = os.environ["DOOR"].partition(":")
+    kind, _, address = os.environ["DAEMON"].partition(":")
     where = address.lstrip("/")
     return Local(f"/{where}", timeout=patience) if kind == "unix" else http.client.HTTPConnection(where, timeout=patience)
 
 
 def post(talk, path, body):
     headers = {"Content-Type": "application/json", "Host": "localhost"}
-    if token := os.environ.get("DOOR_TOKEN"):
+    if token := os.environ.get("DAEMON_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
     talk.request("POST", path, json.dumps(body), headers)
 
@@ -41,7 +41,7 @@ def daemon(path, body):
         text = answer.read()
         return answer.status, json.loads(text) if answer.status == 200 or text.startswith(b"{") else {}
     except (OSError, http.client.HTTPException, ValueError):
-        print(f"no answer from the daemon at {os.environ['DOOR']}", file=sys.stderr)
+        print(f"no answer from the daemon at {os.environ['DAEMON']}", file=sys.stderr)
         return None
     finally:
         talk.close()

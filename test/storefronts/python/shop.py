@@ -1,4 +1,4 @@
-"""An example storefront with Python's own server: MIRROR=data/mirror.db DOOR=unix:///…/storefront.sock python3 shop.py 8000"""
+"""An example storefront with Python's own server: MIRROR=data/mirror.db DAEMON=unix:///…/storefront.sock python3 shop.py 8000"""
 import re
 import sys
 import traceback

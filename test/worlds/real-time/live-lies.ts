@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Habits } from '../../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../../src/sandbox/rough/quirks.ts';
 import { forms } from './day.ts';
 import { type Began, Conditions, Reads } from './meanwhile.ts';
 import { type Condition, RealWorld, rough } from './real-world.ts';
@@ -35,7 +35,7 @@ export interface LivedLie {
 
 const cadence = { availability: { near: { every: '3m' }, middle: { every: '3m' }, far: { every: '3m' } } };
 /** Without the quirks that are conditions on any day. */
-const usual: Habits = { ...rough, hostile_values: 0, clock_skew_ms: 0, list_order: 'stable', dates: 'honoured' };
+const usual: Quirks = { ...rough, hostile_values: 0, clock_skew_ms: 0, list_order: 'stable', dates: 'honoured' };
 /** Seconds in which a hold of dates must end by itself, by their cadence; other records are read hourly, at the most. */
 export const endsWithin = 210;
 /** Seconds in which it must have ended after everything was read again: holds are looked at once a minute. */
@@ -47,7 +47,7 @@ export const recoversWithin = 150;
 export async function liveLie(day: LieDay): Promise<LivedLie> {
   const { config } = day;
   await using world = await RealWorld.start({
-    sandbox: { products: forms.whole.products, hold_ms: 5000, habits: usualOf(day) },
+    sandbox: { products: forms.whole.products, hold_ms: 5000, quirks: usualOf(day) },
     config: { cadence, ...config },
   });
   try {
@@ -65,7 +65,7 @@ export async function liveLie(day: LieDay): Promise<LivedLie> {
 }
 
 /** A stray 503 or reset is no refusal, and has calls repeated. */
-const usualOf = ({ refuses }: LieDay): Habits => (refuses === undefined ? usual : { ...usual, faults: [] });
+const usualOf = ({ refuses }: LieDay): Quirks => (refuses === undefined ? usual : { ...usual, faults: [] });
 
 async function spend(world: RealWorld, day: LieDay): Promise<LieSeen> {
   const { lasts, refuses } = day;
@@ -74,7 +74,7 @@ async function spend(world: RealWorld, day: LieDay): Promise<LieSeen> {
   const sweep = () => world.command(20_000, 'resync', '--all');
   const begin = async () => {
     for (const fault of day.faults?.(world.ids) ?? []) world.sandbox.faults.add(fault);
-    world.sandbox.setHabits(day.habits ?? {});
+    world.sandbox.setQuirks(day.quirks ?? {});
     if (refuses?.key) await world.way.begin({ answer: onlyFor(right) });
     if (!refuses?.first) void sweep();
   };
@@ -113,7 +113,7 @@ async function spend(world: RealWorld, day: LieDay): Promise<LieSeen> {
   const recovery = isLie || day.condition === undefined ? null : new Reads(world, 'product_id = 0');
   reads = recovery;
   world.sandbox.faults.clear();
-  world.sandbox.setHabits(usualOf(day));
+  world.sandbox.setQuirks(usualOf(day));
   if (refuses?.key) {
     world.setKey(right);
     await world.command(20_000, 'reload');

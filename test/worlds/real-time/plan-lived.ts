@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../src/clock.ts';
 import { table } from '../../../src/commands/terminal/table.ts';
 import { sequence } from '../../../src/sandbox/random.ts';
-import { type Habits, kind } from '../../../src/sandbox/rough/habits.ts';
+import { kind, type Quirks } from '../../../src/sandbox/rough/quirks.ts';
 import type { Comparison } from '../../oracle/oracle.ts';
 import { atService, isAtService } from '../events.ts';
 import { type PlannedEvent, planOf } from '../plan.ts';
@@ -33,14 +33,14 @@ class Played {
   happened = 0;
   kills = 0;
   readonly #world: RealWorld;
-  readonly #habits: Habits;
+  readonly #quirks: Quirks;
   readonly #life_ms: number;
   #endings: { readonly at: number; end(): void | Promise<void> }[] = [];
   #kill_at = 0;
 
-  constructor(world: RealWorld, habits: Habits, life_ms: number) {
+  constructor(world: RealWorld, quirks: Quirks, life_ms: number) {
     this.#world = world;
-    this.#habits = habits;
+    this.#quirks = quirks;
     this.#life_ms = life_ms;
   }
 
@@ -78,7 +78,7 @@ class Played {
     await atService[what]({
       sandbox,
       clock: systemClock,
-      habits: this.#habits,
+      quirks: this.#quirks,
       chance: sequence(draw),
       until: (ms, end) => void this.#endings.push({ at: Date.now() + ms / speed, end }),
     });
@@ -105,16 +105,16 @@ export async function livePlan(asked: Partial<RealTimeAsked>, say: (line: string
   const { minutes = 10, products = 200, killEvery = 30, plantPrice: plant = false } = asked;
   const { seed, setting, events } = planOf(Number(asked.seed ?? '1'), Math.ceil((minutes * 60) / secondsADay));
   const { scheduling, batch, gone, share, audit } = setting;
-  const habits = { ...rough, ...setting.habits };
+  const quirks = { ...rough, ...setting.quirks };
   const ends_at = Date.now() + minutes * 60_000;
   const changes = { median_hours: 0.5, sigma: 1.5, until: ends_at };
   const retry_ms = [1000, 2000, 4000, 8000, 16_000];
   await using world = await RealWorld.start({
-    sandbox: { seed, products, live: true, changes, hold_ms: 2000, retry_ms, batch, gone, habits },
+    sandbox: { seed, products, live: true, changes, hold_ms: 2000, retry_ms, batch, gone, quirks },
     config: { scheduling, budget: { requests_per_second: 200, concurrency: 4, share, audit } },
   });
   const { sandbox, exits } = world;
-  const played = new Played(world, habits, killEvery * 1000);
+  const played = new Played(world, quirks, killEvery * 1000);
   await played.play(events, ends_at);
 
   const left_out = [...played.left_out].map(([what, times]) => `${what} ${times}`).join(', ');
@@ -124,8 +124,8 @@ export async function livePlan(asked: Partial<RealTimeAsked>, say: (line: string
   say(`left out, as only virtual time has them: ${left_out || 'none'}`);
   await played.end(Number.POSITIVE_INFINITY);
   sandbox.faults.clear();
-  const { endpoints, escapes, hostile_values, unrated } = habits;
-  sandbox.setHabits({ ...kind, endpoints, escapes, hostile_values, unrated });
+  const { endpoints, escapes, hostile_values, unrated } = quirks;
+  sandbox.setQuirks({ ...kind, endpoints, escapes, hostile_values, unrated });
   // That a product is gone is believed after half an hour.
   for (const product of sandbox.products()) product.withdrawn = false;
   // What is off sale is looked at again after its second "available" read, a minute later.

@@ -13,7 +13,7 @@ import { stringify } from 'yaml';
 import { systemClock } from '../../../src/clock.ts';
 import { openMirrorForReading } from '../../../src/mirror/sql/files.ts';
 import type { ProductState } from '../../../src/sandbox/reads/state.ts';
-import { all, type Habits } from '../../../src/sandbox/rough/habits.ts';
+import { all, type Quirks } from '../../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { residentMiB } from '../../bench/process.ts';
 import { cli } from '../../fakes/built-program.ts';
@@ -30,8 +30,8 @@ const horizon = 92;
 /** Each receiver has an address of its own: while its daemon is down, the kernel may give a port to whoever connects. */
 let worlds = 0;
 
-/** Every habit, but that a list never ends: such a list is never walked to its end, and such a mirror is never filled. */
-export const rough: Habits = { ...all, list_end: 'ends' };
+/** Every quirk, but that a list never ends: such a list is never walked to its end, and such a mirror is never filled. */
+export const rough: Quirks = { ...all, list_end: 'ends' };
 
 /** Measures how long something has not happened: the longest of all times between two of its occurrences. */
 class Gap {
@@ -82,7 +82,7 @@ export interface Options {
   readonly tls?: { readonly certificate: Certificate; readonly ca: string } | null;
 }
 
-/** The built daemon on real time, restarted as systemd does, the sandbox with its habits, and the way between the two. */
+/** The built daemon on real time, restarted as systemd does, the sandbox with its quirks, and the way between the two. */
 export class RealWorld implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'real-time-'));
   /** Where the daemon's files lie; something may be mounted there before the start. */
@@ -127,7 +127,7 @@ export class RealWorld implements AsyncDisposable {
   }
 
   static async start({ sandbox: more, config, host = '127.0.0.1', tls = null }: Options): Promise<RealWorld> {
-    const options = { clock: systemClock, seed: 7, products: 40, habits: rough, ...more };
+    const options = { clock: systemClock, seed: 7, products: 40, quirks: rough, ...more };
     const sandbox = await startSandbox(options);
     const way = await Way.to(sandbox.url, tls?.certificate ?? null);
     const world = new RealWorld(sandbox, way, tls?.ca);

@@ -1,5 +1,5 @@
 import type { FaultRule } from '../../../src/sandbox/rough/faults.ts';
-import type { Habits } from '../../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../../src/sandbox/rough/quirks.ts';
 
 /** A day on which the service lies, or refuses some of what it is asked for. */
 export interface LieDay {
@@ -9,7 +9,7 @@ export interface LieDay {
   /** Only where its whole name is asked for: it takes longer than all others. */
   readonly named?: true;
   faults?(ids: readonly number[]): readonly FaultRule[];
-  readonly habits?: Partial<Habits>;
+  readonly quirks?: Partial<Quirks>;
   readonly config?: Record<string, unknown>;
   /** The condition that must hold. */
   readonly condition?: string;
@@ -45,7 +45,7 @@ const refusal = (status: number, path: string, headers: Record<string, string> =
 const ofFirst = ([id]: readonly number[], path: string) => `^/v2/products/${id}${path}`;
 const experiences = (status: number): Omit<LieDay, 'name'> => ({
   lasts: 150,
-  habits: { endpoints: 'all' },
+  quirks: { endpoints: 'all' },
   faults: () => [refusal(status, '^/v2/experiences')],
   refuses: { about: "resource = 'experiences'", first: true },
 });
@@ -71,7 +71,7 @@ export const lieDays: readonly LieDay[] = [
   { name: '429 for one product', lasts: 180, faults: (ids) => [refusal(429, ofFirst(ids, '[/?]'))], refuses: { about: 'product_id = :first' } },
   { name: 'a wrong key at the first start', lasts: 90, ...key, refuses: { ...key.refuses, first: true } },
   { name: 'a wrong key later', lasts: 120, ...key },
-  { name: '10 calls a second, of 30 configured', lasts: 180, habits: { limit: 10 }, config: { budget: { requests_per_second: 30 } }, refuses: { about: '0' } },
+  { name: '10 calls a second, of 30 configured', lasts: 180, quirks: { limit: 10 }, config: { budget: { requests_per_second: 30 } }, refuses: { about: '0' } },
   { name: '503 for everything, Retry-After: 180', lasts: 180, condition: 'service-pause', faults: () => [refusal(503, '', { 'retry-after': '180' })], refuses: { about: '1', calls: 8 } },
   { name: 'an hour of 503, Retry-After: 3600', lasts: 3600, named: true, condition: 'service-pause', faults: () => [refusal(503, '', { 'retry-after': '3600' })], refuses: { about: '1', calls: 8 } },
 ];

@@ -2,11 +2,11 @@ import { type FaultRule, refuseFaults } from './faults.ts';
 import { isBetween, milliseconds, oneOf, refuseSettings, share, type Values } from './values.ts';
 
 /**
- * How rough the service is. Every habit was met in the world or is left open by the specification; each is off in
- * `kind`, so that a test turns on what it asks about. In a file (`sandbox --habits FILE`) the names are these, in YAML
+ * How rough the service is. Every quirk was met in the world or is left open by the specification; each is off in
+ * `kind`, so that a test turns on what it asks about. In a file (`sandbox --quirks FILE`) the names are these, in YAML
  * or JSON; shares are from 0 to 1.
  */
-export interface Habits {
+export interface Quirks {
   /**
    * Reads come from the service's own caches: availability shows for so long after a change what was before it, the
    * reads of a product for half as long, and a page of the list is answered again as it was. Notifications are not late.
@@ -47,7 +47,7 @@ export interface Habits {
 }
 
 /** The service as it would be nicest. */
-export const kind: Habits = {
+export const kind: Quirks = {
   cached_ms: 0,
   dates: 'honoured',
   date_order: 'ascending',
@@ -67,8 +67,8 @@ export const kind: Habits = {
   list_end: 'ends',
 };
 
-/** Every habit at once that goes with the others, each as a partner could meet it. */
-export const all: Habits = {
+/** Every quirk at once that goes with the others, each as a partner could meet it. */
+export const all: Quirks = {
   cached_ms: 6_000,
   dates: 'weeks',
   date_order: 'shuffled',
@@ -94,8 +94,8 @@ export const all: Habits = {
   list_end: 'never',
 };
 
-/** What each habit may be. */
-const values: Readonly<Record<keyof Habits, Values>> = {
+/** What each quirk may be. */
+const values: Readonly<Record<keyof Quirks, Values>> = {
   cached_ms: milliseconds,
   dates: oneOf('honoured', 'ignored', 'shifted', 'weeks'),
   date_order: oneOf('ascending', 'shuffled', 'repeated'),
@@ -121,12 +121,12 @@ const values: Readonly<Record<keyof Habits, Values>> = {
   list_end: oneOf('ends', 'never'),
 };
 
-/** Each habit with what it may be, in words. */
-export const habitValues: readonly (readonly [name: string, says: string])[] = Object.entries(values).map(
+/** Each quirk with what it may be, in words. */
+export const quirkValues: readonly (readonly [name: string, says: string])[] = Object.entries(values).map(
   ([name, { says }]) => [name, says],
 );
 
-/** Returns why something from outside is no set of habits; null: it is one, and every name that is missing is kind. */
-export function refuseHabits(given: unknown): string | null {
-  return refuseSettings(values, 'habit', given) ?? refuseFaults((given as Partial<Habits>).faults ?? []);
+/** Returns why something from outside is no set of quirks; null: it is one, and every name that is missing is kind. */
+export function refuseQuirks(given: unknown): string | null {
+  return refuseSettings(values, 'quirk', given) ?? refuseFaults((given as Partial<Quirks>).faults ?? []);
 }

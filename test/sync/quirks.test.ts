@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
-import type { Habits } from '../../src/sandbox/rough/habits.ts';
+import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
-/** Fills a mirror from a service with these habits and keeps it for three hours. */
-async function lived(habits: Partial<Habits>) {
-  await using harness = await virtualHarness({ products: 16, habits });
+/** Fills a mirror from a service with these quirks and keeps it for three hours. */
+async function lived(quirks: Partial<Quirks>) {
+  await using harness = await virtualHarness({ products: 16, quirks });
   await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
   const { differences, first } = await harness.compare();
   const db = openMirrorForReading(harness.wiring.mirror.path);
@@ -20,7 +20,7 @@ async function lived(habits: Partial<Habits>) {
   return { differences, first, alarms: alarms.map(({ kind }) => kind), failures, shown };
 }
 
-const all: readonly Partial<Habits>[] = [
+const all: readonly Partial<Quirks>[] = [
   { cached_ms: 6000 },
   { dates: 'weeks' },
   { date_order: 'shuffled' },
@@ -40,9 +40,9 @@ const all: readonly Partial<Habits>[] = [
   { escapes: 0.1 },
 ];
 
-const habits = thorough ? all : all.filter((_, index) => index % 4 === 0);
+const quirks = thorough ? all : all.filter((_, index) => index % 4 === 0);
 
-it.each(habits)('a mirror of a service with %j says what the service says, without an alarm', async (rough) => {
+it.each(quirks)('a mirror of a service with %j says what the service says, without an alarm', async (rough) => {
   expect(await lived(rough)).toMatchObject({ differences: 0, first: [], alarms: [] });
 });
 
@@ -51,7 +51,7 @@ it('a mirror of a service that ignores dates has those that it answers, and an a
   expect(alarms).toEqual(['other-dates']);
   // Nothing is said of the others, above all not that they are sold out, but that they were never read.
   expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([
-    'freshness: availability far is not kept: one was never read',
+    'freshness: availability far is not met: one was never read',
   ]);
 });
 
@@ -62,7 +62,7 @@ it('a mirror of a service that answers other dates has none, and an alarm', asyn
 
 it('a mirror of a service whose lists do not end has all that is in them, and says which list does not end', async () => {
   const { first, failures } = await lived({ list_end: 'never' });
-  expect(first).toEqual(['freshness: experiences is not kept: one was never read']);
+  expect(first).toEqual(['freshness: experiences is not met: one was never read']);
   expect(failures.map(({ failure }) => failure)).toContainEqual(expect.stringContaining('endless-list'));
 });
 

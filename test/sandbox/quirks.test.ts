@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { all, type Habits, kind } from '../../src/sandbox/rough/habits.ts';
+import { all, kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 
@@ -30,10 +30,10 @@ interface Answer {
   readonly request_id?: string;
 }
 
-/** A sandbox with these habits, and a product that is sold every day of the week. */
-async function rough(habits: Partial<Habits>, products = 30): Promise<Rough & AsyncDisposable> {
+/** A sandbox with these quirks, and a product that is sold every day of the week. */
+async function rough(quirks: Partial<Quirks>, products = 30): Promise<Rough & AsyncDisposable> {
   const clock = virtualClock(noon);
-  const sandbox = await startSandbox({ clock, seed: 1, products, hold_ms: 0, habits });
+  const sandbox = await startSandbox({ clock, seed: 1, products, hold_ms: 0, quirks });
   const sold = sandbox
     .products()
     .find(({ status, closed_weekday, place }) => status === 'available' && closed_weekday === null && place.zone);
@@ -52,16 +52,16 @@ const window = 'start_date=2026-12-02&end_date=2026-12-20';
 const datesOf = ({ dates }: Answer) => dates.map(({ date }) => date);
 
 describe('a kind sandbox', () => {
-  it('has none of the habits, and takes on what it is given, one by one', async () => {
+  it('has none of the quirks, and takes on what it is given, one by one', async () => {
     await using service = await rough({});
-    expect(service.sandbox.habits()).toEqual(kind);
-    service.sandbox.setHabits({ unrated: 'zero' });
-    service.sandbox.setHabits({ page_size: 'ignored' });
-    expect(service.sandbox.habits()).toEqual({ ...kind, unrated: 'zero', page_size: 'ignored' });
+    expect(service.sandbox.quirks()).toEqual(kind);
+    service.sandbox.setQuirks({ unrated: 'zero' });
+    service.sandbox.setQuirks({ page_size: 'ignored' });
+    expect(service.sandbox.quirks()).toEqual({ ...kind, unrated: 'zero', page_size: 'ignored' });
   });
 
-  it('differs in every habit from one that has them all', () => {
-    const names = Object.keys(kind) as (keyof Habits)[];
+  it('differs in every quirk from one that has them all', () => {
+    const names = Object.keys(kind) as (keyof Quirks)[];
     for (const name of names.filter((each) => each !== 'date_cap'))
       expect([name, all[name]]).not.toEqual([name, kind[name]]);
   });
@@ -119,7 +119,7 @@ describe('its own cache', () => {
     expect(datesOf(await json(`/products/${id}/availability?${window}`))).not.toContain(date);
   });
 
-  it('keeps the pages of the list on their own, and is gone when the habit is', async () => {
+  it('keeps the pages of the list on their own, and is gone when the quirk is', async () => {
     await using service = await rough({ cached_ms: 6000 });
     const { clock, sandbox, id, json } = service;
     const listed = async () => (await json('/products?page_size=100')).products.find((row) => row.id === String(id));
@@ -131,7 +131,7 @@ describe('its own cache', () => {
     await clock.advance(2000);
     expect(await listed()).toBeUndefined();
     if (product !== null) product.withdrawn = false;
-    sandbox.setHabits({ cached_ms: 0 });
+    sandbox.setQuirks({ cached_ms: 0 });
     expect(await listed()).toBeDefined();
   });
 });
@@ -142,7 +142,7 @@ describe('the dates of an answer', () => {
     const { sandbox, id, json } = service;
     const spans: Record<string, unknown> = {};
     for (const dates of ['honoured', 'ignored', 'shifted', 'weeks'] as const) {
-      sandbox.setHabits({ dates });
+      sandbox.setQuirks({ dates });
       const found = datesOf(await json(`/products/${id}/availability?${window}`));
       spans[dates] = [found[0], found.at(-1)];
     }
@@ -159,11 +159,11 @@ describe('the dates of an answer', () => {
     const { sandbox, id, json } = service;
     const path = `/products/${id}/availability?${window}`;
     const ascending = datesOf(await json(path));
-    sandbox.setHabits({ date_order: 'shuffled' });
+    sandbox.setQuirks({ date_order: 'shuffled' });
     const shuffled = datesOf(await json(path));
     expect(shuffled).not.toEqual(ascending);
     expect(shuffled.toSorted()).toEqual(ascending);
-    sandbox.setHabits({ date_order: 'repeated' });
+    sandbox.setQuirks({ date_order: 'repeated' });
     const repeated = datesOf(await json(path));
     expect(repeated.length).toBeGreaterThan(ascending.length);
     expect([...new Set(repeated)]).toEqual(ascending);
@@ -223,7 +223,7 @@ describe('calls that go wrong', () => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => service.ask('/products?page_size=1')));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toBe('2');
-    service.sandbox.setHabits({ limit: null });
+    service.sandbox.setQuirks({ limit: null });
     expect((await service.ask('/products?page_size=1')).status).toBe(200);
   });
 });
