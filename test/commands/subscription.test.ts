@@ -210,7 +210,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       'disk space': 'ok',
       SQLite: 'ok',
       'public address': 'ok',
-      "storefront interface": 'skipped',
+      'storefront interface': 'skipped',
       'allow-list': 'skipped',
       daemon: running === 'a daemon' ? 'ok' : 'skipped',
       service: 'ok',

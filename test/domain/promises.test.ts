@@ -53,13 +53,13 @@ it.each([
       stale,
       expired,
       oldest_checked_at: null,
-      promise_ms: 1,
+      target_ms: 1,
     };
     const held = [
       { ...undecided, subject: 'near-dates', state: 'held', claiming: 3 },
       { ...undecided, subject: 'far-dates', state: 'ended', claiming: 3 },
     ] as const;
-    const age = { code: 'promise:availability/near', since: null, says: '', line: { ...line, kept: 0 as const } };
+    const age = { code: 'promise:availability/near', since: null, says: '', line: { ...line, met: 0 as const } };
     expect(isHeldOnly(age, { held })).toBe(only);
   },
 );

@@ -16,7 +16,7 @@ function columnsOf(db: Database, view: ComparedView): string[] {
 
 /** Puts a view in the place of another, with one cell forged: of the first row of a product that is on sale. */
 function forge(db: Database, view: ComparedView, column: string): void {
-  const sql = db.prepare<[string], string>('SELECT sql FROM temp.sqlite_schema WHERE name = ?').pluck().get(view) ?? '';
+  const sql = db.prepare<[string], string>('SELECT sql FROM temp.sqlite_schema WHERE name = ?').pluck().get(view);
   const names = tables[view]?.key ?? [];
   const row = db.prepare<[], Row>(
     `SELECT ${names.join(', ')} FROM ${view} WHERE product_id IN (SELECT product_id FROM products WHERE sellable = 1) LIMIT 1`,
@@ -27,7 +27,8 @@ function forge(db: Database, view: ComparedView, column: string): void {
   const cells = columnsOf(db, view).map((name) =>
     name === column ? `CASE WHEN ${isFirst} THEN ${value} ELSE ${name} END AS ${name}` : name,
   );
-  db.exec(`DROP VIEW temp.${view}; CREATE TEMP VIEW true_${view} AS ${sql.slice(sql.indexOf(' AS') + 3)};
+  const truth = sql === undefined ? `SELECT * FROM main.${view}` : sql.slice(sql.indexOf(' AS') + 3);
+  db.exec(`DROP VIEW IF EXISTS temp.${view}; CREATE TEMP VIEW true_${view} AS ${truth};
     CREATE TEMP VIEW ${view} AS SELECT ${cells.join(', ')} FROM true_${view}`);
 }
 

@@ -62,7 +62,7 @@ function ticketIn(reader: Reader): CheckQuestion {
   throw new Error('nothing is sold');
 }
 
-describe("through the storefront interface a reader", () => {
+describe('through the storefront interface a reader', () => {
   it('asks for the live check, with what the mirror showed beside what the service says', async () => {
     using reader = open();
     const answer = await reader.check(question);

@@ -34,7 +34,7 @@ export function zoneTable(db: Writes): ZoneTable {
     query
       .selectFrom('_zone_offset')
       .select('timezone')
-      .where('valid_from', '>', 0 as Instant)
+      .where('valid_from', '>', instant(0))
       .where('valid_from', '<=', now)
       .limit(1),
   );

@@ -20,7 +20,7 @@ export type WindowFacts = Pick<DateWindow, 'max_tickets_per_order' | 'variant_id
 export type DateOfWindow = Pick<Tables['day'], 'date' | 'window_id'>;
 
 /** What is in a range of dates before an answer is stored there. */
-export interface Room {
+export interface WindowRoom {
   /** Tells whether a date was read after the answer was sent: it stays as it is. */
   isNewer(date: string): boolean;
   /** Returns how many tickets an order could have on a date, as far as it had been read; undefined: it had not. */
@@ -32,7 +32,7 @@ export interface Room {
 /** Dates that one answer covered, a window a tier. Each stored date belongs to one window, which may have gaps. */
 export interface DateWindowTable {
   /** Looks at what there is where an answer is to be stored, given the stored dates of its range. */
-  room(read: WindowRead, to: string, stored: readonly DateOfWindow[]): Room;
+  room(read: WindowRead, to: string, stored: readonly DateOfWindow[]): WindowRoom;
   /** The same bytes came again: only the windows of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
   /** Tells whether a date of the range, both ends included, was ever read. */

@@ -1,4 +1,4 @@
-import type { Instant } from '../../../clock.ts';
+import { instant } from '../../../clock.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { type Bound, pick, type Writes } from '../../../sqlite/statements.ts';
@@ -11,8 +11,8 @@ type Price = Tables['price'];
 type OfProduct = Pick<Price, 'product_id' | 'currency'>;
 
 /** When the first price of a product begins, and when the last one ends. */
-export const atFirst = 0 as Instant;
-export const atLast = 8_640_000_000_000_000 as Instant;
+export const atFirst = instant(0);
+export const atLast = instant(8_640_000_000_000_000);
 
 /** The price from which a product is sold, by currency. */
 export interface ProductPrices {
