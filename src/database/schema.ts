@@ -2,6 +2,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { contract } from '../mirror/contract/contract.ts';
 import { searchTables } from '../mirror/contract/search.ts';
 import { isShown } from '../mirror/rows/capture.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
 import { ofDevelopment } from '../sqlite/development.ts';
 import { quoted, type Statements } from './connect.ts';
 
@@ -36,6 +37,7 @@ export async function publishedIn(statements: Statements): Promise<Published | n
     const [published = null] = await query<Published>('SELECT * FROM _published');
     // A column that development versions did not have; asked again only then, as this is asked with every publication.
     if (published?.application_id === undefined) await refuseDevelopment(statements);
+    else if (published.application_id !== mirrorFile.application_id) throw await developmentSchema(statements);
     return published;
   }
   if (found.theirs === null) return null;
@@ -49,15 +51,19 @@ export async function publishedIn(statements: Statements): Promise<Published | n
  * Refuses a schema that a development version published into (78). What is set aside no longer names the API key, so that
  * another schema can use it.
  */
-export async function refuseDevelopment({ query }: Statements): Promise<void> {
-  const [found] = await query<{ schema: string }>(
-    `SELECT current_schema() AS schema FROM pg_class c WHERE c.oid = to_regclass('_published')
+export async function refuseDevelopment(statements: Statements): Promise<void> {
+  const [found] = await statements.query(
+    `SELECT 1 FROM pg_class c WHERE c.oid = to_regclass('_published')
        AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'application_id')`,
   );
-  if (found === undefined) return;
-  const aside = `${found.schema}_development`;
-  const sql = `ALTER SCHEMA "${found.schema}" RENAME TO "${aside}"; DROP TABLE IF EXISTS "${aside}"._leader`;
-  throw new CataloguedError('database-development', `the schema ${found.schema} cannot be used: ${ofDevelopment}`, {
+  if (found !== undefined) throw await developmentSchema(statements);
+}
+
+async function developmentSchema({ query }: Statements): Promise<CataloguedError> {
+  const [{ schema } = { schema: '' }] = await query<{ schema: string }>('SELECT current_schema() AS schema');
+  const aside = `${schema}_development`;
+  const sql = `ALTER SCHEMA "${schema}" RENAME TO "${aside}"; DROP TABLE IF EXISTS "${aside}"._leader`;
+  return new CataloguedError('database-development', `the schema ${schema} cannot be used: ${ofDevelopment}`, {
     exitCode: exitCodes.configuration,
     hint: `stop every instance, set it aside: psql -c '${sql}', and start again, which publishes the whole mirror. Lost are deliveries that only this schema has, the shared callback addresses and the feed numbers of followers`,
   });

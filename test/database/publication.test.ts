@@ -224,12 +224,15 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     using publication = publicationOf({ ...at.options, postgres, schema: 'begun' });
     await joinInstances(postgres, 'begun', shared);
     await publication.publish();
-    await postgres.query('ALTER TABLE _published DROP COLUMN application_id');
     const refused = {
       code: 'database-development',
       exitCode: 78,
       message: 'the schema begun cannot be used: it was written by a development version, before 1.0.0',
     };
+    // CATM, of a mirror with other tables.
+    await postgres.query('UPDATE _published SET application_id = $1', [0x4341544d]);
+    await expect(publication.publish()).rejects.toMatchObject(refused);
+    await postgres.query('ALTER TABLE _published DROP COLUMN application_id');
     await expect(publication.publish()).rejects.toMatchObject(refused);
     await expect(lookAtDatabase(postgres, 'begun')).rejects.toMatchObject(refused);
     await using source = await databaseSource({ from: at.server.url, schema: 'begun', password: null });
@@ -240,7 +243,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     await postgres.query(typed);
     expect(await joinInstances(postgres, 'begun', shared)).toBe('p');
     await publication.publish();
-    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x4341544d }]);
+    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x43415452 }]);
     expect(await postgres.query('SELECT state FROM begun_development._published')).toHaveLength(1);
   });
 });

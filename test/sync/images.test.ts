@@ -145,7 +145,7 @@ describe('the ledger', () => {
     await never.fill();
     await readAgain(never);
     expect(never.wiring.mirror.alarms.all()).toEqual([]);
-    expect(query(never, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
+    expect(query(never, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 1 }]);
 
     // One by one, each by a read of its own, all are withdrawn: what the ledger keeps of them is no loss later.
     await using harness = await filled(12);
@@ -227,7 +227,7 @@ describe('the promise before the limit', () => {
       await harness.liveUntil(harness.clock.now() + day);
       expect(oldest(harness)).toBeLessThan(7);
     }
-    expect(query(harness, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
+    expect(query(harness, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 1 }]);
   });
 
   it('holds for products that a subscription covers', needs('time'), async () => {
@@ -257,7 +257,7 @@ describe('the promise before the limit', () => {
     // Neither the list nor a product's own read is answered any more.
     harness.sandbox.faults.add({ kind: 'status', status: 500, path: '/v2/products(/\\d+)?\\?' });
     await lives(start + 7 * day + 2 * hour);
-    expect(query(harness, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 0 }]);
+    expect(query(harness, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 0 }]);
     await lives(start + 11.9 * day);
     expect(status()).toMatchObject({ alarms: [], unconfirmed_images: [] });
     await lives(start + 12 * day + 2 * hour);

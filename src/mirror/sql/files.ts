@@ -2,10 +2,10 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import { type Database, type FileKind, openForReading, schemaVersion } from '../../sqlite/database-file.ts';
 
-/** mirror.db: `CATM`. Storefronts of the group read it; only the daemon writes and checkpoints. */
+/** mirror.db: `CATR`. Storefronts of the group read it; only the daemon writes and checkpoints. */
 export const mirrorFile: FileKind = {
   name: 'mirror',
-  application_id: 0x4341544d,
+  application_id: 0x43415452,
   migrations: new URL('schema/mirror/', packageRoot),
   views: new URL('schema/mirror/views.sql', packageRoot),
   mode: 0o660,
