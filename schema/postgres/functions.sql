@@ -1,8 +1,8 @@
 -- What the views below share, in PostgreSQL's words. Names that begin with _ are ours alone.
 
--- Epoch milliseconds; the same for a whole statement.
+-- Epoch milliseconds, in whole seconds as in the file; the same for a whole statement.
 CREATE OR REPLACE FUNCTION _now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
-RETURN trunc(extract(epoch FROM statement_timestamp()) * 1000)::bigint;
+RETURN 1000 * floor(extract(epoch FROM statement_timestamp()))::bigint;
 
 CREATE OR REPLACE FUNCTION _number(truth boolean) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN truth::int::bigint;

@@ -38,8 +38,7 @@ WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
   AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
   AND _now() >= p.images_verified_at - 86400000
-  AND _now() < p.images_verified_at + 1209600000;
-
+  AND _now() + 999 < p.images_verified_at + 1209600000;
 
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, sum(checks)::bigint AS checks, sum(wrong)::bigint AS wrong,

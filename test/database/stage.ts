@@ -79,7 +79,7 @@ function sharedViews(file: ReturnType<typeof openMirrorAt>): string[] {
 function viewAt(postgres: Postgres, view: string, now: number) {
   return postgres.transaction(async ({ query }) => {
     await query(
-      `CREATE OR REPLACE FUNCTION _now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN ${now}::bigint`,
+      `CREATE OR REPLACE FUNCTION _now() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN ${now - (now % 1000)}::bigint`,
     );
     return await query(`SELECT * FROM ${view}`);
   });
