@@ -379,8 +379,9 @@ CREATE TRIGGER product_shut AFTER UPDATE OF sale_status, closure_unconfirmed, wi
   UPDATE date_window SET shut = new.shut WHERE product_id = new.product_id;
 END;
 
--- A date from one instant to another: until its next time begins at the venue, which takes its price and its tickets along, and at
--- last until the date ends there. So each view sees by its own clock what is left, also while the daemon is dead.
+-- A date from one instant to another: until a time begins at the venue that takes its price or its state along, and at last until
+-- the date ends there. So each view sees by its own clock what is left, also while the daemon is dead. Each time takes its tickets
+-- along: from the first one on the view counts those of the others in slot_day.
 CREATE TABLE day (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
@@ -393,6 +394,7 @@ CREATE TABLE day (
   price_variant_type TEXT,          -- of the variant whose price that is
   max_tickets INTEGER,
   availability INTEGER,             -- tickets for the times that have not begun
+  counted_until_at INTEGER NOT NULL,  -- excluded: until when that is their number, at most until_at
   window_id INTEGER NOT NULL,       -- when it was read
   PRIMARY KEY (product_id, currency, date, until_at)
 ) STRICT, WITHOUT ROWID;

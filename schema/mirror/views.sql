@@ -285,7 +285,11 @@ WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= unixepoch()*1000 AND
 
 CREATE VIEW availability_days AS
 SELECT d.product_id, d.date, d.currency, CAST(CASE WHEN w.shut THEN 'not_on_sale' ELSE d.state END AS TEXT) AS state,
-  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets, d.availability, w.max_tickets_per_order, w.checked_at,
+  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets,
+  CAST(CASE WHEN d.counted_until_at > unixepoch()*1000 THEN d.availability ELSE
+    (SELECT sum(json_extract(t.value, '$[2]')) FROM slot_day s CROSS JOIN json_each(s.slots) t
+    WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND json_extract(t.value, '$[1]') > unixepoch()*1000)
+  END AS INTEGER) AS availability, w.max_tickets_per_order, w.checked_at,
   CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d

@@ -218,7 +218,11 @@ WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= _now() AND d.until_a
 
 CREATE VIEW availability_days AS
 SELECT d.product_id, d.date, d.currency, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
-  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets, d.availability, w.max_tickets_per_order,
+  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets,
+  CASE WHEN d.counted_until_at > _now() THEN d.availability ELSE
+    (SELECT sum((t.value ->> 2)::bigint)::bigint FROM slot_day s CROSS JOIN _elements(s.slots::json) t (value)
+    WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND (t.value ->> 1)::bigint > _now())
+  END AS availability, w.max_tickets_per_order,
   w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
   CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM day d

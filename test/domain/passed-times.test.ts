@@ -53,6 +53,12 @@ const slots = fc.array(
   { maxLength: 6 },
 );
 
+/** The places of its times, as the view counts them once the first has begun. */
+function placesOf([, , left]: DayForm): number | null {
+  const places = left.flatMap(([, each]) => (each === null ? [] : [each]));
+  return places.length === 0 ? null : places.reduce((sum, each) => sum + each, 0);
+}
+
 describe('the stretches of a date', () => {
   it('say at every minute what is left then, and after the last time that nothing is on sale', () => {
     fc.assert(
@@ -65,9 +71,12 @@ describe('the stretches of a date', () => {
           const { available, ...summary } = summarise(left);
           const isOver = left[2].length === 0 && given.length > 0;
           const state = isOver ? 'not_on_sale' : available ? 'available' : 'sold_out';
-          expect(found).toMatchObject([
-            { state, ...summary, ...(available ? printedOn(left, types) : nothingPrinted) },
-          ]);
+          const { availability: count, ...others } = summary;
+          expect(found).toMatchObject([{ state, ...others, ...(available ? printedOn(left, types) : nothingPrinted) }]);
+          for (const { counted_until, until, availability: counted } of found) {
+            expect(counted_until).toBeLessThanOrEqual(until);
+            expect(minute < counted_until ? counted : placesOf(left)).toBe(count);
+          }
         }
       }),
       { numRuns: 25 },
@@ -77,9 +86,8 @@ describe('the stretches of a date', () => {
   it('are as few as there are different ones', () => {
     const form = formOf(slot(540, 900), slot(600, 900), slot(660, 1200));
     expect(stretchesOf(form, types)).toMatchObject([
-      { from: -1, until: 540, lowest_price: 900, max_tickets: 5, availability: 15 },
-      { from: 540, until: 600, lowest_price: 900, max_tickets: 5, availability: 10 },
-      { from: 600, until: 660, lowest_price: 1200, max_tickets: 5, availability: 5 },
+      { from: -1, until: 600, lowest_price: 900, max_tickets: 5, availability: 15, counted_until: 540 },
+      { from: 600, until: 660, lowest_price: 1200, max_tickets: 5, availability: 5, counted_until: 660 },
       { from: 660, until: 1440, state: 'not_on_sale', lowest_price: null, max_tickets: null, availability: null },
     ]);
     expect(

@@ -299,6 +299,10 @@ it('a search by date and price, and a calendar, run on an index', () => {
   expect(plan("SELECT * FROM availability_days WHERE product_id = 7 AND currency = 'EUR' ORDER BY date")).toEqual([
     'SEARCH d USING PRIMARY KEY (product_id=? AND currency=?)',
     'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
+    // Only of a date under way.
+    expect.stringContaining('CORRELATED SCALAR SUBQUERY'),
+    'SEARCH s USING INDEX sqlite_autoindex_slot_day_1 (product_id=? AND currency=? AND date=?)',
+    expect.stringContaining('SCAN t VIRTUAL TABLE'),
   ]);
   expect(plan('SELECT * FROM products WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [pt]/);
   expect(plan('SELECT * FROM images WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [ip]\b/);

@@ -46,23 +46,29 @@ export interface DateStretch extends Omit<DaySummary, 'available'>, PrintedPrice
   readonly from: number;
   /** Excluded; 1440 is the end of the date. */
   readonly until: number;
+  /** Until when `availability` holds, excluded: later in the stretch it is the places of the times that are left. */
+  readonly counted_until: number;
 }
 
 /**
  * Divides a date where its times begin: each stretch has what is left then, and after the last time nothing is on sale. An
- * undefined form is a date without tickets. The times are added from the last one back to the first. A time that changes
- * nothing begins no stretch, so there are few of them.
+ * undefined form is a date without tickets. The times are added from the last one back to the first. A time that takes only
+ * places along begins no stretch, so there are few of them.
  */
 export function stretchesOf(form: DayForm | undefined, types: VariantTypes): DateStretch[] {
   const [availability = null, , slots = []] = form ?? [];
   const latestFirst = slots.toSorted(([a], [b]) => endOf(b) - endOf(a));
   const last = latestFirst[0] === undefined ? notBegun : endOf(latestFirst[0][0]);
   const stretches: DateStretch[] = [];
-  const add = (stretch: DateStretch) => {
+  const add = (piece: Omit<DateStretch, 'counted_until'>) => {
+    const stretch = { ...piece, counted_until: piece.until };
     const after = stretches.at(-1);
-    const goesOn = after?.from === stretch.until && shownAlike(after, stretch);
-    if (goesOn) stretches.pop();
-    stretches.push(goesOn ? { ...stretch, until: after.until } : stretch);
+    if (after?.from !== stretch.until || !shownAlike(after, stretch)) {
+      stretches.push(stretch);
+      return;
+    }
+    const counted_until = after.availability === stretch.availability ? after.counted_until : stretch.until;
+    stretches[stretches.length - 1] = { ...stretch, until: after.until, counted_until };
   };
   const nothing = { ...nothingPrinted, lowest_price: null };
   const state = last === notBegun ? 'sold_out' : 'not_on_sale';
@@ -90,13 +96,8 @@ export function stretchesOf(form: DayForm | undefined, types: VariantTypes): Dat
 }
 
 function shownAlike(one: DateStretch, other: DateStretch): boolean {
-  const { state, max_tickets, availability } = other;
-  return (
-    one.state === state &&
-    one.max_tickets === max_tickets &&
-    one.availability === availability &&
-    samePrices(one, other)
-  );
+  const { state, max_tickets } = other;
+  return one.state === state && one.max_tickets === max_tickets && samePrices(one, other);
 }
 
 /** Returns the first minute at which a time is not sold any more. */

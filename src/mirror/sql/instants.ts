@@ -96,6 +96,7 @@ export const mirrorInstants: MirrorInstants = {
   },
   day: {
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
+    counted_until_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
   },
   _record: {

@@ -317,6 +317,7 @@ export interface Tables {
     price_variant_type: string | null;
     max_tickets: number | null;
     availability: number | null;
+    counted_until_at: Instant;
     window_id: number;
   };
   slot_day: { product_id: number; currency: string; date: string; window_id: number; rest: string; slots: string };

@@ -21,7 +21,7 @@ export interface DateSetting {
   readonly types: VariantTypes;
 }
 
-/** The rows of dates, each divided where its times begin. */
+/** The rows of dates, each divided where its times begin that change more than the count of tickets. */
 export interface StretchTable {
   /** Returns the rows of a date, in order. */
   ofDate(key: DateKey): Stretch[];
@@ -35,7 +35,7 @@ export interface StretchTable {
   prune(of: OfProduct, date: string): void;
 }
 
-const shown = ['from_at', 'state', 'lowest_price', 'lowest_adult_price', 'price_variant_type', 'max_tickets', 'availability', 'window_id'] as const; // biome-ignore format: a list of columns
+const shown = ['from_at', 'state', 'lowest_price', 'lowest_adult_price', 'price_variant_type', 'max_tickets', 'availability', 'counted_until_at', 'window_id'] as const; // biome-ignore format: a list of columns
 
 export function stretchTable(db: Writes): StretchTable {
   const ofDate = db.rows(({ product_id, currency, date }: Bound<DateKey>) =>
@@ -111,7 +111,13 @@ export function stretchesAt(
   const begins = venueInstants(timezone, date);
   const at = (minute: number) => instant(minute === notBegun ? 0 : begins(minute));
   return stretchesOf(form, types)
-    .map(({ from, until, ...left }: DateStretch) => ({ from_at: at(from), until_at: at(until), ...left, window_id }))
+    .map(({ from, until, counted_until, ...left }: DateStretch) => ({
+      from_at: at(from),
+      until_at: at(until),
+      counted_until_at: at(counted_until),
+      ...left,
+      window_id,
+    }))
     .filter(({ from_at, until_at }) => from_at < until_at);
 }
 
