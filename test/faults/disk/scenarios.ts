@@ -38,7 +38,7 @@ function storedMirror(path: string): void {
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays}) SELECT i, 'enabled', 0, 0 FROM n;
     INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at)
       SELECT product_id, 'en', 'Tower', 0, 0, 0 FROM _product;
-    INSERT INTO day (product_id, currency, date, until_at, from_at, state, window_id) SELECT product_id, 'EUR', '2026-11-21', 1795305600000, 0, 'sold_out', 1 FROM _product`);
+    INSERT INTO day (product_id, currency, date, until_at, counted_until_at, from_at, state, window_id) SELECT product_id, 'EUR', '2026-11-21', 1795305600000, 1795305600000, 0, 'sold_out', 1 FROM _product`);
   db.close();
 }
 

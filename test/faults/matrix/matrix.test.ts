@@ -26,7 +26,7 @@ describe('the matrix of faults', () => {
       numbers(letter, [25, 15, 22, 7, 12][index] ?? 0),
     );
     const programs = ['memory', 'systemd', 'readers', 'followed', 'mutations', 'promises'];
-    expect(rows.map(({ id }) => id)).toEqual([...mirror, ...numbers('S', 12), ...programs]);
+    expect(rows.map(({ id }) => id)).toEqual([...mirror, ...numbers('S', 13), ...programs]);
   });
 
   it('says of each what shows it, or that nothing does', () => {

@@ -44,8 +44,8 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
       SELECT id, 'EUR', date, id, json_array(state, 'UTC'), json_array(
         json_array('10:00', day * 86400000 + 36000000, state, json_array(json_array(1, state, 1000 + state))),
         json_array('14:30', day * 86400000 + 52200000, state, json_array(json_array(1, state, 1000 + state)))) FROM p, d WHERE (day + state) % 5 <> 0;
-    INSERT INTO day (product_id, currency, date, until_at, from_at, state, lowest_price, max_tickets, availability, window_id)
-      SELECT id, 'EUR', date, (day + 1) * 86400000, 0, CASE WHEN (day + state) % 5 THEN 'available' ELSE 'sold_out' END,
+    INSERT INTO day (product_id, currency, date, until_at, counted_until_at, from_at, state, lowest_price, max_tickets, availability, window_id)
+      SELECT id, 'EUR', date, (day + 1) * 86400000, (day + 1) * 86400000, 0, CASE WHEN (day + state) % 5 THEN 'available' ELSE 'sold_out' END,
         CASE WHEN (day + state) % 5 THEN 1000 + state END, CASE WHEN (day + state) % 5 THEN state END, CASE WHEN (day + state) % 5 THEN state END, id FROM p, d;
     INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, fetched_at)
       SELECT r.value, p.id, 'EUR', 0, ${now + 6e8}, 'cadence-elapsed', ${now} FROM p,
