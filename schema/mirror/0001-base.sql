@@ -52,7 +52,7 @@ CREATE TABLE _product (
   withdrawn_at INTEGER,
   withdrawn_reason TEXT,
   sellable INTEGER NOT NULL GENERATED ALWAYS AS (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL,
-  -- What the sale of it says of its dates. 0: nothing. 1: it is not on sale. 2: it is, but they are answered as not on sale. 3: withdrawn.
+  -- Why no date is sold. 0: dates decide. 1: not on sale. 2: on sale, but its dates are answered as not on sale. 3: withdrawn.
   shut INTEGER NOT NULL GENERATED ALWAYS AS
     (CASE WHEN withdrawn_at IS NOT NULL THEN 3 WHEN sellable = 0 THEN 1 WHEN dates_off_at IS NOT NULL THEN 2 ELSE 0 END) VIRTUAL,
   category TEXT,                    -- the first one that matches; NULL: none
@@ -192,7 +192,7 @@ CREATE TRIGGER product_shut_prices AFTER UPDATE OF sale_status, closure_unconfir
   UPDATE price SET shut = new.shut WHERE product_id = new.product_id;
 END;
 
--- What a closed product's chain of recommendations, of at most 8, leads to: the first that can be had.
+-- The first product on sale in the chain of recommendations of a closed product. A chain has at most 8.
 CREATE TABLE alternatives (
   product_id INTEGER NOT NULL,
   alternative_product_id INTEGER NOT NULL,

@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS _row (
   PRIMARY KEY (state, row_id)
 );
 
--- What was made of the texts of this schema, so that a later version knows what differs.
+-- Hashes of the SQL of this schema's views and functions. A later version replaces what differs.
 CREATE TABLE IF NOT EXISTS _made (
   name text COLLATE "C" PRIMARY KEY,
   kind text NOT NULL CHECK (kind IN ('table', 'view', 'functions')),

@@ -12,21 +12,21 @@ import { definitionOf, type TableShape, tableOf } from './tables.ts';
  */
 
 export interface Layout {
-  /** What adds columns: before any row is written, each by itself. */
+  /** Statements that add columns. Each runs by itself, before any row is written. */
   readonly additions: readonly string[];
-  /** What tables' indexes stand on; null: it stands. Nobody waits for it. */
+  /** SQL of the functions that indexes need. Null: they are up to date. No reader waits for it. */
   readonly functions: string | null;
   /** Tables that nobody reads before the end, each by the name that it has until then. */
   readonly made: ReadonlyMap<string, string>;
   /** Views and searches where none stand. */
   readonly first: readonly string[];
-  /** What belongs to the state that is published, in its order: with it or not at all. */
+  /** Statements that run in the transaction of the published state, in this order. */
   readonly last: readonly string[];
-  /** What can come afterwards, each by itself: readers wait for one at a time. */
+  /** Steps that run after the publication, each in a transaction of its own: readers wait for one at a time. */
   readonly after: readonly Step[];
 }
 
-/** What readers wait for, and of which text what then stands is made. */
+/** A statement that readers wait for, and what it makes. */
 export interface Step {
   readonly sql: string;
   readonly makes?: Made;
@@ -50,7 +50,7 @@ const views = [text('postgres/views'), text('mirror/views')]
   .filter(({ dialect, name }) => dialect === 0 || name === 'policies');
 const viewNames = new Set(views.map(({ name }) => name));
 
-/** What views stand on, and what stands on them. */
+/** Functions that the views use, and functions that use the views. */
 const functions = text('postgres/functions');
 const searches = text('postgres/search');
 
@@ -85,7 +85,7 @@ export async function layoutOf(statements: Statements, shapes: readonly TableSha
       .map((column) => ({ of: name as string, column })),
   );
   const away = [...others, ...gone];
-  // What stands on a table that makes room for another one of its name.
+  // Views over a table that is replaced by another one of its name are made again.
   const rebound = next.some(([name, as]) => name !== as);
   const differing = views.filter(
     ({ name, sql }) => rebound || !standing.views.has(name) || hashes.get(name) !== hashOf(sql),
@@ -159,7 +159,7 @@ export async function layoutOf(statements: Statements, shapes: readonly TableSha
   };
 }
 
-/** Whether only what can come afterwards differs. */
+/** Tells whether only steps after the publication are left to do. */
 export function isStanding({ additions, functions, made, first, last }: Layout): boolean {
   return additions.length === 0 && functions === null && made.size === 0 && first.length + last.length === 0;
 }
@@ -262,7 +262,7 @@ async function standingIn({ query }: Statements) {
   };
 }
 
-/** Whether a table has another key than it should, or columns of other types: then another one takes its place. */
+/** Tells whether a table has the wrong key or a column of the wrong type. Another table takes its place then. */
 function isAnother(table: StandingTable | undefined, { columns, key }: TableShape): boolean {
   return (
     table !== undefined &&
@@ -270,7 +270,7 @@ function isAnother(table: StandingTable | undefined, { columns, key }: TableShap
   );
 }
 
-/** Whether a view that stands cannot be replaced where it stands: it has columns that are no more. */
+/** Tells whether a view cannot be replaced in place, because it has a column that this version lacks. */
 function isUnfit(name: string, standing: readonly string[] | undefined): boolean {
   if (standing === undefined) return false;
   const columns = readableColumns.get(name);
@@ -285,7 +285,7 @@ function viewOf({ name, sql }: { name: string; sql: string }, standing: readonly
   const body = isInOrder ? sql : ` SELECT ${ordered.map(quoted).join(', ')} FROM (${sql}) AS reordered`;
   const create = `CREATE OR REPLACE VIEW ${quoted(name)} AS${body}`;
   if (standing.length === 0) return create;
-  // Where a column is of another type by now.
+  // The view is dropped first if a column has another type now.
   return `DO $view$ BEGIN ${create}; EXCEPTION WHEN invalid_table_definition THEN DROP VIEW ${quoted(name)}; ${create}; END $view$`;
 }
 
@@ -338,7 +338,7 @@ function refuseDependents(dependents: readonly Dependent[]): void {
 /** As long as a reader may wait, and longer where that never suffices; after the last one the publication is given up. */
 const patiences_ms = [...Array<number>(60).fill(30), ...Array<number>(30).fill(60), ...Array<number>(10).fill(250)];
 
-/** What is said by PostgreSQL where others were in the way. */
+/** Codes of PostgreSQL for a timeout, a lock that is not free, and a deadlock. */
 const inTheWay = new Set(['57014', '55P03', '40P01']);
 
 /**

@@ -8,11 +8,11 @@ export interface DatabaseLook {
   readonly database: string;
   /** Whether the user may make what is published. */
   readonly may_write: boolean;
-  /** Whether it may make tables of its own for as long as a publication lasts. */
+  /** Tells whether the user may make temporary tables, which a publication needs. */
   readonly may_stage: boolean;
   /** Of the two roles for others those that there are not. */
   readonly roles_missing: readonly string[];
-  /** What the two roles lack of what is published. */
+  /** Rights on published tables and views that the two roles lack. */
   readonly rights_missing: readonly MissingRight[];
   /** Whether a commit waits for another server that has it too; without one a server that is lost takes its last commits along. */
   readonly synchronous_standby: boolean;

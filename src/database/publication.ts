@@ -129,7 +129,7 @@ export function refuseOthers(from: Published, db: Database): void {
     );
 }
 
-/** Whether what is published is of this mirror's installation. */
+/** Tells whether the published mirror is of this installation. */
 export function isOf(from: Published, db: Database): boolean {
   return db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get() === from.pair_id;
 }

@@ -66,7 +66,7 @@ function pageAfter(pages: RowPages, origin: string, after: number): RowPage | nu
   }
 }
 
-/** How often what followers need no more is forgotten, in states. */
+/** Number of states between two deletions of keys that followers no longer need. */
 const forgetEvery = 256;
 
 /** Returns the new floor: what is older than a week, or than as many keys as a follower would take in. */

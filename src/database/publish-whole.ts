@@ -21,7 +21,7 @@ const batchRows = 1000;
 /** What is published now, and how many rows were written. */
 export type Done = Published & {
   readonly rows: number;
-  /** Whether all was compared, not only what is known to have changed. */
+  /** Set if all rows were compared, and not only those that are known to have changed. */
   readonly whole: boolean;
 };
 

@@ -163,7 +163,7 @@ function linesIn(language: string, taken: Taken | null): Line[] {
   });
 }
 
-/** What every new connection parses before its first statement. */
+/** Returns the size of the schema, which every new connection parses before its first statement. */
 function schemaLine(path: string): Line {
   const db = new Database(path, { readonly: true });
   const [entries, bytes] = db

@@ -7,12 +7,12 @@ import { publicationOf } from '../../src/database/publication.ts';
 import { type Seen, startReaders } from './readers.ts';
 import type { PublishedStage } from './stage.ts';
 
-/** What happens to pages that are read while a mirror is published. */
+/** Result of reading pages while a mirror is published. */
 export interface Told extends Seen {
   readonly what: string;
   readonly ms: number;
   readonly error: string | null;
-  /** How long after its death what a killed one held was free. */
+  /** Milliseconds from the kill of a publication until its lock was free. */
   readonly freed_ms: number;
 }
 

@@ -39,7 +39,7 @@ export function timesLeft(form: DayForm | undefined, minute: number): DayForm | 
 /** State of a date, as views show it. */
 export type DateState = 'available' | 'sold_out' | 'not_on_sale';
 
-/** What is left of a date from one minute of it to another. */
+/** State, prices and tickets of a date from one minute to another. */
 export interface DateStretch extends Omit<DaySummary, 'available'>, PrintedPrice {
   readonly state: DateState;
   /** -1: from the day on which it was first sold. */

@@ -55,7 +55,7 @@ export function showInOtherLanguages(db: Writes, table: Shown): (read: Read) => 
   };
 }
 
-/** What is shown instead of a read in a mirrored language. */
+/** Copies of the primary language's reads in other mirrored languages. */
 export function fallbackRows(db: Writes): { makeAgain(): void } {
   const tables = Object.keys(columnsOf) as Shown[];
   const changes = tables.flatMap((table) => [

@@ -76,7 +76,7 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
   };
 }
 
-/** What is shown of an image, as its document says it. */
+/** Columns of an image that come from its document. */
 const said = { small_url: 'small', medium_url: 'medium', large_url: 'large', extra_large_url: 'extra_large', alt_text: 'alt_text' } as const; // biome-ignore format: a table
 
 /** Stores an image that stands. Its file stays: it is that of whoever keeps files. */

@@ -54,7 +54,7 @@ export function zoneTable(db: Writes): ZoneTable {
   };
 }
 
-/** What `product` has of the zone of a product `p`: its offset, when that changes, and the next one. */
+/** Columns of `product` for its time zone: the offset, the instant of the next change, and the offset from then on. */
 export const offsetColumns = {
   utc_offset: ofZone('offset_minutes', 0),
   offset_until_at: ofZone('valid_from', 1),

@@ -1,7 +1,7 @@
 import type { Instant } from '../../clock.ts';
 
 /*
- * How a table of the contract is declared: name, key, and each column once. schema/contract.json, the models in schema/models,
+ * Declares a table of the contract: its name, its key, and each column once. schema/contract.json, the models in schema/models,
  * the reference in docs/reading.md, the rows of the reader and of Kysely, and the columns of a copy follow from it.
  */
 

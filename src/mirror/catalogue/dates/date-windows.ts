@@ -13,13 +13,13 @@ type Range = { readonly from: string; readonly to: string };
 
 const facts = ['to_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'] as const; // biome-ignore format: a list of columns
 
-/** What an answer says of all its dates. */
+/** Facts of an answer that hold for all its dates. */
 export type WindowFacts = Pick<DateWindow, 'max_tickets_per_order' | 'variant_ids'>;
 
 /** A stored date and the window that it belongs to. */
 export type DateOfWindow = Pick<Tables['day'], 'date' | 'window_id'>;
 
-/** What is in a range of dates before an answer is stored there. */
+/** The windows of a range of dates, before an answer is stored there. */
 export interface WindowRoom {
   /** Tells whether a date was read after the answer was sent: it stays as it is. */
   isNewer(date: string): boolean;

@@ -15,7 +15,7 @@ export type DateKey = OfProduct & Pick<Tables['day'], 'date'>;
 /** A row of a date: what is shown of it from one instant to another. */
 export type Stretch = Omit<Tables['day'], keyof DateKey>;
 
-/** Where a product is, and whom its variants are for. */
+/** Time zone of a product, and the types of its variants. */
 export interface DateSetting {
   readonly timezone: string | null;
   readonly types: VariantTypes;

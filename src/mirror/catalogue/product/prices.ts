@@ -10,7 +10,7 @@ import type { ProductRead } from './entry.ts';
 type Price = Tables['price'];
 type OfProduct = Pick<Price, 'product_id' | 'currency'>;
 
-/** When the first price of a product begins, and when the last one ends. */
+/** Start of the first price of a product, and end of the last one. */
 export const atFirst = instant(0);
 export const atLast = instant(8_640_000_000_000_000);
 

@@ -13,9 +13,9 @@ export interface ShownProducts {
   put(text: Text): void;
   /** Moves the instants of a text's read, where it is shown. */
   touch(text: Instants): void;
-  /** Finds the rows of a product again from all its texts. */
+  /** Makes the rows of a product again from all its texts. */
   again(product_id: number): void;
-  /** The same of all products: other languages are mirrored than before, or the primary edition is another one. */
+  /** Makes the rows of all products again, after a change of the mirrored languages or of the primary edition. */
   allAgain(): void;
 }
 
