@@ -1,4 +1,3 @@
-import { parseExact } from '../values/exact-json.ts';
 import { isMembers } from '../values/members.ts';
 
 /** Members of the service's answers about a product, and about its checkout, that a shop shows or needs. */
@@ -9,7 +8,7 @@ const watched: ReadonlySet<string> = new Set([
 
 /** Returns the watched members of a document that hold something, wherever they stand in it. */
 export function textsIn(document: string | null): ReadonlySet<string> {
-  return new Set(document === null ? [] : held(parseExact(document)));
+  return new Set(document === null ? [] : held(JSON.parse(document)));
 }
 
 function held(value: unknown): string[] {
