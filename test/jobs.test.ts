@@ -36,7 +36,6 @@ interface Effect {
 }
 
 const listed = ({ sandbox }: JobWorld) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
-const fetchImages = ({ drive, schedule }: JobWorld) => drive(schedule.run('image-files'));
 const orphan = ({ images }: JobWorld) => join(images, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
 const anyProduct = ({ parts }: JobWorld) => parts.wiring.mirror.products.ids()[0] ?? 0;
 
@@ -153,6 +152,17 @@ const effects: readonly Effect[] = [
     seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM _record WHERE resource = 'variants'") > start,
   },
   {
+    job: 'pass-end',
+    claim: 'what a person changed while the key is refused ends in the change feed in the next second',
+    at: '12:00:01',
+    cause: ({ parts: { wiring } }) => {
+      Object.assign(wiring.ports.refusals, { keyRefused: () => 'no such key' });
+      const change = { product_id: wiring.mirror.products.ids()[0] ?? 0, kind: 'dates_withheld', detail: {} } as const;
+      wiring.mirror.transaction(() => wiring.mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
+    },
+    seen: ({ parts }) => !parts.wiring.mirror.changes.isPassOpen(),
+  },
+  {
     job: 'doubts',
     claim: 'after a call that failed another one is made within five seconds',
     at: '12:00:05',
@@ -205,11 +215,7 @@ const effects: readonly Effect[] = [
     job: 'image-limits',
     claim: 'which image files are wanted is known within a minute',
     at: '12:01:00',
-    cause: async (world) => {
-      // The first fetch of a process does this once by itself.
-      await fetchImages(world);
-      world.change('mirror', 'DELETE FROM _image_file');
-    },
+    cause: ({ change }) => change('mirror', 'DELETE FROM _image_file'),
     seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM _image_file') > 0,
   },
   {
@@ -269,9 +275,7 @@ const effects: readonly Effect[] = [
     job: 'image-sweep',
     claim: 'an image file that no row uses is gone within an hour',
     at: '13:00:00',
-    cause: async (world) => {
-      // The first fetch of a process does this once by itself.
-      await fetchImages(world);
+    cause: (world) => {
       mkdirSync(dirname(orphan(world)), { recursive: true });
       writeFileSync(orphan(world), 'x');
     },
@@ -446,8 +450,11 @@ async function orderIn(causes: readonly Effect[], mutated: Mutation = (jobs) => 
   return order;
 }
 
-/** Every job at once, but for the clock: while that is in doubt nothing is forgotten. Nor may the service be away: the others ask it. */
-const alone: ReadonlySet<string> = new Set(['clock', 'doubts', 'outage']);
+/**
+ * All jobs at once, but for those that keep others from their work: nothing is deleted while the clock is in doubt, and nothing
+ * is read while the service is away or refuses the key.
+ */
+const alone: ReadonlySet<string> = new Set(['clock', 'pass-end', 'doubts', 'outage']);
 const together = effects.filter(({ job }) => !alone.has(job));
 const doubted = effects.filter(({ job }) => ['disk', 'clock', 'feed-witness', 'receiver'].includes(job));
 

@@ -1,21 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { createSchedule, type Job } from '../src/daemon/schedule.ts';
+import type { Need } from '../src/daemon/needs.ts';
+import { createSchedule, type Job, type ScheduleOptions } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
+import { noNeeds } from './fakes/no-needs.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const usual = Date.parse('2026-11-21T12:30:15.500Z');
 
-function scheduleOf(jobs: (ran: (name: string) => void) => Job[], start = usual) {
+function scheduleOf(
+  jobs: (ran: (name: string) => void) => Job[],
+  { start = usual, ...options }: Partial<ScheduleOptions> & { readonly start?: number } = {},
+) {
   const clock = virtualClock(start);
   const stopping = new AbortController();
   const ran: string[] = [];
   const failures: string[] = [];
   const schedule = createSchedule(
     jobs((name) => ran.push(`${name} ${new Date(clock.now()).toISOString().slice(11, 23)}`)),
-    { clock, signal: stopping.signal, failed: (error, name) => failures.push(`${name}: ${(error as Error).message}`) },
+    {
+      clock,
+      signal: stopping.signal,
+      failed: (error, name) => failures.push(`${name}: ${(error as Error).message}`),
+      ...noNeeds,
+      ...options,
+    },
   );
   return { clock, stopping, schedule, ran, failures };
 }
@@ -23,8 +34,8 @@ function scheduleOf(jobs: (ran: (name: string) => void) => Job[], start = usual)
 describe('the schedule of a daemon', () => {
   it('ticks each job at whole multiples of its period, in the order of the list', async () => {
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
-      { name: 'b', every: 20 * second, run: async () => note('b') },
-      { name: 'a', every: minute, at_start: true, run: async () => note('a') },
+      { name: 'b', needs: [], every: 20 * second, run: async () => note('b') },
+      { name: 'a', needs: [], every: minute, at_start: true, run: async () => note('a') },
     ]);
     const running = schedule.start();
     await clock.advance(minute);
@@ -40,6 +51,7 @@ describe('the schedule of a daemon', () => {
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
       {
         name: 'missed',
+        needs: [],
         at: maintenance,
         doneAt: () => usual - 3 * 24 * hour,
         run: async () => {
@@ -62,12 +74,45 @@ describe('the schedule of a daemon', () => {
     await running[Symbol.asyncDispose]();
   });
 
-  it('says of a run by hand what kept it from its work, and of a tick nothing', async () => {
-    const { schedule, ran } = scheduleOf((note) => [
-      { name: 'idle', every: second, blocked: () => 'the mirror is gone', run: async () => note('idle') },
-    ]);
-    expect(await schedule.run('idle')).toMatchObject({ failure: 'the mirror is gone', failures: 0 });
-    expect(schedule.list()).toMatchObject([{ runs: ran.length, failure: null }]);
+  it('runs no job while a need of it is not met, reports the first such need, and counts no failure', async () => {
+    const missing = new Set<Need>(['key', 'time']);
+    const { clock, stopping, schedule, ran, failures } = scheduleOf(
+      (note) => [
+        { name: 'reads', every: second, needs: ['mirror', 'time', 'key'], run: async () => note('reads') },
+        { name: 'counts', every: second, needs: ['mirror'], run: async () => note('counts') },
+      ],
+      { unmet: (need) => (missing.has(need) ? `no ${need}` : null) },
+    );
+    const running = schedule.start();
+    await clock.advance(second);
+    expect(ran).toEqual(['counts 12:30:16.000']);
+    expect(await schedule.run('reads')).toMatchObject({ kept_from: 'no time', failure: null, runs: 0 });
+    missing.delete('time');
+    await clock.advance(second);
+    expect(schedule.list()).toMatchObject([{ name: 'reads', kept_from: 'no key', overdue: 0 }, { kept_from: null }]);
+    missing.clear();
+    await clock.advance(second);
+    expect(schedule.list()).toMatchObject([{ kept_from: null, runs: 1, failures: 0 }, { runs: 3 }]);
+    expect(failures).toEqual([]);
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('asks for the needs of a job again after each wait for the files', async () => {
+    const written = Promise.withResolvers<void>();
+    let isLost = false;
+    const { schedule, ran } = scheduleOf(
+      (note) => [{ name: 'writes', every: second, needs: ['mirror', 'writing'], run: async () => note('writes') }],
+      {
+        unmet: (need) => (need === 'mirror' && isLost ? 'the mirror is lost' : null),
+        writing: (work) => written.promise.then(work),
+      },
+    );
+    const byHand = schedule.run('writes');
+    isLost = true;
+    written.resolve();
+    expect(await byHand).toMatchObject({ kept_from: 'the mirror is lost' });
+    expect(ran).toEqual([]);
   });
 
   it('never runs a job twice at once: ticks that a long run outlasts are left out, a run by hand joins', async () => {
@@ -75,6 +120,7 @@ describe('the schedule of a daemon', () => {
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
       {
         name: 'long',
+        needs: [],
         every: second,
         run: async () => {
           note('long');
@@ -97,7 +143,7 @@ describe('the schedule of a daemon', () => {
 
   it('keeps ticking after a clock was set back an hour, and does not storm after it was set forward', async () => {
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
-      { name: 'a', every: minute, run: async () => note('a') },
+      { name: 'a', needs: [], every: minute, run: async () => note('a') },
     ]);
     const running = schedule.start();
     await clock.advance(minute);
@@ -115,6 +161,7 @@ describe('the schedule of a daemon', () => {
     const { clock, stopping, schedule, failures } = scheduleOf(() => [
       {
         name: 'a',
+        needs: [],
         every: second,
         run: async () => {
           if (!well) throw new Error('no disk');
@@ -135,7 +182,7 @@ describe('the schedule of a daemon', () => {
 
   it('shows a failure that a job tells of itself, and a job whose tick has gone by without a run', async () => {
     const { clock, schedule } = scheduleOf(() => [
-      { name: 'tells', every: hour, trouble: () => 'no directory', run: async () => {} },
+      { name: 'tells', needs: [], every: hour, trouble: () => 'no directory', run: async () => {} },
     ]);
     expect(schedule.list()).toMatchObject([{ failure: 'no directory', failures: 0, overdue: 0 }]);
     // Nobody has started it.
@@ -145,15 +192,15 @@ describe('the schedule of a daemon', () => {
   });
 
   it('refuses two jobs of one name', () => {
-    const job: Job = { name: 'a', every: second, run: async () => {} };
+    const job: Job = { name: 'a', needs: [], every: second, run: async () => {} };
     expect(() => scheduleOf(() => [job, job])).toThrow('two jobs have one name');
   });
 
   it('says to whoever moves the clock which tick is the next with work', () => {
     let due: number | null = null;
     const { clock, schedule } = scheduleOf(() => [
-      { name: 'reads', every: second, workAt: () => due, run: async () => {} },
-      { name: 'chores', every: hour, run: async () => {} },
+      { name: 'reads', needs: [], every: second, workAt: () => due, run: async () => {} },
+      { name: 'chores', needs: [], every: hour, run: async () => {} },
     ]);
     expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T13:00:00.000Z');
     due = clock.now() + 10 * minute;
@@ -164,8 +211,8 @@ describe('the schedule of a daemon', () => {
 describe('whoever moves the clock of a schedule by himself', () => {
   it('runs what is due at the start, then each job at its tick', async () => {
     const { clock, schedule, ran } = scheduleOf((note) => [
-      { name: 'a', every: minute, at_start: true, run: async () => note('a') },
-      { name: 'b', every: minute, run: async () => note('b') },
+      { name: 'a', needs: [], every: minute, at_start: true, run: async () => note('a') },
+      { name: 'b', needs: [], every: minute, run: async () => note('b') },
     ]);
     await schedule.runDue();
     expect(ran).toEqual(['a 12:30:15.500']);
@@ -179,13 +226,14 @@ describe('whoever moves the clock of a schedule by himself', () => {
     const { clock, schedule, ran } = scheduleOf((note) => [
       {
         name: 'waits',
+        needs: [],
         every: second,
         run: async () => {
           note('waits');
           await gate.promise;
         },
       },
-      { name: 'other', every: minute, run: async () => note('other') },
+      { name: 'other', needs: [], every: minute, run: async () => note('other') },
     ]);
     await clock.advance(second);
     const first = schedule.runDue();
@@ -208,8 +256,8 @@ describe('a job that is tied to a wall clock', () => {
   ])('runs once a day, also on the day on which %s', async (_, from, times) => {
     const start = Date.parse(from);
     const { clock, stopping, schedule, ran } = scheduleOf(
-      (note) => [{ name: 'a', at: amsterdam, doneAt: () => start, run: async () => note('a') }],
-      start,
+      (note) => [{ name: 'a', needs: [], at: amsterdam, doneAt: () => start, run: async () => note('a') }],
+      { start },
     );
     const running = schedule.start();
     expect(schedule.list()).toMatchObject([{ every_ms: null, at: '30 2 * * *', zone: 'Europe/Amsterdam', runs: 0 }]);
@@ -221,7 +269,7 @@ describe('a job that is tied to a wall clock', () => {
 
   it('runs as soon as a machine that was suspended over its instant is awake, and once', async () => {
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
-      { name: 'a', at: amsterdam, doneAt: () => usual, run: async () => note('a') },
+      { name: 'a', needs: [], at: amsterdam, doneAt: () => usual, run: async () => note('a') },
     ]);
     const running = schedule.start();
     await clock.advance(minute);
@@ -234,7 +282,7 @@ describe('a job that is tied to a wall clock', () => {
 
   it('is made up an hour after the start where nobody knows when it was done', async () => {
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
-      { name: 'a', at: amsterdam, doneAt: () => null, run: async () => note('a') },
+      { name: 'a', needs: [], at: amsterdam, doneAt: () => null, run: async () => note('a') },
     ]);
     const running = schedule.start();
     await clock.advance(24 * hour);

@@ -6,7 +6,7 @@ import { testLog } from './fakes/test-log.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 import { manualClock } from './upstream/manual-clock.ts';
 
-const job: WatchedJob = { name: 'pass', running: 0, overdue: 1, asks_service: false, blocked: null };
+const job: WatchedJob = { name: 'pass', running: 0, overdue: 1, asks_service: false };
 
 describe('a job that is overdue', () => {
   it.each([
@@ -14,7 +14,6 @@ describe('a job that is overdue', () => {
     ['hangs where it asks the service, and has not begun', { asks_service: true }, false, null],
     ['waits for the service while it asks', { asks_service: true, running: 1 }, false, 'for-the-service'],
     ['waits for the files while the disk is full', { running: 1 }, true, 'for-the-files'],
-    ['waits for what it names', { blocked: 'the mirror is lost' }, false, 'for-a-named-reason'],
   ] as const)('%s', (_, more, filesStopped, reason) => {
     const given = { ...job, ...more };
     expect(waitsFor(given, { filesStopped })).toBe(reason);

@@ -50,7 +50,7 @@ export function jobsCommand(io: Io): Command {
           patience_ms: patienceMs,
         })) ?? noDaemon();
       io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : `${renderRun(run, systemClock.now())}\n`);
-      if (run.failure !== null) io.answerIsNo();
+      if (run.failure !== null || run.kept_from !== null) io.answerIsNo();
     });
   return command;
 }
@@ -64,22 +64,28 @@ function render(jobs: Jobs, now: number, width: number): string {
     job.last_run_at === null ? '-' : ago(job.last_run_at, now),
     jobDuration(job, now) ?? '-',
     jobNext(job, now),
-    job.failure ?? '-',
+    job.failure ?? (job.kept_from === null ? '-' : `waits: ${job.kept_from}`),
   ]);
   const overdue = jobs.filter(({ overdue, failure }) => overdue === 1 && failure === null);
   return [
-    table(['job', 'every', 'last run', 'took', 'next', 'failure'], rows, width),
+    table(['job', 'every', 'last run', 'took', 'next', 'trouble'], rows, width),
     ...(overdue.length === 0 ? [] : ['', ...overdue.map((job) => `Overdue: ${jobTrouble(job, now)}`)]),
   ].join('\n');
 }
 
 function renderRun(run: Answer<'POST /v1/schedule/{name}/run'>, now: number): string {
-  const { name, joined, failure } = run;
+  const { name, joined, failure, kept_from } = run;
+  if (failure === null && kept_from !== null)
+    return `${name}: did nothing: ${sentence(kept_from)} Next ${jobNext(run, now)}.`;
   const took = jobDuration(run, now) ?? 'no time';
   const was = joined === 1 ? ' It was already running.' : '';
   return failure === null
     ? `${name}: done in ${took}.${was} Next ${jobNext(run, now)}.`
-    : `${name}: failed after ${took}: ${printable(failure).replace(/\.$/, '')}.${was} Next ${jobNext(run, now)}.`;
+    : `${name}: failed after ${took}: ${sentence(failure)}${was} Next ${jobNext(run, now)}.`;
+}
+
+function sentence(reason: string): string {
+  return `${printable(reason).replace(/\.$/, '')}.`;
 }
 
 function noDaemon(): never {

@@ -10,6 +10,7 @@ import { statusLine } from '../status/status-line.ts';
 import { answersOf } from './answers.ts';
 import type { ImageHostOverrides } from './images.ts';
 import { jobsOf } from './jobs.ts';
+import { unmetIn } from './needs.ts';
 import { partsOf } from './parts.ts';
 import type { Supervised } from './process/supervision.ts';
 import { startPublishing } from './publishing.ts';
@@ -89,7 +90,13 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
   const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus, publishing });
   const parts = { ...own, receiving, status };
-  const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
+  const schedule: Schedule = createSchedule(jobsOf(parts), {
+    clock,
+    signal,
+    unmet: unmetIn(wiring),
+    writing: wiring.storage.keepTrying,
+    failed: guard.failed('mirror'),
+  });
   const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload, publishing }));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },

@@ -29,7 +29,7 @@ const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
 /** Wires the image host's client, which knows nothing of the service's key, limiter or budget. */
 export function keepImageFiles(
-  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayPrune'> },
+  { config, ports }: Pick<Wiring, 'config' | 'ports'>,
   overrides: ImageHostOverrides = usual,
 ): ImageFiles {
   const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
@@ -49,26 +49,13 @@ export function keepImageFiles(
       ? { sizes, disk, host, room: imageRoom(ports.mirror, disk), at_once: overrides.at_once ?? 8 }
       : null,
   };
-  let begun = false;
-  const sweep = async () => {
-    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));
-  };
-  // Which files may stay depends on the time: while the clock is in doubt, none is removed.
-  const maintain = async (signal: AbortSignal) => {
-    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal));
-  };
   return {
     fetch: async (signal) => {
-      if (!begun) {
-        await sweep();
-        await maintain(signal);
-        begun = true;
-      }
       const { stored, unchanged, failed } = await fetchImageFiles(filePorts, signal);
       if (stored + unchanged + failed > 0) ports.log.info({ stored, unchanged, failed }, 'image files fetched');
     },
-    maintain,
-    sweep,
+    maintain: (signal) => logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal)),
+    sweep: () => logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts)),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
 }

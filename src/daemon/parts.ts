@@ -48,7 +48,7 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     wiring,
     log,
     signal,
-    guard: guardFiles(wiring, signal),
+    guard: guardFiles(wiring),
     doubts: new DoubtedService(wiring),
     snapshots: keepSnapshots(ports, config.snapshot),
     backups: keepBackups({ ...ports, inbox: wiring.inbox }, config.backup),

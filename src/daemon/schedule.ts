@@ -2,10 +2,13 @@ import type { Clock } from '../clock.ts';
 import type { WatchedJob } from '../domain/schedule/hang.ts';
 import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
 import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
+import type { Need, Unmet } from './needs.ts';
 
 /** One piece of the daemon's regular work. Ticks are frequent and simple: each asks the files what is due. */
 export type Job = {
   readonly name: string;
+  /** Without one of these it does nothing. They are asked for in this order, before each run and after each wait for the files. */
+  readonly needs: readonly Need[];
   /** True if it also runs at the start, before its first tick. */
   readonly at_start?: true;
   /** True if the service decides how long a run takes. */
@@ -18,8 +21,6 @@ export type Job = {
   workAt?(): number | null;
   /** Returns why its work fails, for a job that does not throw; null: it does not fail. */
   trouble?(): string | null;
-  /** Returns what keeps it from its work, for a job that then does nothing; null: nothing. A run by hand says so. */
-  blocked?(): string | null;
 } & (
   | {
       /** The period in milliseconds; ticks are at whole multiples of it, UTC. */
@@ -35,6 +36,9 @@ export type Job = {
 export interface ScheduleOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   readonly signal: AbortSignal;
+  readonly unmet: Unmet;
+  /** Runs the work of a job that needs `writing` when the files can be written, and again after each trouble. */
+  writing(work: () => Promise<void>, signal: AbortSignal): Promise<unknown>;
   /** Called with what a job throws, unless the signal is aborted; decides whether the daemon goes on. */
   failed(error: unknown, name: string): void;
 }
@@ -75,11 +79,24 @@ interface Entry {
   last_run_at: number | null;
   last_ms: number | null;
   failure: string | null;
+  /** Why it did nothing at its last tick; null: it ran. */
+  kept_from: string | null;
 }
 
 /** Creates the schedule of a list of jobs. Two jobs with one name are a bug. */
-export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: ScheduleOptions): Schedule {
-  const none = { running: null, runs: 0, failures: 0, last_run_at: null, last_ms: null, failure: null };
+export function createSchedule(
+  jobs: readonly Job[],
+  { clock, signal, unmet, writing, failed }: ScheduleOptions,
+): Schedule {
+  const none = {
+    running: null,
+    runs: 0,
+    failures: 0,
+    last_run_at: null,
+    last_ms: null,
+    failure: null,
+    kept_from: null,
+  };
   const entries = jobs.map((job): Entry => ({ job, next_at: firstTick(job, clock.now()), ...none }));
   const byName = new Map(entries.map((entry) => [entry.job.name, entry]));
   if (byName.size < jobs.length) throw new Error('two jobs have one name');
@@ -91,19 +108,35 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     return entry.running;
   }
 
+  /** Tells whether all needs of a job are met, and notes which one is not. */
+  function mayRun(entry: Entry): boolean {
+    entry.kept_from = null;
+    for (const need of entry.job.needs) {
+      entry.kept_from = unmet(need);
+      if (entry.kept_from !== null) return false;
+    }
+    return true;
+  }
+
   async function attempt(entry: Entry): Promise<void> {
+    if (!mayRun(entry)) return;
+    const { job } = entry;
     const began = clock.monotonic();
     entry.last_run_at = clock.now();
     entry.last_ms = null;
     entry.runs += 1;
     try {
-      await entry.job.run(signal);
+      if (job.needs.includes('writing'))
+        await writing(async () => {
+          if (mayRun(entry)) await job.run(signal);
+        }, signal);
+      else await job.run(signal);
       entry.failure = null;
     } catch (error) {
       if (signal.aborted) return;
       entry.failures += 1;
       entry.failure = error instanceof Error ? error.message : String(error);
-      failed(error, entry.job.name);
+      failed(error, job.name);
     } finally {
       entry.last_ms = Math.round(clock.monotonic() - began);
     }
@@ -150,6 +183,7 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
       last_run_at,
       last_ms: entry.last_ms,
       failure: entry.failure ?? job.trouble?.() ?? null,
+      kept_from: entry.kept_from,
     };
   }
 
@@ -163,19 +197,14 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
       if (entry === undefined) return null;
       const joined = entry.running === null ? 0 : 1;
       await runOnce(entry);
-      const { failure, ...found } = look(entry);
-      const why = failure ?? entry.job.blocked?.() ?? null;
       // What was missed while no daemon ran has been done now: it is not made up for any more.
-      if (why === null && 'at' in entry.job) entry.next_at = tickAfter(entry.job, clock.now());
-      return { ...found, next_at: entry.next_at, failure: why, joined };
+      const { failure, kept_from } = look(entry);
+      if (failure === null && kept_from === null && 'at' in entry.job)
+        entry.next_at = tickAfter(entry.job, clock.now());
+      return { ...look(entry), joined };
     },
     list: () => entries.map(look),
-    watched: () =>
-      entries.map((entry) => ({
-        ...look(entry),
-        asks_service: entry.job.asks_service === true,
-        blocked: entry.job.blocked?.() ?? null,
-      })),
+    watched: () => entries.map((entry) => ({ ...look(entry), asks_service: entry.job.asks_service === true })),
     wakeAt: () =>
       Math.min(
         ...entries.map(({ job, next_at, running }) => {

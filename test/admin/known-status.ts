@@ -80,6 +80,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       last_run_at: now - 40_000,
       last_ms: 12,
       failure: null,
+      kept_from: null,
     },
     {
       name: 'integrity',
@@ -94,6 +95,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       last_run_at: null,
       last_ms: null,
       failure: null,
+      kept_from: null,
     },
   ],
   snapshot: null,

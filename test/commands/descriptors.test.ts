@@ -30,10 +30,7 @@ describe('without file descriptors', () => {
   it('a daemon lives on, and says it once a minute', async () => {
     await using harness = await virtualHarness({ products: 2 });
     const { log, lines } = testLog('error');
-    const guard = guardFiles(
-      { ...harness.wiring, ports: { ...harness.wiring.ports, log } },
-      new AbortController().signal,
-    );
+    const guard = guardFiles({ ...harness.wiring, ports: { ...harness.wiring.ports, log } });
     let broken = false;
     guard.broken.catch(() => {
       broken = true;

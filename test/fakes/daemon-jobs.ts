@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import type { ImageHostOverrides } from '../../src/daemon/images.ts';
 import { jobsOf } from '../../src/daemon/jobs.ts';
+import { unmetIn } from '../../src/daemon/needs.ts';
 import { type Parts, partsOf } from '../../src/daemon/parts.ts';
 import { startReceiving } from '../../src/daemon/receiving.ts';
 import { createSchedule, type Job, type Schedule } from '../../src/daemon/schedule.ts';
@@ -121,7 +122,13 @@ export async function startJobs(
     between?.();
     return clock.monotonic();
   };
-  const schedule: Schedule = createSchedule(jobs, { clock: { ...clock, monotonic }, signal, failed: failed('mirror') });
+  const schedule: Schedule = createSchedule(jobs, {
+    clock: { ...clock, monotonic },
+    signal,
+    unmet: unmetIn(wiring),
+    writing: (work, until) => wiring.storage.keepTrying(work, until),
+    failed: failed('mirror'),
+  });
   const running = new Set<Promise<unknown>>();
   // Remembered, and not raced with each run: a promise that never settles keeps everything that was raced with it.
   let failure: { readonly error: unknown } | null = null;

@@ -11,6 +11,7 @@ import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { memoryAddresses } from './callback-addresses.ts';
+import { noNeeds } from './no-needs.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
@@ -113,9 +114,9 @@ export async function subscriptionHarness(
   const failures: unknown[] = [];
   function start(over: SubscriptionPorts) {
     const started = subscriptionWork(over);
-    const job = subscriptionsJob({ work: started, whenTimeKnown: (run) => run() });
+    const job = subscriptionsJob(started);
     const failed = (error: unknown) => failures.push(error);
-    return { work: started, schedule: createSchedule([job], { clock, signal: never, failed }) };
+    return { work: started, schedule: createSchedule([job], { clock, signal: never, ...noNeeds, failed }) };
   }
   let life = start(ports);
   const harness: SubscriptionHarness = {

@@ -36,6 +36,7 @@ if (mode === 'straight') {
   };
   await Promise.all(Array.from({ length: 4 }, work));
 } else {
+  for (const job of ['image-sweep', 'image-limits']) await jobs.run(job);
   do await jobs.run('image-files');
   while (anyDue());
 }

@@ -14,6 +14,7 @@ const runs = {
   last_run_at: never,
   last_ms: z.number().nullable().meta({ description: 'null: it has not run yet, or still runs' }),
   failure: maybe.meta({ description: 'of the last run' }),
+  kept_from: maybe.meta({ description: 'why it did nothing at its last tick; null: it ran' }),
 };
 
 export const jobRuns = z.object(runs);

@@ -23,8 +23,9 @@ ${tableOf<JobRuns>(
 `;
 }
 
-function jobState({ failure, overdue, runs }: JobRuns): Html {
+function jobState({ failure, kept_from, overdue, runs }: JobRuns): Html {
   if (failure !== null) return html`<span class="no">✗ failed</span> <code>${failure}</code>`;
+  if (kept_from !== null) return html`<span class="some">waits</span> <code>${kept_from}</code>`;
   if (overdue === 0 && runs === 0) return html`<span class="none">not run yet</span>`;
   return overdue === 1 ? html`<span class="some">overdue</span>` : html`<span class="yes">✓ ok</span>`;
 }

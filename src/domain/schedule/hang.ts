@@ -5,21 +5,17 @@ export type Waits =
   /** The service decides how long a run takes. */
   | 'for-the-service'
   /** The files cannot be written: a full disk, or another program's lock. */
-  | 'for-the-files'
-  /** It knows itself what keeps it: a lost mirror, a refused key. */
-  | 'for-a-named-reason';
+  | 'for-the-files';
 
 /** A job as the watchdog sees it. */
 export interface WatchedJob extends Pick<JobRuns, 'name' | 'running' | 'overdue'> {
   readonly asks_service: boolean;
-  readonly blocked: string | null;
 }
 
 /** Returns why a job may be overdue; null: for no reason that is known. */
 export function waitsFor(job: WatchedJob, { filesStopped }: { readonly filesStopped: boolean }): Waits | null {
   if (job.running === 1 && job.asks_service) return 'for-the-service';
-  if (filesStopped) return 'for-the-files';
-  return job.blocked === null ? null : 'for-a-named-reason';
+  return filesStopped ? 'for-the-files' : null;
 }
 
 /** Returns the jobs that hang: overdue, and waiting for nothing that has a name. */

@@ -19,6 +19,8 @@ export interface JobRuns {
   readonly last_ms: number | null;
   /** Why the last run failed; null: it did not. */
   readonly failure: string | null;
+  /** Why it did nothing at its last tick: a need that is not met; null: it ran. */
+  readonly kept_from: string | null;
 }
 
 /** How late a job may start: sleeps of the schedule take half a minute at most, the rest is for a busy machine. */

@@ -1,0 +1,41 @@
+import type { Wiring } from './wiring.ts';
+
+/**
+ * A condition without which a job does nothing. This file is the only place that knows why work may not be done now; the
+ * schedule asks before each run and reports the reason.
+ *
+ * - `mirror`, `inbox`: the file is neither lost nor damaged.
+ * - `writing`: no full disk and no lock of another program. The schedule waits for it; the other needs let a tick go by.
+ * - `leads`: no other instance may lead.
+ * - `time`: the time is known, if only from the service.
+ * - `certain-time`: the machine's clock is not in doubt, nor was it within the hour. For what cannot be undone.
+ * - `key`: the service does not refuse the key.
+ */
+export type Need = 'mirror' | 'inbox' | 'writing' | 'leads' | 'time' | 'certain-time' | 'key';
+
+/** Returns why a need is not met, as a clause; null: it is met. `writing` is always met here: it is waited for. */
+export type Unmet = (need: Need) => string | null;
+
+type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & { readonly ports: Pick<Wiring['ports'], 'refusals'> };
+
+export function unmetIn(wiring: Facts): Unmet {
+  const { files, watch, ports } = wiring;
+  const lost = (file: 'mirror' | 'inbox') => {
+    files.look();
+    return files.isWell(file) ? null : (files.trouble()?.message ?? `the ${file} is lost`);
+  };
+  const reasons: Readonly<Record<Need, () => string | null>> = {
+    mirror: () => lost('mirror'),
+    inbox: () => lost('inbox'),
+    writing: () => null,
+    leads: () =>
+      (wiring.sharing?.leadership.trusted() ?? true) ? null : 'the database does not confirm that this instance leads',
+    time: () => (watch.observe() ? null : 'the time is unknown: no clock confirms that of the machine'),
+    'certain-time': () => (watch.mayPrune() ? null : "the machine's clock is in doubt, or was within the hour"),
+    key: () => {
+      const message = ports.refusals.keyRefused();
+      return message === null ? null : `the service refuses the key: ${message}`;
+    },
+  };
+  return (need) => reasons[need]();
+}

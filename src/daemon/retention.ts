@@ -1,0 +1,54 @@
+import { setImmediate } from 'node:timers/promises';
+import { instant } from '../clock.ts';
+import { auditMemoryMs } from '../domain/truth/estimate.ts';
+import { pruneCounts } from '../sync/checks/counts.ts';
+import { orderMemoryMs } from '../sync/checks/order-once.ts';
+import { interestMemoryMs } from '../sync/records/weights.ts';
+import type { Job } from './schedule.ts';
+import type { Wiring } from './wiring.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** How long periods of conditions and searches without results are kept. */
+const memoryMs = 90 * dayMs;
+
+/**
+ * Deletes what is older than its retention, once an hour, and returns the space to the disk that a flood of deliveries
+ * has used.
+ */
+export function retentionJob(wiring: Wiring): Job {
+  const { config, ports, inbox, sharing } = wiring;
+  return {
+    name: 'retention',
+    every: hourMs,
+    // What a wrong clock deletes is gone for good.
+    needs: ['mirror', 'inbox', 'leads', 'writing', 'certain-time'],
+    run: async (signal) => {
+      prune(wiring);
+      await sharing?.deliveries
+        .prune(ports.clock.now() - config.retention.deliveries)
+        .catch((error: unknown) => ports.log.warn({ err: error }, 'old deliveries stay in the database'));
+      while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
+    },
+  };
+}
+
+function prune({ mirror, inbox, ports, config }: Pick<Wiring, 'mirror' | 'inbox' | 'ports' | 'config'>): void {
+  const now = ports.clock.now();
+  const ago = (ms: number) => instant(now - ms);
+  mirror.transaction(() => {
+    const before = ago(config.retention.changes);
+    mirror.changes.prune(before, config.retention.changes_bytes);
+    pruneCounts(mirror, before);
+    mirror.audits.prune(ago(auditMemoryMs));
+    mirror.interest.prune(ago(interestMemoryMs));
+    mirror.images.prune(before);
+    mirror.closures.prune(before);
+    mirror.rows.prune(now);
+    mirror.renewZones(now);
+  });
+  inbox.deliveries.prune(ago(config.retention.deliveries));
+  inbox.orders.prune(ago(orderMemoryMs));
+  inbox.conditions.prune(ago(memoryMs));
+  inbox.searches.prune(Math.floor((now - memoryMs) / dayMs));
+}

@@ -1,0 +1,102 @@
+import { rmSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { instant } from '../src/clock.ts';
+import type { Need } from '../src/daemon/needs.ts';
+import { pass } from '../src/sync/engine.ts';
+import { requestResync } from '../src/sync/records/resync.ts';
+import { type JobWorld, jobWorld } from './fakes/job-world.ts';
+
+const day = 86_400_000;
+const noon = instant(Date.parse('2026-11-21T12:00:00Z'));
+const never = new AbortController().signal;
+
+/** Jobs that write into the mirror. */
+const writers = [
+  'clock', 'receiver', 'check-flood', 'subscriptions', 'chores', 'offers', 'categories', 'audit', 'pass', 'pass-end',
+  'check-counts', 'views', 'image-limits', 'image-files', 'optimise', 'retention', 'image-sweep',
+]; // biome-ignore format: a list of names
+const destructive = ['categories', 'image-limits', 'retention', 'image-sweep'];
+
+/** Makes a need unmet, and lists the jobs that must then do nothing. */
+const cases: readonly {
+  readonly need: Need;
+  readonly cause: (world: JobWorld) => unknown;
+  readonly kept: readonly string[];
+  readonly reason: RegExp;
+}[] = [
+  {
+    need: 'mirror',
+    cause: ({ parts }) => rmSync(parts.wiring.mirror.path),
+    kept: [...writers, 'snapshot', 'backup'],
+    reason: /mirror\.db/,
+  },
+  {
+    need: 'inbox',
+    cause: ({ parts }) => rmSync(parts.wiring.inbox.path),
+    kept: ['feed-witness', 'search-counts', 'optimise', 'retention'],
+    reason: /inbox\.db/,
+  },
+  {
+    need: 'leads',
+    cause: ({ parts }) => Object.assign(parts.wiring, { sharing: { leadership: { trusted: () => false } } }),
+    kept: writers,
+    reason: /this instance leads/,
+  },
+  {
+    need: 'time',
+    cause: ({ parts }) => Object.assign(parts.wiring.watch, { observe: () => false }),
+    kept: ['subscriptions', 'chores', 'offers', 'audit', 'pass', 'pass-end', 'image-files'],
+    reason: /time is unknown/,
+  },
+  {
+    need: 'certain-time',
+    cause: ({ machine }) => {
+      machine.offset_ms = 4100 * day;
+    },
+    kept: destructive,
+    reason: /clock is in doubt/,
+  },
+  {
+    need: 'key',
+    cause: async ({ sandbox, drive, parts: { wiring } }) => {
+      sandbox.faults.add({ kind: 'status', status: 401 });
+      const of = { resources: ['variants'], product_ids: wiring.mirror.products.ids(), from: null, to: null } as const;
+      requestResync(wiring.ports, of);
+      await drive(pass(wiring.ports, 1, { job_id: null, signal: never }));
+    },
+    kept: ['audit', 'pass'],
+    reason: /refuses the key/,
+  },
+];
+
+it.each(cases)('without $need these jobs do nothing and report why, and all others run', async (each) => {
+  await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: [] });
+  await each.cause(world);
+  const kept: string[] = [];
+  for (const { name } of world.schedule.list()) {
+    const before = world.schedule.list().find((job) => job.name === name);
+    const ran = await world.drive(world.schedule.run(name));
+    if (ran === null) throw new Error(`no job ${name}`);
+    if (ran.kept_from === null) {
+      expect([name, ran.runs]).toEqual([name, (before?.runs ?? 0) + 1]);
+      continue;
+    }
+    expect([name, ran.runs]).toEqual([name, before?.runs]);
+    expect(ran.kept_from).toMatch(each.reason);
+    kept.push(name);
+  }
+  expect(kept.sort()).toEqual([...each.kept].sort());
+});
+
+it('of the cases each need has one, but for that which is waited for', () => {
+  const needs: Record<Need, true> = {
+    mirror: true,
+    inbox: true,
+    writing: true,
+    leads: true,
+    time: true,
+    'certain-time': true,
+    key: true,
+  };
+  expect([...cases.map(({ need }) => need), 'writing'].sort()).toEqual(Object.keys(needs).sort());
+});
