@@ -93,8 +93,8 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     edits: [
       {
         file: 'src/daemon/images.ts',
-        is: 'if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));',
-        was: '',
+        is: 'sweep: () => logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts)),',
+        was: 'sweep: async () => {},',
       },
     ],
   },
