@@ -20,8 +20,7 @@ import {
 } from './check-answer.ts';
 import { type CheckCounter, checkCounter } from './counts.ts';
 import type { LiveResult } from './live-result.ts';
-import type { SharedCall } from './pending-calls.ts';
-import { createSingleFlight, type SingleFlight } from './single-flight.ts';
+import { type SharedCall, SingleFlight } from './single-flight.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 
 /** The ports of checks. Disposing ends those that wait, and writes the counts. */
@@ -43,7 +42,7 @@ export function checkPorts({
   readonly ports: Ports;
   readonly limiter: Pick<Limiter, 'pause'>;
 }): CheckPorts {
-  const singleFlight = createSingleFlight<CheckFindings>({ upstream, ...ports }, limiter);
+  const singleFlight = new SingleFlight<CheckFindings>({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);
   const views = viewCounter(ports);
   return {

@@ -11,7 +11,7 @@ import { noteAnswer } from '../records/absence.ts';
 import type { Commit, RefusedRead, SyncPorts } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
 import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
-import type { PendingCall } from './pending-calls.ts';
+import type { LiveCall } from './single-flight.ts';
 
 /** The ports of a live read, and its callbacks. */
 export interface LiveReading {
@@ -27,21 +27,21 @@ export interface LiveReading {
 /** Asks until there is an answer, or no waiter's deadline lies beyond the pause the service asked for. */
 export async function readLive(
   { ports, commit, pause, sends, settle }: LiveReading,
-  call: PendingCall<unknown>,
+  call: LiveCall<unknown>,
 ): Promise<LiveResult> {
   const { mirror, clock, chance } = ports;
-  const { key, stop, waiters } = call;
+  const { key, signal } = call;
   await call.turn;
-  stop.signal.throwIfAborted();
+  signal.throwIfAborted();
   for (let failures = 0; ; ) {
     const record = mirror.records.find(key);
     if (record === null) return unanswered('outside-horizon');
-    call.sent_at = null;
+    call.sent('no');
     const read = await readAvailability(
       ports,
       { ...record, due_reason: 'live-check' },
       {
-        signal: stop.signal,
+        signal,
         commit,
         // The mirror has it already: no shopper waits for the disk.
         confirmed: (sent_at) => settle({ kind: 'answered', sale: 'on', unanswered: [], sent_at }),
@@ -51,16 +51,17 @@ export async function readLive(
     );
     if (read.kind === 'stored') return { ...read, kind: 'answered' };
     logNoAnswer(ports, key, read);
-    if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read, stop.signal);
-    call.sent_at = null;
+    if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read, signal);
+    call.sent('no');
     // A failed read is tried again while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
     const rests = read.kind === 'throttled' ? (read.rests?.until ?? 0) - clock.now() : 0;
     const rest = Math.max(rests, read.kind === 'failed' ? checkRetryMs(failures, chance()) : 0);
     const until = Math.max(pause.now()?.until ?? 0, clock.now() + rest);
-    for (const waiter of [...waiters]) if (waiter.until <= until) waiter.settle(unanswered(reasonOf(read)));
-    if (waiters.size === 0) return unanswered(reasonOf(read));
-    if (rest > 0) await clock.sleep(rest, stop.signal);
+    const result = unanswered(reasonOf(read));
+    call.answerUntil(until, result);
+    if (!call.isAwaited) return result;
+    if (rest > 0) await clock.sleep(rest, signal);
   }
 }
 

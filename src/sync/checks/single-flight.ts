@@ -1,103 +1,332 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Clock, Deadline } from '../../clock.ts';
 import type { SaleState } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
+import type { ReadDate } from '../../mirror/checks.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import { commitTogether } from '../reads/commit.ts';
 import type { Ports, SyncPorts } from '../records/context.ts';
-import { callWaiters, type WaitLimits } from './call-waiters.ts';
 import { readLive } from './live-read.ts';
-import { callPause, type LiveResult, unanswered } from './live-result.ts';
-import { type PendingCall, pendingCalls, type SharedCall } from './pending-calls.ts';
+import { type CallPause, callPause, type LiveResult, unanswered } from './live-result.ts';
+
+/** How long a caller waits for a call; the signal ends only its own waiting. */
+export interface WaitLimits {
+  readonly deadline_ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** One live read of a window, as those who wait for it share it. */
+export interface SharedCall<Found> {
+  /** What the mirror showed when the first of them asked, by date. */
+  readonly shown: Map<string, ReadDate | null>;
+  readonly sale: SaleState;
+  /** Conclusions from the answer, by question. */
+  readonly found: Map<string, Found>;
+}
+
+/** A caller that waits for a call. */
+interface Waiter {
+  /** The instant until which it waits, by the wall clock and by the monotonic one. */
+  readonly until: number;
+  readonly late_at: number;
+  settle(result: LiveResult): void;
+  fail(error: unknown): void;
+}
+
+/** Calls for one window take turns, but none waits longer than this for the previous one: a service may hang. */
+const turnMs = 1000;
+/** Turns of the event loop that a call waits for, as long as each brings more callers: without a pause. */
+const joiningTurns = 3;
+/** How long a call without waiters keeps its place in the budget. */
+const abandonedMs = 5000;
+
+/** One live read of a window, and its waiters. None waits longer than its deadline. */
+export class LiveCall<Found> implements SharedCall<Found> {
+  readonly key: RecordKey;
+  readonly sale: SaleState;
+  readonly shown = new Map<string, ReadDate | null>();
+  readonly found = new Map<string, Found>();
+  /**
+   * Resolves when it may be sent: the previous call for the window was answered, or has taken long enough, and all who ask
+   * at the same time have joined.
+   */
+  readonly turn: Promise<void>;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
+  readonly #pause: CallPause;
+  /** Called when the last waiter has left before the call was sent, or some time after. */
+  readonly #abandoned: () => void;
+  readonly #waiters = new Set<Waiter>();
+  readonly #stop = new AbortController();
+  readonly #told = Promise.withResolvers<void>();
+  #isTold = false;
+  /** Fires for the waiter with the least time left: one timer, however many wait. */
+  #timer: (Deadline & { readonly at: number }) | null = null;
+  /** By the monotonic clock; null: not sent. */
+  #sent_at: number | null = null;
+
+  constructor(
+    { key, sale }: { readonly key: RecordKey; readonly sale: SaleState },
+    { clock, pause }: { readonly clock: Clock; readonly pause: CallPause },
+    before: LiveCall<Found> | undefined,
+    abandoned: () => void,
+  ) {
+    this.key = key;
+    this.sale = sale;
+    this.#clock = clock;
+    this.#pause = pause;
+    this.#abandoned = abandoned;
+    this.turn = this.#turnAfter(before);
+  }
+
+  /** Aborts when the call is given up. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiters.size > 0;
+  }
+
+  /** Called when the request is sent, and with `no` when it has failed and may be sent again. */
+  sent(is: 'yes' | 'no'): void {
+    this.#sent_at = is === 'yes' ? this.#clock.monotonic() : null;
+  }
+
+  /** Rejects with the signal's reason when it aborts, which ends this waiter only. */
+  wait({ deadline_ms, signal }: WaitLimits): Promise<LiveResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<LiveResult>();
+    const leave = () => {
+      this.#waiters.delete(waiter);
+      signal.removeEventListener('abort', gone);
+      this.#left();
+    };
+    const gone = () => {
+      leave();
+      reject(signal.reason);
+    };
+    const waiter: Waiter = {
+      until: this.#clock.now() + deadline_ms,
+      late_at: this.#clock.monotonic() + deadline_ms,
+      settle: (result) => {
+        leave();
+        resolve(result);
+      },
+      fail: (error) => {
+        leave();
+        reject(error);
+      },
+    };
+    this.#waiters.add(waiter);
+    signal.addEventListener('abort', gone, { once: true });
+    if (this.#timer === null || waiter.late_at < this.#timer.at) this.#watch(waiter.late_at);
+    return promise;
+  }
+
+  /** Answers the waiters that do not wait beyond an instant of the wall clock. */
+  answerUntil(until: number, result: LiveResult): void {
+    for (const waiter of [...this.#waiters]) if (waiter.until <= until) waiter.settle(result);
+  }
+
+  /** Answers all waiters; what the call brought may still have to be stored. */
+  settle(result: LiveResult): void {
+    this.#tell((waiter) => waiter.settle(result));
+  }
+
+  fail(error: unknown): void {
+    this.#tell((waiter) => waiter.fail(error));
+  }
+
+  /** Gives the call up: drops its timer, which would keep a stopped command alive, and aborts its read. */
+  stop(reason: string): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#stop.abort(new Error(reason));
+  }
+
+  #tell(one: (waiter: Waiter) => void): void {
+    this.#isTold = true;
+    for (const waiter of [...this.#waiters]) one(waiter);
+    this.#told.resolve();
+  }
+
+  /** Answers the waiters whose time is up at an instant, then sets the timer for the next one. */
+  #watch(at: number): void {
+    this.#timer?.[Symbol.dispose]();
+    const late = this.#clock.deadline(Math.max(0, at - this.#clock.monotonic()));
+    this.#timer = { ...late, at };
+    const due = () => {
+      this.#timer = null;
+      if (this.#waiters.size === 0) return this.#abandoned();
+      const result = unanswered(this.#pause.whyLate());
+      for (const waiter of [...this.#waiters]) if (waiter.late_at <= at) waiter.settle(result);
+      const next = Math.min(...this.#waiters.values().map(({ late_at }) => late_at));
+      if (Number.isFinite(next)) this.#watch(next);
+      return undefined;
+    };
+    late.signal.addEventListener('abort', due, { once: true });
+  }
+
+  /** Drops a call whose last waiter has left, or keeps it a little longer once it was sent. */
+  #left(): void {
+    if (this.#waiters.size > 0) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = null;
+    if (this.#isTold) return;
+    if (this.#sent_at === null) this.#abandoned();
+    else this.#watch(this.#clock.monotonic() + abandonedMs);
+  }
+
+  async #turnAfter(before: LiveCall<Found> | undefined): Promise<void> {
+    if (before !== undefined) await before.#answered(this.signal);
+    await setImmediate();
+    let [joined, turns] = [0, 0];
+    do {
+      joined = this.#waiters.size;
+      turns += 1;
+      await setImmediate();
+    } while (this.#waiters.size > joined && turns < joiningTurns);
+  }
+
+  /** Resolves when the call was answered, has taken long enough, or the signal aborts. */
+  async #answered(signal: AbortSignal): Promise<void> {
+    if (this.#sent_at === null) return;
+    const left = this.#sent_at + turnMs - this.#clock.monotonic();
+    if (left <= 0) return;
+    using over = this.#clock.deadline(left, signal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    over.signal.addEventListener('abort', () => resolve(), { once: true });
+    await Promise.race([this.#told.promise, promise]);
+  }
+}
 
 /**
- * Live reads in the checkout lane: one call for all who ask for the same window of a product before it is sent. What each
- * concludes from the answer, as `Found`, those who ask the same share too.
+ * Live reads in the checkout lane: one call for all who ask for the same window of a product before it is sent. They also
+ * share `Found`, their conclusions from the answer. Disposing answers everyone who waits, and stores what has come.
  */
-export interface SingleFlight<Found> extends AsyncDisposable {
+export class SingleFlight<Found> implements AsyncDisposable {
+  readonly #ports: SyncPorts;
+  readonly #pause: CallPause;
+  readonly #together: ReturnType<typeof commitTogether>;
+  /** Calls by window: those that more callers may join, and those in flight. */
+  readonly #joinable = new Map<string, LiveCall<Found>>();
+  readonly #sent = new Map<string, LiveCall<Found>>();
+  /** Calls under way, and the end of each. */
+  readonly #underWay = new Map<LiveCall<Found>, Promise<void>>();
+  /** Calls whose waiters have their result, while it is being stored. */
+  readonly #storing = new Set<LiveCall<Found>>();
+  #stopped = false;
+
+  constructor({ upstream, ...given }: Ports, limiter: Pick<Limiter, 'pause'>) {
+    this.#together = commitTogether(given);
+    const { commit } = this.#together;
+    this.#ports = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };
+    this.#pause = callPause(limiter, given.clock);
+  }
+
+  /** Tells whether a read of the window has yet to be sent: sharing it costs no call. */
+  waits(key: RecordKey): boolean {
+    return this.#joinable.has(idOf(key));
+  }
+
   /**
    * Waits for a live read of the window that has not been sent yet: a call already in flight may answer with something
    * older than the question, so callers that arrive meanwhile share the next one. Never waits longer than `deadline_ms`.
    * Rejects with the signal's reason when it aborts, which ends this waiter only. A read without waiters is dropped
    * before it is sent; once sent, it gets a little longer, and its answer is stored like any other.
    */
-  join(key: RecordKey, patience: WaitLimits): { call: SharedCall<Found>; result: Promise<LiveResult> };
-  /** Does the same for a caller that needs only the result, and resolves when it is stored. */
-  recheck(key: RecordKey, patience: WaitLimits): Promise<LiveResult>;
-  /** Tells whether a read of the window has yet to be sent: sharing it costs no call. */
-  waits(key: RecordKey): boolean;
-  /** Resolves when every answer so far is stored. */
-  stored(): Promise<void>;
-}
-
-export function createSingleFlight<Found>(
-  { upstream, ...given }: Ports,
-  limiter: Pick<Limiter, 'pause'>,
-): SingleFlight<Found> {
-  const { mirror, clock, log } = given;
-  const { commit, flush, close } = commitTogether(given);
-  const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };
-  const calls = pendingCalls<Found>(clock);
-  const pause = callPause(limiter, clock);
-  const { waitFor } = callWaiters(clock, calls, pause);
-  let stopped = false;
-
-  const saleOf = ({ product_id }: RecordKey): SaleState => mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const settle = (call: PendingCall<Found>, result: LiveResult) => calls.tell(call, (waiter) => waiter.settle(result));
-
-  function join(key: RecordKey, patience: WaitLimits): ReturnType<SingleFlight<Found>['join']> {
+  join(
+    key: RecordKey,
+    patience: WaitLimits,
+  ): { readonly call: SharedCall<Found>; readonly result: Promise<LiveResult> } {
     patience.signal.throwIfAborted();
-    const known = calls.joinable(key);
-    const paused = pause.now();
-    if (stopped || (paused !== null && paused.until > clock.now() + patience.deadline_ms)) {
-      const result = Promise.resolve(unanswered(stopped || paused === null ? 'stopping' : paused.reason));
-      return { call: known ?? { shown: new Map(), sale: saleOf(key), found: new Map() }, result };
+    const known = this.#joinable.get(idOf(key));
+    const paused = this.#pause.now();
+    if (this.#stopped || (paused !== null && paused.until > this.#ports.clock.now() + patience.deadline_ms)) {
+      const result = Promise.resolve(unanswered(this.#stopped || paused === null ? 'stopping' : paused.reason));
+      return { call: known ?? { shown: new Map(), sale: this.#saleOf(key), found: new Map() }, result };
     }
-    const call = known ?? start(key);
-    return { call, result: waitFor(call, patience) };
+    const call = known ?? this.#start(key);
+    return { call, result: call.wait(patience) };
   }
 
-  function start(key: RecordKey): PendingCall<Found> {
-    const call = calls.begin(key, saleOf(key));
+  /** Joins for a caller that needs only the result, and resolves when it is stored. */
+  async recheck(key: RecordKey, patience: WaitLimits): Promise<LiveResult> {
+    const result = await this.join(key, patience).result;
+    await this.stored();
+    return result;
+  }
+
+  /** Resolves when every answer so far is stored. */
+  async stored(): Promise<void> {
+    this.#together.flush();
+    await Promise.all([...this.#storing].map((call) => this.#underWay.get(call)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    for (const call of this.#underWay.keys()) {
+      this.#told(call, () => call.settle(unanswered('stopping')));
+      call.stop('the checks are closed');
+    }
+    this.#together.close();
+    await this.stored();
+  }
+
+  #start(key: RecordKey): LiveCall<Found> {
+    const id = idOf(key);
+    const { log } = this.#ports;
+    const call: LiveCall<Found> = new LiveCall(
+      { key, sale: this.#saleOf(key) },
+      { clock: this.#ports.clock, pause: this.#pause },
+      this.#sent.get(id),
+      () => {
+        this.#forget(call);
+        call.stop('nobody waits for this read any more');
+      },
+    );
+    this.#joinable.set(id, call);
+    const settle = (result: LiveResult) => this.#told(call, () => call.settle(result));
     const reading = {
-      ports,
-      commit,
-      pause,
-      sends: () => calls.sends(call),
-      settle: (result: LiveResult) => settle(call, result),
+      ports: this.#ports,
+      commit: this.#together.commit,
+      pause: this.#pause,
+      sends: () => {
+        call.sent('yes');
+        if (this.#joinable.get(id) === call) this.#joinable.delete(id);
+        this.#sent.set(id, call);
+      },
+      settle,
     };
     const failed = (error: unknown) => {
-      if (!call.stop.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
-      calls.tell(call, (waiter) => waiter.fail(error));
+      if (!call.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
+      this.#told(call, () => call.fail(error));
     };
-    readLive(reading, call)
-      .then(reading.settle, failed)
-      .finally(() => calls.end(call));
+    const end = readLive(reading, call)
+      .then(settle, failed)
+      .finally(() => {
+        this.#storing.delete(call);
+        this.#underWay.delete(call);
+      });
+    this.#underWay.set(call, end);
     return call;
   }
 
-  async function stored(): Promise<void> {
-    flush();
-    await calls.stored();
+  /** Gives the waiters of a call their result; nobody joins it from now on. */
+  #told(call: LiveCall<Found>, tell: () => void): void {
+    this.#forget(call);
+    this.#storing.add(call);
+    tell();
   }
 
-  return {
-    join,
-    waits: (key) => calls.joinable(key) !== undefined,
-    recheck: async (key, patience) => {
-      const result = await join(key, patience).result;
-      await stored();
-      return result;
-    },
-    stored,
-    [Symbol.asyncDispose]: async () => {
-      stopped = true;
-      for (const call of calls.all()) {
-        settle(call, unanswered('stopping'));
-        // A timer that is left would keep a stopped command alive.
-        call.timer?.[Symbol.dispose]();
-        call.stop.abort(new Error('the checks are closed'));
-      }
-      close();
-      await stored();
-    },
-  };
+  #forget(call: LiveCall<Found>): void {
+    const id = idOf(call.key);
+    for (const calls of [this.#joinable, this.#sent]) if (calls.get(id) === call) calls.delete(id);
+  }
+
+  #saleOf({ product_id }: RecordKey): SaleState {
+    return this.#ports.mirror.checks.saleState(product_id) ?? 'withdrawn';
+  }
+}
+
+function idOf({ product_id, edition, part }: RecordKey): string {
+  return `${product_id} ${edition} ${part}`;
 }
