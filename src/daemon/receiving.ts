@@ -3,6 +3,7 @@ import type { Config } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
 import type { Received } from '../inbox/delivery.ts';
+import type { Inbox } from '../inbox/inbox.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
@@ -65,71 +66,19 @@ export function refuseAllowList({ receiver }: Pick<Config, 'receiver'>, rule: Re
 
 /** Starts the receiver of a wiring. Returns null without a master secret, because then there is no callback address. */
 export async function startReceiving(
-  { config, mirror, inbox, files, ports, storage, sharing }: Wiring,
+  wiring: Wiring,
   secret: unknown,
   { clock, log, signal, rule, kept, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
+  const { config, mirror, inbox, files, ports, storage, sharing } = wiring;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
   refuseAllowList(config, rule);
   const networks = networksOf(allow);
   const refused: Caller[] = [];
-  const stopping = new AbortController();
-  let running: Promise<void> | null = null;
-  let again = false;
-  let soon: Promise<void> | null = null;
-  let applied_at = Number.NEGATIVE_INFINITY;
-  let waiting_bytes = 0;
   await using stack = new AsyncDisposableStack();
-  stack.defer(async () => {
-    stopping.abort();
-    await soon;
-    await running;
-  });
-
-  async function work(): Promise<void> {
-    do {
-      again = false;
-      waiting_bytes = 0;
-      const counts = await applyDeliveries(ports, inbox.deliveries, signal);
-      if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
-      mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
-      applied(counts);
-    } while (again && !signal.aborted);
-  }
-
-  /** Applies deliveries one round at a time. While the mirror is lost they wait in the inbox for the next start. */
-  async function apply(): Promise<void> {
-    if (!files.isWell('mirror')) return;
-    again = true;
-    // They wait in the inbox until the files can be written.
-    running ??= storage
-      .keepTrying(work, signal)
-      .then(() => undefined, broken)
-      .finally(() => {
-        running = null;
-        applied_at = clock.monotonic();
-      });
-    return running;
-  }
-
-  /** Applies what has just come: at once, or together with all that comes within a short time of the last application. */
-  function applySoon(bytes = 0): void {
-    waiting_bytes += bytes;
-    if (waiting_bytes > config.retention.deliveries_bytes * applyAtOnce) {
-      void apply();
-      return;
-    }
-    if (soon !== null) return;
-    const now = clock.monotonic();
-    const wait = (running === null ? applied_at : now) + applyApartMs - now;
-    const turn = wait <= 0 ? Promise.resolve() : clock.sleep(wait, stopping.signal).catch(() => undefined);
-    soon = turn.then(() => {
-      soon = null;
-      return apply();
-    });
-  }
-
+  const application = stack.use(new Application(wiring, { signal, applied, broken }));
+  const applySoon = (bytes?: number) => application.soon(bytes);
   const copying =
     sharing === null
       ? null
@@ -187,41 +136,6 @@ export async function startReceiving(
   stack.use(receiver);
   receiver.broken.catch(broken);
 
-  /** When the inbox was last written, and whether a write has failed since. */
-  const beat = { at: clock.now(), failed: false };
-
-  function noteBeat(failed: boolean): void {
-    const now = clock.now();
-    inbox.deliveries.heartbeat(now);
-    // Every delivery was answered 503 meanwhile, as if the receiver had been away.
-    if (failed) noteAbsence(ports, beat.at);
-    Object.assign(beat, { at: now, failed: false });
-  }
-
-  async function maintain(): Promise<void> {
-    const attempt = { failed: beat.failed };
-    beat.failed = true;
-    try {
-      storage.soon('heartbeat', () => noteBeat(attempt.failed));
-      // If it is written only later, nothing could be received until then.
-      attempt.failed = true;
-    } catch (error) {
-      if (error instanceof SyncFailed) throw error;
-      log.error({ err: error }, 'the inbox cannot be written');
-    }
-    await sharing?.deliveries.heartbeat(clock.now()).catch(() => undefined);
-    await apply();
-    checkCounts();
-  }
-
-  /** Logs an error if deliveries were lost: each one received must be waiting, applied, superseded or in quarantine. */
-  function checkCounts(): void {
-    const { received, waiting, applied: done, superseded, quarantined } = inbox.deliveries.counts();
-    const lost = received - waiting - done - superseded - quarantined;
-    if (lost !== 0)
-      log.error({ received, lost }, 'deliveries are missing from the inbox: received and settled do not add up');
-  }
-
   noteAbsence(ports, sharing === null ? inbox.deliveries.heartbeats().last : sharing.last_alive_at);
   if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
     if (inbox.addresses.masterChanged())
@@ -231,12 +145,18 @@ export async function startReceiving(
     mirror.transaction(() => mirror.subscriptions.addressesVoid());
     healGaps(ports);
   }
+  const heartbeat = new Heartbeat(wiring);
+  const maintain = async () => {
+    await heartbeat.beat();
+    await application.apply();
+    checkCounts(inbox, log);
+  };
   // Applies what an earlier process received but did not apply.
   await maintain();
   const closing = stack.move();
   return {
     receiver,
-    apply,
+    apply: () => application.apply(),
     maintain,
     copying,
     peers: () => [
@@ -247,4 +167,123 @@ export async function startReceiving(
     ],
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+/** Applies waiting deliveries, one round at a time. Disposing waits for the round under way, and begins no other. */
+class Application implements AsyncDisposable {
+  readonly #wiring: Wiring;
+  readonly #options: Pick<ReceivingOptions, 'signal' | 'applied' | 'broken'>;
+  readonly #stopping = new AbortController();
+  /** The rounds under way; null: none. */
+  #running: Promise<void> | null = null;
+  /** Whether deliveries came during the round under way. */
+  #again = false;
+  /** Waits for others before the next round; null: none is planned. */
+  #soon: Promise<void> | null = null;
+  #applied_at = Number.NEGATIVE_INFINITY;
+  #waiting_bytes = 0;
+
+  constructor(wiring: Wiring, options: Pick<ReceivingOptions, 'signal' | 'applied' | 'broken'>) {
+    this.#wiring = wiring;
+    this.#options = options;
+  }
+
+  /** Applies what waits. While the mirror is lost it waits in the inbox for the next start. */
+  async apply(): Promise<void> {
+    const { files, storage, ports } = this.#wiring;
+    if (!files.isWell('mirror')) return;
+    this.#again = true;
+    // They wait in the inbox until the files can be written.
+    this.#running ??= storage
+      .keepTrying(() => this.#rounds(), this.#options.signal)
+      .then(() => undefined, this.#options.broken)
+      .finally(() => {
+        this.#running = null;
+        this.#applied_at = ports.clock.monotonic();
+      });
+    await this.#running;
+  }
+
+  /** Applies what has just come: at once, or together with all that comes within a short time of the last round. */
+  soon(bytes = 0): void {
+    const { config, ports } = this.#wiring;
+    this.#waiting_bytes += bytes;
+    if (this.#waiting_bytes > config.retention.deliveries_bytes * applyAtOnce) {
+      void this.apply();
+      return;
+    }
+    if (this.#soon !== null) return;
+    const now = ports.clock.monotonic();
+    const wait = (this.#running === null ? this.#applied_at : now) + applyApartMs - now;
+    const turn = wait <= 0 ? Promise.resolve() : ports.clock.sleep(wait, this.#stopping.signal).catch(() => undefined);
+    this.#soon = turn.then(() => {
+      this.#soon = null;
+      return this.apply();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#soon;
+    await this.#running;
+  }
+
+  async #rounds(): Promise<void> {
+    const { mirror, inbox, ports } = this.#wiring;
+    const { signal, applied } = this.#options;
+    do {
+      this.#again = false;
+      this.#waiting_bytes = 0;
+      const counts = await applyDeliveries(ports, inbox.deliveries, signal);
+      if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
+      mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
+      applied(counts);
+    } while (this.#again && !signal.aborted);
+  }
+}
+
+/** Notes in the inbox until when deliveries could be received. */
+class Heartbeat {
+  readonly #wiring: Wiring;
+  /** When the inbox was last written. */
+  #at: number;
+  /** Whether a write has failed or waited since: every delivery was answered 503, as if the receiver had been away. */
+  #failed = false;
+
+  constructor(wiring: Wiring) {
+    this.#wiring = wiring;
+    this.#at = wiring.ports.clock.now();
+  }
+
+  async beat(): Promise<void> {
+    const { storage, sharing, ports } = this.#wiring;
+    let wasAway = this.#failed;
+    this.#failed = true;
+    try {
+      storage.soon('heartbeat', () => this.#note(wasAway));
+      // If it is written only later, nothing could be received until then.
+      wasAway = true;
+    } catch (error) {
+      if (error instanceof SyncFailed) throw error;
+      ports.log.error({ err: error }, 'the inbox cannot be written');
+    }
+    await sharing?.deliveries.heartbeat(ports.clock.now()).catch(() => undefined);
+  }
+
+  #note(wasAway: boolean): void {
+    const { inbox, ports } = this.#wiring;
+    const now = ports.clock.now();
+    inbox.deliveries.heartbeat(now);
+    if (wasAway) noteAbsence(ports, this.#at);
+    this.#at = now;
+    this.#failed = false;
+  }
+}
+
+/** Logs an error if deliveries were lost: each one received must be waiting, applied, superseded or in quarantine. */
+function checkCounts(inbox: Inbox, log: Logger): void {
+  const { received, waiting, applied, superseded, quarantined } = inbox.deliveries.counts();
+  const lost = received - waiting - applied - superseded - quarantined;
+  if (lost !== 0)
+    log.error({ received, lost }, 'deliveries are missing from the inbox: received and settled do not add up');
 }

@@ -19,7 +19,7 @@ import { turns } from '../sync/records/turns.ts';
 import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
-import { type ClockWatch, watchClock } from './clock/clock-watch.ts';
+import { ClockWatch } from './clock/clock-watch.ts';
 import { connectService, type ServiceConnection } from './connect-service.ts';
 import { type HoldFiles, holdFiles } from './locks.ts';
 import { type OpenFiles, openFiles } from './open-files.ts';
@@ -144,7 +144,7 @@ function wired(
   };
   const judged = { ...base, evidence: new Evidence(base) };
   const ports = { ...judged, refusals: new Refusals(judged, probe) };
-  const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
+  const watch = new ClockWatch({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
   // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
   watch.observe();
   forgetUnasked(mirror, config.service.profile);

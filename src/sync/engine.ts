@@ -62,182 +62,221 @@ interface Source {
   dry: { at: Instant; generation: number } | null;
 }
 
-/**
- * Refreshes everything that is due now (of one job, or of all). Ends when nothing is due any more, the key is refused
- * or the signal aborts. Works on `workers` records of each lane at a time; the limiter decides whose call is next. Each
- * record fails or is stored by itself. Rejects if a file cannot be written: no record has failed then, and those under
- * way are found due again. While `mayBulk` returns false, only urgent records are read.
- */
-export async function pass(
-  { upstream, ...given }: Ports,
-  workers: number,
-  { job_id, signal, mayBulk = () => true }: { job_id: number | null; signal: AbortSignal; mayBulk?: () => boolean },
-): Promise<PassResult> {
-  const { mirror, clock, log } = given;
-  const inFlight = new Set<string>();
-  const counts = { stored: 0, changed: 0, failed: 0 };
-  const stop = new AbortController();
-  const ended = AbortSignal.any([signal, stop.signal]);
-  const over = Promise.withResolvers<void>();
-  const sources = sourcesOf(given, job_id);
-  const ports = new Map(
-    sources.map(({ name }) => [name, { ...given, upstream: upstream.in(name), progressed: () => pump() }]),
-  );
-  /** Answers are stored together, and keep no worker: the disk is waited for once for several. */
-  const together = commitTogether(given, 'reject');
-  let waiting = 0;
-  /** Those of them that change the mirror. */
-  let changing = 0;
-  let pumping = false;
-  let checkpointed = 0;
-  let told_at = clock.monotonic();
-  let failure: { readonly error: unknown } | null = null;
+export interface PassOptions {
+  /** Null: everything that is due, of all jobs. */
+  readonly job_id: number | null;
+  readonly signal: AbortSignal;
+  /** While it returns false, only urgent records are read. */
+  readonly mayBulk?: () => boolean;
+}
 
-  function take(source: Source): RecordFacts | null {
+/**
+ * Refreshes everything that is due now. Ends when nothing is due any more, the key is refused or the signal aborts. Works on
+ * `workers` records of each lane at a time; the limiter decides whose call is next. Each record fails or is stored by
+ * itself. Rejects if a file cannot be written: no record has failed then, and those under way are found due again.
+ */
+export async function pass(ports: Ports, workers: number, options: PassOptions): Promise<PassResult> {
+  const result = await new Pass(ports, workers, options).run();
+  const { mirror, clock } = ports;
+  const filled = isFilled(ports);
+  if (filled || mirror.jobs.isAnyOpen())
+    mirror.transaction(() => {
+      mirror.jobs.finish(clock.now());
+      if (filled) mirror.markFilled(clock.now());
+    });
+  completePass(ports);
+  return result;
+}
+
+/** The reads of one pass, from the first record that is due until none is. */
+class Pass {
+  readonly #ports: Ports;
+  readonly #workers: number;
+  readonly #mayBulk: () => boolean;
+  /** Stops the pass: the key is refused, a file cannot be written, or nothing is left to do. */
+  readonly #stop = new AbortController();
+  readonly #ended: AbortSignal;
+  readonly #over = Promise.withResolvers<void>();
+  readonly #sources: readonly Source[];
+  readonly #lanes: ReadonlyMap<LaneEntry, Omit<SyncPorts, 'commit'>>;
+  /** Answers are stored together, and keep no worker: the disk is waited for once for several. */
+  readonly #together: ReturnType<typeof commitTogether>;
+  /** Answers that wait to be stored, and those of them that change the mirror. */
+  #waiting = 0;
+  #changing = 0;
+  /** Keys of the records that are being read. */
+  readonly #inFlight = new Set<string>();
+  readonly #counts = { stored: 0, changed: 0, failed: 0 };
+  #willPump = false;
+  #checkpointed = 0;
+  #told_at: number;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: PassOptions) {
+    const { upstream, ...given } = ports;
+    this.#ports = ports;
+    this.#workers = workers;
+    this.#mayBulk = mayBulk;
+    this.#ended = AbortSignal.any([signal, this.#stop.signal]);
+    this.#sources = sourcesOf(ports, job_id);
+    this.#lanes = new Map(
+      this.#sources.map(({ name }) => [
+        name,
+        { ...given, upstream: upstream.in(name), progressed: () => this.#pump() },
+      ]),
+    );
+    this.#together = commitTogether(given, 'reject');
+    this.#told_at = ports.clock.monotonic();
+  }
+
+  async run(): Promise<PassResult> {
+    this.#pump();
+    try {
+      await this.#over.promise;
+    } finally {
+      this.#stop.abort(new Error('the pass has ended'));
+    }
+    return this.#counts;
+  }
+
+  /** Starts idle workers; ends the pass when nothing is due and no worker is busy. */
+  #pump(): void {
+    for (const source of this.#sources) {
+      if (bulk.has(source.name) && !this.#mayBulk()) continue;
+      while (!this.#ended.aborted && source.in_flight < this.#workers) {
+        const record = this.#take(source);
+        if (record === null) break;
+        this.#start(source, record);
+      }
+    }
+    // Otherwise nothing else would come that could be stored with them.
+    const isLast = this.#waiting > 0 && this.#waiting === this.#inFlight.size;
+    if (this.#changing >= mostTogether || isLast) this.#together.flush();
+    this.#endIfIdle();
+  }
+
+  /** Pumps once everything that was stored together has ended: what of it is due again is then no longer under way. */
+  #pumpSoon(): void {
+    if (this.#willPump) return;
+    this.#willPump = true;
+    setImmediate(() => {
+      this.#willPump = false;
+      try {
+        this.#pump();
+      } catch (error) {
+        this.#fail(error);
+        this.#endIfIdle();
+      }
+    });
+  }
+
+  /** Returns a record of a source that is due and not being read; null: there is none now. */
+  #take(source: Source): RecordFacts | null {
     for (;;) {
       const next = source.queue.pop();
       if (next === undefined) break;
-      if (!inFlight.has(keyOf(next))) return next;
+      if (!this.#inFlight.has(keyOf(next))) return next;
     }
+    const { mirror, clock } = this.#ports;
     const generation = mirror.records.generation();
     const now = clock.now();
     const { dry } = source;
     if (dry !== null && dry.generation === generation) {
       // Only time can have made something due since: wait a little while others work.
       const passed = Math.abs(now - dry.at);
-      if (passed === 0 || (passed < askAgainMs && inFlight.size > 0)) return null;
+      if (passed === 0 || (passed < askAgainMs && this.#inFlight.size > 0)) return null;
     }
-    const limit = batch + inFlight.size;
+    const limit = batch + this.#inFlight.size;
     const due = source.due(limit);
-    source.queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
+    source.queue = due.filter((record) => !this.#inFlight.has(keyOf(record))).reverse();
     source.dry = due.length < limit ? { at: now, generation } : null;
     return source.queue.pop() ?? null;
   }
 
-  /** Starts idle workers; ends the pass when nothing is due and no worker is busy. */
-  function pump(): void {
-    for (const source of sources) {
-      if (bulk.has(source.name) && !mayBulk()) continue;
-      while (!ended.aborted && source.in_flight < workers) {
-        const record = take(source);
-        if (record === null) break;
-        start(source, record);
-      }
-    }
-    // Otherwise nothing else would come that could be stored with them.
-    if (changing >= mostTogether || (waiting > 0 && waiting === inFlight.size)) together.flush();
-    endIfIdle();
-  }
-
-  function start(source: Source, record: RecordFacts): void {
+  #start(source: Source, record: RecordFacts): void {
     const free = occupy(source);
-    inFlight.add(keyOf(record));
-    given.retries.called();
-    refresh(source, record, free)
-      .catch(fail)
+    this.#inFlight.add(keyOf(record));
+    this.#ports.retries.called();
+    this.#refresh(source, record, free)
+      .catch((error: unknown) => this.#fail(error))
       .then(() => {
         free();
-        inFlight.delete(keyOf(record));
-        // What is stored together is counted together: the number may be past the next hundred.
-        const done = counts.stored + counts.failed;
-        if (done - checkpointed >= checkpointEvery) mirror.checkpoint(mayBulk() ? 'plenty' : 'tight');
-        checkpointed = done - (done % checkpointEvery);
-        if (clock.monotonic() - told_at >= tellEveryMs) {
-          told_at = clock.monotonic();
-          completePass(given);
-        }
-        pumpSoon();
+        this.#inFlight.delete(keyOf(record));
+        this.#housekeep();
+        this.#pumpSoon();
       })
       .catch((error: unknown) => {
-        fail(error);
-        endIfIdle();
+        this.#fail(error);
+        this.#endIfIdle();
       });
   }
 
-  /** Pumps once everything that was stored together has ended: what of it is due again is then no longer under way. */
-  function pumpSoon(): void {
-    if (pumping) return;
-    pumping = true;
-    setImmediate(() => {
-      pumping = false;
-      try {
-        pump();
-      } catch (error) {
-        fail(error);
-        endIfIdle();
+  async #refresh({ name }: Source, record: RecordFacts, free: () => void): Promise<void> {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) throw new Error(`no ports for ${name}`);
+    const own = { ...lane, commit: this.#committing(free) };
+    // It was picked before its path turned out not to exist.
+    if (!own.policy.extent.resources.has(record.resource)) return;
+    try {
+      const result = await refreshes[record.resource](own, record, this.#ended);
+      if (result.kind === 'key-refused') this.#stop.abort(new Error('the service refuses the key'));
+      else if (result.kind !== 'postponed') {
+        this.#counts[result.kind] += 1;
+        if (result.kind === 'stored' && result.changed) this.#counts.changed += 1;
+        report(own, record, result);
       }
-    });
-  }
-
-  /** Stops starting work; the pass rejects when no worker is busy any more. */
-  function fail(error: unknown): void {
-    failure ??= { error };
-    stop.abort(error);
-  }
-
-  function endIfIdle(): void {
-    if (inFlight.size > 0) return;
-    if (failure === null) over.resolve();
-    else over.reject(failure.error);
+    } catch (error) {
+      if (this.#ended.aborted) return;
+      // It concerns the file, not the record: no other record could be stored either.
+      if (faultOf(error) !== null) throw error;
+      // A record that hits a bug of ours must not hold up the others.
+      own.log.error({ ...keyFields(record), err: error }, 'refresh threw');
+      recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
+      this.#counts.failed += 1;
+    }
   }
 
   /** Returns a commit that frees the worker. */
-  function committing(free: () => void): Commit {
+  #committing(free: () => void): Commit {
     return async (work, when) => {
       const changes = when === 'now' ? 1 : 0;
-      waiting += 1;
-      changing += changes;
-      const stored = together.commit(work, 'soon');
+      this.#waiting += 1;
+      this.#changing += changes;
+      const stored = this.#together.commit(work, 'soon');
       free();
-      pumpSoon();
+      this.#pumpSoon();
       try {
         return await stored;
       } finally {
-        waiting -= 1;
-        changing -= changes;
+        this.#waiting -= 1;
+        this.#changing -= changes;
       }
     };
   }
 
-  async function refresh({ name }: Source, record: RecordFacts, free: () => void): Promise<void> {
-    const lane = ports.get(name);
-    if (lane === undefined) throw new Error(`no ports for ${name}`);
-    const own = { ...lane, commit: committing(free) };
-    // It was picked before its path turned out not to exist.
-    if (!given.policy.extent.resources.has(record.resource)) return;
-    try {
-      const result = await refreshes[record.resource](own, record, ended);
-      if (result.kind === 'key-refused') stop.abort(new Error('the service refuses the key'));
-      else if (result.kind !== 'postponed') {
-        counts[result.kind] += 1;
-        if (result.kind === 'stored' && result.changed) counts.changed += 1;
-        report(own, record, result);
-      }
-    } catch (error) {
-      if (ended.aborted) return;
-      // It concerns the file, not the record: no other record could be stored either.
-      if (faultOf(error) !== null) throw error;
-      // A record that hits a bug of ours must not hold up the others.
-      log.error({ ...keyFields(record), err: error }, 'refresh threw');
-      recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
-      counts.failed += 1;
-    }
+  /** Keeps the write-ahead log short, and the change feed going, while a pass takes long. */
+  #housekeep(): void {
+    const { mirror, clock } = this.#ports;
+    // What is stored together is counted together: the number may be past the next hundred.
+    const done = this.#counts.stored + this.#counts.failed;
+    if (done - this.#checkpointed >= checkpointEvery) mirror.checkpoint(this.#mayBulk() ? 'plenty' : 'tight');
+    this.#checkpointed = done - (done % checkpointEvery);
+    if (clock.monotonic() - this.#told_at < tellEveryMs) return;
+    this.#told_at = clock.monotonic();
+    completePass(this.#ports);
   }
 
-  pump();
-  try {
-    await over.promise;
-  } finally {
-    stop.abort(new Error('the pass has ended'));
+  /** Stops starting work; the pass rejects when no worker is busy any more. */
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#stop.abort(error);
   }
-  const filled = isFilled(given);
-  if (filled || mirror.jobs.isAnyOpen())
-    mirror.transaction(() => {
-      mirror.jobs.finish(clock.now());
-      if (filled) mirror.markFilled(clock.now());
-    });
-  completePass(given);
-  return counts;
+
+  #endIfIdle(): void {
+    if (this.#inFlight.size > 0) return;
+    if (this.#failure === null) this.#over.resolve();
+    else this.#over.reject(this.#failure.error);
+  }
 }
 
 /** Occupies a worker of a source; returns what frees it, once. */

@@ -16,19 +16,6 @@ export interface ClockWatchOptions {
   moved(): void;
 }
 
-/** Watches for a wrong clock of the machine, and acts on it. */
-export interface ClockWatch {
-  /**
-   * Compares the clocks, corrects stored instants and reports. Returns false while the time is unknown and no scheduled
-   * work may begin. Run every second.
-   */
-  observe(): boolean;
-  /** Does the same, and asks the service if two clocks disagree. */
-  look(signal: AbortSignal): Promise<boolean>;
-  /** Tells whether work that cannot be undone may be done: pruning, sweeping, rotating. */
-  mayPrune(): boolean;
-}
-
 const askEveryMs = 10_000;
 const patienceMs = 10_000;
 /**
@@ -39,22 +26,76 @@ const againMs = 60_000;
 /** The anchor moves with every correction of the clock; it is stored again when it has moved by this much. */
 const savedWithinMs = 1000;
 
-/** Watches the clocks of a wiring. */
-export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchOptions): ClockWatch {
-  const kind = 'clock-doubted';
-  let saved: Anchor | null = inbox.machineClock.anchor();
-  let healed: number | null = null;
-  let heal_again: number | null = null;
-  let told: ClockState['doubt'] | undefined;
-  let asked = Number.NEGATIVE_INFINITY;
+/** Watches for a wrong clock of the machine, and acts on it. */
+export class ClockWatch {
+  readonly #options: ClockWatchOptions;
+  /** The anchor as the inbox has it. */
+  #saved: Anchor | null;
+  /** The changes of the believed time that stored instants were corrected for; null: not yet since the start. */
+  #healed: number | null = null;
+  /** When instants are corrected once more, by the time since boot; null: they are not. */
+  #heal_again: number | null = null;
+  /** The doubt that was reported last; undefined: none was. */
+  #reported: ClockState['doubt'] | undefined;
+  /** When the service was asked last, by the monotonic clock. */
+  #asked_at = Number.NEGATIVE_INFINITY;
 
-  function heal(): void {
+  constructor(options: ClockWatchOptions) {
+    this.#options = options;
+    this.#saved = options.inbox.machineClock.anchor();
+  }
+
+  /**
+   * Compares the clocks, corrects stored instants and reports. Returns false while the time is unknown and no scheduled
+   * work may begin. Run every second.
+   */
+  observe(): boolean {
+    const { time, moved } = this.#options;
+    const state = time.look();
+    if (state.ready && this.#healed !== state.changes) {
+      // Also the first time, at the start: an earlier process may have run in another year.
+      if (this.#healed !== null) moved();
+      this.#heal();
+      this.#heal_again = this.#healed === null ? null : time.boot() + againMs;
+      this.#healed = state.changes;
+    } else if (this.#heal_again !== null && time.boot() >= this.#heal_again) {
+      this.#heal();
+      this.#heal_again = null;
+    }
+    this.#report(state);
+    this.#save(time.anchor());
+    return state.ready;
+  }
+
+  /** Does the same, and asks the service if two clocks disagree. */
+  async look(signal: AbortSignal): Promise<boolean> {
+    const { time, ask } = this.#options;
+    const ready = this.observe();
+    if (signal.aborted || !time.look().asks || time.monotonic() - this.#asked_at < askEveryMs) return ready;
+    this.#asked_at = time.monotonic();
+    // A single `Date` may come from anybody.
+    for (let times = 0; times < 2 && time.look().asks; times += 1) {
+      using patience = time.deadline(patienceMs, signal);
+      await ask(patience.signal).catch(() => undefined);
+    }
+    return this.observe();
+  }
+
+  /** Tells whether work that cannot be undone may be done: pruning, sweeping, rotating. */
+  mayPrune(): boolean {
+    return this.#options.time.look().mayPrune;
+  }
+
+  #heal(): void {
+    const { time, mirror, inbox, log } = this.#options;
     const rows = { ...healMirror({ mirror, clock: time }), ...inbox.healInstants(time.now()) };
     if (Object.keys(rows).length > 0) log.warn({ rows }, 'corrected instants that a wrong clock had written');
   }
 
-  function report({ doubt, ahead_ms }: ClockState): void {
-    if (doubt === told) return;
+  #report({ doubt, ahead_ms }: ClockState): void {
+    if (doubt === this.#reported) return;
+    const { time, mirror, log } = this.#options;
+    const kind = 'clock-doubted';
     if (doubt !== null) {
       mirror.alarms.set(kind, { at: time.now(), products: 0 });
       log.error(
@@ -63,51 +104,20 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
       );
     } else if (mirror.alarms.set(kind, null) === 'ended') log.warn({}, "the machine's clock is trusted again");
     // Set after the write, so that a failed write is tried again.
-    told = doubt;
+    this.#reported = doubt;
   }
 
-  function save(anchor: Anchor): void {
+  #save(anchor: Anchor): void {
     const near = (one: number | null, other: number | null, ms: number) =>
       one === other || (one !== null && other !== null && Math.abs(one - other) < ms);
     const same =
-      saved !== null &&
-      saved.boot_id === anchor.boot_id &&
-      saved.confirmed === anchor.confirmed &&
-      near(saved.booted_at, anchor.booted_at, savedWithinMs) &&
-      near(saved.doubted_at, anchor.doubted_at, agreeMs);
+      this.#saved !== null &&
+      this.#saved.boot_id === anchor.boot_id &&
+      this.#saved.confirmed === anchor.confirmed &&
+      near(this.#saved.booted_at, anchor.booted_at, savedWithinMs) &&
+      near(this.#saved.doubted_at, anchor.doubted_at, agreeMs);
     if (same) return;
-    inbox.machineClock.save(anchor);
-    saved = anchor;
+    this.#options.inbox.machineClock.save(anchor);
+    this.#saved = anchor;
   }
-
-  function observe(): boolean {
-    const state = time.look();
-    if (state.ready && healed !== state.changes) {
-      // Also the first time, at the start: an earlier process may have run in another year.
-      if (healed !== null) moved();
-      heal();
-      heal_again = healed === null ? null : time.boot() + againMs;
-      healed = state.changes;
-    } else if (heal_again !== null && time.boot() >= heal_again) {
-      heal();
-      heal_again = null;
-    }
-    report(state);
-    save(time.anchor());
-    return state.ready;
-  }
-
-  async function look(signal: AbortSignal): Promise<boolean> {
-    const ready = observe();
-    if (signal.aborted || !time.look().asks || time.monotonic() - asked < askEveryMs) return ready;
-    asked = time.monotonic();
-    // A single `Date` may come from anybody.
-    for (let times = 0; times < 2 && time.look().asks; times += 1) {
-      using patience = time.deadline(patienceMs, signal);
-      await ask(patience.signal).catch(() => undefined);
-    }
-    return observe();
-  }
-
-  return { observe, look, mayPrune: () => time.look().mayPrune };
 }
