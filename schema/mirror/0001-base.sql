@@ -151,19 +151,6 @@ CREATE INDEX shown_by_country ON product (country_id, language);
 
 CREATE INDEX shown_by_venue ON product (venue_id, language);
 
-CREATE TRIGGER product_differs AFTER UPDATE OF
-  sale_status, closure_unconfirmed, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id,
-  latitude, longitude, timezone, rating, rating_count ON _product
-WHEN (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count) IS NOT (old.sellable, old.sale_status, old.disabled_reason, old.disabled_source, old.expected_reopening, old.alternative_product_id, old.city_id, old.country_id, old.venue_id, old.latitude, old.longitude, old.timezone, old.rating, old.rating_count)
-BEGIN
-  UPDATE product SET (sellable, sale_status, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id, latitude, longitude, timezone, rating, rating_count,
-      utc_offset, offset_until_at, next_utc_offset) = (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count,
-      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1),
-      (SELECT valid_from FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1),
-      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1))
-  WHERE product_id = new.product_id;
-END;
-
 -- Prices of a product in a currency from one instant to another: what is printed changes as its dates pass, so that each view finds
 -- it by its own clock, also while the daemon is dead. The last row is of when none of its dates is left. The rest is the same in all
 -- of them, as the list says it.
@@ -188,10 +175,6 @@ CREATE TABLE price (
   PRIMARY KEY (product_id, currency, until_at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER product_shut_prices AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
-  UPDATE price SET shut = new.shut WHERE product_id = new.product_id;
-END;
-
 -- The first product on sale in the chain of recommendations of a closed product. A chain has at most 8.
 CREATE TABLE alternatives (
   product_id INTEGER NOT NULL,
@@ -208,12 +191,6 @@ CREATE TABLE product_tags (
 CREATE INDEX product_tags_by_tag ON product_tags (tag_id, product_id);
 
 CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
-
-CREATE TRIGGER product_withdrawn AFTER UPDATE OF withdrawn_at ON _product WHEN new.withdrawn_at IS NOT NULL
-BEGIN
-  DELETE FROM product WHERE product_id = new.product_id;
-  DELETE FROM product_tags WHERE product_id = new.product_id;
-END;
 
 CREATE TABLE _experience (
   experience_id INTEGER PRIMARY KEY,
@@ -255,32 +232,6 @@ CREATE TABLE product_experiences (
 
 CREATE INDEX product_experiences_by_experience ON product_experiences (experience_id, product_id);
 
-CREATE TRIGGER experience_linked AFTER INSERT ON _product_experience
-BEGIN
-  INSERT INTO product_experiences SELECT product_id, new.experience_id FROM _product
-    WHERE product_id = new.product_id AND withdrawn_at IS NULL AND venue_id IS NOT new.experience_id;
-END;
-
-CREATE TRIGGER experience_unlinked AFTER DELETE ON _product_experience
-BEGIN
-  DELETE FROM product_experiences WHERE product_id = old.product_id AND experience_id = old.experience_id
-    AND NOT EXISTS (SELECT 1 FROM _product WHERE product_id = old.product_id AND venue_id = old.experience_id);
-END;
-
-CREATE TRIGGER product_linked AFTER INSERT ON _product
-BEGIN
-  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
-    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
-END;
-
-CREATE TRIGGER product_linked_anew AFTER UPDATE OF venue_id, withdrawn_at ON _product
-WHEN (new.venue_id, new.withdrawn_at IS NULL) IS NOT (old.venue_id, old.withdrawn_at IS NULL)
-BEGIN
-  DELETE FROM product_experiences WHERE product_id = new.product_id;
-  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
-    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
-END;
-
 CREATE TABLE image (
   product_id INTEGER NOT NULL REFERENCES _product,
   image_key TEXT NOT NULL,
@@ -291,7 +242,7 @@ CREATE TABLE image (
   extra_large_url TEXT,
   alt_text TEXT,
   credit TEXT,
-  file TEXT,                        -- of the size that _mirror names; triggers of _image_file and _mirror write it
+  file TEXT,                        -- of the size that _mirror names
   document TEXT NOT NULL,           -- the service's JSON
   first_seen_at INTEGER NOT NULL,
   withdrawn_at INTEGER,             -- when the complete read was sent that no longer returned it; NULL: it stands
@@ -319,11 +270,6 @@ CREATE TABLE checkout (
   document TEXT NOT NULL,
   PRIMARY KEY (product_id, language)
 ) STRICT;
-
-CREATE TRIGGER product_withdrawn_or_back AFTER UPDATE OF withdrawn_at ON _product
-WHEN (old.withdrawn_at IS NULL) <> (new.withdrawn_at IS NULL) BEGIN
-  UPDATE checkout SET shown = new.withdrawn_at IS NULL AND language IN (SELECT l.language FROM languages l) WHERE product_id = new.product_id;
-END;
 
 -- A variant as the variants read has it, as availability has it, or both.
 CREATE TABLE _variant (
@@ -374,10 +320,6 @@ CREATE TABLE date_window (
 ) STRICT;
 
 CREATE INDEX date_window_of_product ON date_window (product_id, currency, from_date);
-
-CREATE TRIGGER product_shut AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
-  UPDATE date_window SET shut = new.shut WHERE product_id = new.product_id;
-END;
 
 -- A date from one instant to another: until a time begins at the venue that takes its price or its state along, and at last until
 -- the date ends there. So each view sees by its own clock what is left, also while the daemon is dead. Each time takes its tickets
@@ -704,28 +646,6 @@ CREATE TABLE _image_file (
   PRIMARY KEY (product_id, image_key, size)
 ) STRICT;
 
-CREATE TRIGGER image_file_changed AFTER UPDATE OF file ON _image_file WHEN old.file IS NOT new.file BEGIN
-  UPDATE image SET file = new.file
-  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
-END;
-
-CREATE TRIGGER image_file_added AFTER INSERT ON _image_file WHEN new.file IS NOT NULL BEGIN
-  UPDATE image SET file = new.file
-  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
-END;
-
-CREATE TRIGGER image_file_dropped AFTER DELETE ON _image_file WHEN old.file IS NOT NULL BEGIN
-  UPDATE image SET file = NULL
-  WHERE product_id = old.product_id AND image_key = old.image_key AND old.size = (SELECT image_size FROM _mirror);
-END;
-
--- A followed copy has no rows of _image_file: its images come as they are.
-CREATE TRIGGER image_size_changed AFTER UPDATE OF image_size ON _mirror
-WHEN old.image_size IS NOT new.image_size AND NOT EXISTS (SELECT 1 FROM _followed) BEGIN
-  UPDATE image SET file = (SELECT f.file FROM _image_file f
-    WHERE f.product_id = image.product_id AND f.image_key = image.image_key AND f.size = new.image_size);
-END;
-
 -- Entries that product_search has indexed, written only by the transaction that changes a product. A table of its own, with an
 -- integer key: VACUUM renumbers the rows of _product_text, and the index needs to know what to forget.
 CREATE TABLE _search_entry (
@@ -740,23 +660,6 @@ CREATE TABLE _search_entry (
   country TEXT,
   UNIQUE (product_id, language)
 ) STRICT;
-
-CREATE TRIGGER search_entry_added AFTER INSERT ON _search_entry BEGIN
-  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
-END;
-
-CREATE TRIGGER search_entry_dropped AFTER DELETE ON _search_entry BEGIN
-  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
-END;
-
-CREATE TRIGGER search_entry_changed AFTER UPDATE ON _search_entry BEGIN
-  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
-  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
-END;
 
 -- A place is a box without extent, rounded outwards; x, y and z are the same place on a globe of radius 1, exactly: the
 -- distance of two places follows from them without a cosine, also at the poles and across the antimeridian.
@@ -801,18 +704,6 @@ CREATE INDEX product_dates_off ON _product (dates_off_at) WHERE dates_off_at IS 
 
 CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
 
-CREATE TRIGGER record_off_sale_changed AFTER UPDATE OF off_sale_at ON _record WHEN OLD.off_sale_at IS NOT NEW.off_sale_at
-BEGIN
-  UPDATE _product SET dates_off_at = (SELECT min(off_sale_at) FROM _record WHERE product_id = NEW.product_id AND off_sale_at IS NOT NULL)
-  WHERE product_id = NEW.product_id;
-END;
-
-CREATE TRIGGER record_off_sale_dropped AFTER DELETE ON _record WHEN OLD.off_sale_at IS NOT NULL
-BEGIN
-  UPDATE _product SET dates_off_at = (SELECT min(off_sale_at) FROM _record WHERE product_id = OLD.product_id AND off_sale_at IS NOT NULL)
-  WHERE product_id = OLD.product_id;
-END;
-
 CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;
 
 -- Search for what people type: words with their endings taken off, and what a typo makes of them. src/mirror/catalogue/search
@@ -828,23 +719,6 @@ CREATE TABLE _search_text (
   tagline TEXT NOT NULL,
   summary TEXT NOT NULL
 ) STRICT;
-
-CREATE TRIGGER search_text_added AFTER INSERT ON _search_text BEGIN
-  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
-  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
-END;
-
-CREATE TRIGGER search_text_dropped AFTER DELETE ON _search_text BEGIN
-  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
-  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
-END;
-
-CREATE TRIGGER search_text_changed AFTER UPDATE ON _search_text BEGIN
-  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
-  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
-  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
-  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
-END;
 
 -- A word as people type it, folded, and the term that stands for it; of words written as one, the terms one after the other.
 CREATE TABLE _search_word (
@@ -888,11 +762,6 @@ CREATE TABLE _product_list_place (
 CREATE TABLE _unpriced (
   product_id INTEGER PRIMARY KEY
 ) STRICT;
-
--- Elsewhere the same time is another instant.
-CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON _product WHEN new.timezone IS NOT old.timezone BEGIN
-  INSERT OR IGNORE INTO _unpriced VALUES (new.product_id);
-END;
 
 -- The languages that are mirrored, the primary one among them.
 CREATE TABLE languages (
@@ -962,7 +831,8 @@ CREATE TABLE _signal (
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 
 -- The keys of rows that have changed, while rows.publish is set: numbered by their last change, so that a follower
--- that knows all up to a number asks for those above it. Triggers write them, in the transaction that changes the row.
+-- that knows all up to a number asks for those above it. Triggers of the daemon's connection write them, in the transaction that
+-- changes the row (src/mirror/rows/capture.ts).
 CREATE TABLE _row (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   source TEXT NOT NULL,             -- the table
@@ -975,6 +845,8 @@ CREATE TABLE _row_feed (
   row_feed_id INTEGER PRIMARY KEY CHECK (row_feed_id = 1),
   origin TEXT NOT NULL,             -- another one: the numbers start over, and a follower with them
   floor INTEGER NOT NULL,           -- numbers up to it are forgotten
+  publish TEXT NOT NULL,            -- shown: rows that views and searches read; all: those of the daemon too
+  schema_version INTEGER NOT NULL,  -- with another one, rows may have changed unseen
   -- Where several instances share a database: the newest change that readers may see, as another instance goes on from what is
   -- published there; NULL: all.
   last_seq INTEGER

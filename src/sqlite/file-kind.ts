@@ -11,6 +11,8 @@ export interface FileKind {
   readonly migrations: URL;
   /** The text of its views, made anew where a file's own differ; absent: it has none. */
   readonly views?: URL;
+  /** Triggers of the connections that write it. None stands in the file itself, where every reader would parse them. */
+  readonly triggers?: readonly URL[];
   /** Asks the file which program has written it; absent: it does not say. */
   readonly writer?: string;
   /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */

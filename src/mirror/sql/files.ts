@@ -2,12 +2,18 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import { type Database, type FileKind, openForReading, schemaVersion } from '../../sqlite/database-file.ts';
 
+const triggersOf = (name: string) => new URL(`schema/mirror/triggers/${name}.sql`, packageRoot);
+
+/** Triggers that keep the search indexes of any mirror, also of a copy whose rows are the daemon's. */
+export const searchTriggers = [triggersOf('search')];
+
 /** mirror.db: `CATR`. Storefronts of the group read it; only the daemon writes and checkpoints. */
 export const mirrorFile: FileKind = {
   name: 'mirror',
   application_id: 0x43415452,
   migrations: new URL('schema/mirror/', packageRoot),
   views: new URL('schema/mirror/views.sql', packageRoot),
+  triggers: [triggersOf('catalogue'), ...searchTriggers],
   mode: 0o660,
   wal_autocheckpoint: 0,
   writer: 'SELECT written_by FROM mirror_info',

@@ -440,7 +440,14 @@ export interface Tables {
   };
   _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: Instant };
   _row: { number: number; source: string; key: string };
-  _row_feed: { row_feed_id: 1; origin: string; floor: number; last_seq: number | null };
+  _row_feed: {
+    row_feed_id: 1;
+    origin: string;
+    floor: number;
+    publish: 'shown' | 'all';
+    schema_version: number;
+    last_seq: number | null;
+  };
   _row_mark: { at: Instant; number: number };
   _followed: { followed_id: 1; origin: string; number: number; published_at: Instant };
   _offer: {
