@@ -648,7 +648,7 @@ CREATE TABLE _image_file (
 
 -- Entries that product_search has indexed, written only by the transaction that changes a product. A table of its own, with an
 -- integer key: VACUUM renumbers the rows of _product_text, and the index needs to know what to forget.
-CREATE TABLE _search_entry (
+CREATE TABLE search_entries (
   search_id INTEGER PRIMARY KEY,
   product_id INTEGER NOT NULL,
   language TEXT NOT NULL,
@@ -708,7 +708,7 @@ CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswere
 
 -- Search for what people type: words with their endings taken off, and what a typo makes of them. src/mirror/catalogue/search
 -- fills all of it, in the transaction that changes a product, and when the file is opened under other rules.
--- Texts of a product in a language as terms, apart by where they stand; the same search_id as in _search_entry.
+-- Texts of a product in a language as terms, apart by where they stand; the same search_id as in search_entries.
 CREATE TABLE _search_text (
   search_id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,               -- the title up to its colon, without the words of its city
@@ -721,7 +721,7 @@ CREATE TABLE _search_text (
 ) STRICT;
 
 -- A word as people type it, folded, and the term that stands for it; of words written as one, the terms one after the other.
-CREATE TABLE _search_word (
+CREATE TABLE search_words (
   word TEXT NOT NULL,
   language TEXT NOT NULL,
   term TEXT NOT NULL,
@@ -729,18 +729,18 @@ CREATE TABLE _search_word (
   PRIMARY KEY (word, language, term)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _search_delete (
+CREATE TABLE search_deletes (
   shorter TEXT NOT NULL,
   word TEXT NOT NULL,
   PRIMARY KEY (shorter, word)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _search_letter (
+CREATE TABLE search_letters (
   letter TEXT PRIMARY KEY,
   folded TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _search_generic_word (
+CREATE TABLE search_generic_words (
   language TEXT NOT NULL,
   word TEXT NOT NULL,
   PRIMARY KEY (language, word)
@@ -781,7 +781,7 @@ CREATE INDEX product_by_country ON _product (country_id, city_id, sellable) WHER
 
 CREATE VIRTUAL TABLE product_search USING fts5(
   title, tagline, summary, city, venue, product_id UNINDEXED, language UNINDEXED,
-  content = '_search_entry', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+  content = 'search_entries', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
 );
 
 -- Terms are folded already: "ascii" takes every other letter as it is.
@@ -918,3 +918,51 @@ CREATE TABLE _held (
 INSERT INTO product_search (product_search, rank) VALUES ('rank', 'bm25(10.0, 4.0, 1.0, 6.0, 5.0)');
 
 INSERT INTO _budget (budget_id) VALUES (1);
+
+-- What a storefront does with what is old, by resource and state.
+CREATE TABLE policies (
+  resource TEXT NOT NULL,
+  state TEXT NOT NULL,
+  action TEXT NOT NULL,
+  expires_after INTEGER,            -- cadences after the read; NULL: 14 days, whatever the cadence
+  reason TEXT NOT NULL,
+  PRIMARY KEY (resource, state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO policies VALUES
+  ('products', 'fresh', 'show', 4, 'titles and sale status are those of the last list, within its cadence'),
+  ('products', 'stale', 'show', 4, 'a title seldom changes; a closure is announced, found by the next read, or held until it is certain'),
+  ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
+  ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
+  ('product_prices', 'fresh', 'show_as_from', 4, 'lowest_adult_price, else from_price, which the list says: the chosen date has its own'),
+  ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway, also while a move is held; the date that is chosen has its own price'),
+  ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
+  ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),
+  ('product_detail', 'fresh', 'show', 4, 'descriptions are those of the last read, within its cadence'),
+  ('product_detail', 'stale', 'show', 4, 'texts change seldom, and an old one beats none'),
+  ('product_detail', 'expired', 'hide', 4, 'what is said to be included may not be any more: the title stands without it'),
+  ('product_detail', 'unknown', 'hide', 4, 'there is no description to show'),
+  ('checkout_information', 'fresh', 'show', 4, 'what a customer must know is that of the last read, within its cadence'),
+  ('checkout_information', 'stale', 'show', 4, 'it changes seldom, is kept while a loss is held, and must be shown before a sale in any case'),
+  ('checkout_information', 'expired', 'check_first', 4, 'what must be shown before a sale may have changed: ask before one is made'),
+  ('checkout_information', 'unknown', 'hide', 4, 'what must be shown before a sale is not known: offer none'),
+  ('variants', 'fresh', 'show', 4, 'the options are those of the last read, within its cadence'),
+  ('variants', 'stale', 'show', 4, 'options change less than monthly, or their loss is held; the dates say which of them are sold'),
+  ('variants', 'expired', 'check_first', 4, 'an option may be gone: ask before it is promised'),
+  ('variants', 'unknown', 'hide', 4, 'it has no name to be sold under'),
+  ('experiences', 'fresh', 'show', 4, 'which product belongs to which venue is that of the last walk'),
+  ('experiences', 'stale', 'show', 4, 'a product hardly ever moves to another venue'),
+  ('experiences', 'expired', 'show', 4, 'a list by venue that is old still leads to products with a freshness of their own'),
+  ('experiences', 'unknown', 'hide', 4, 'the venue was never read: list the product elsewhere'),
+  ('images', 'fresh', 'show', NULL, 'confirmed within its cadence: with its credit'),
+  ('images', 'stale', 'show', NULL, 'confirmed less than 14 days ago, which the service allows: with its credit'),
+  ('images', 'expired', 'hide', NULL, 'not confirmed for 14 days: it may be unpublished, and the view has it no more'),
+  ('images', 'unknown', 'hide', NULL, 'no complete read has returned it: there is no licence to show it'),
+  ('availability', 'fresh', 'show', 4, 'read within the cadence of its tier'),
+  ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since, or is held: ask when a shopper picks it'),
+  ('availability', 'expired', 'hide', 4, 'four reads in a row are missing: nobody knows, so it is neither available nor sold out'),
+  ('availability', 'unknown', 'hide', 4, 'a date without a row was never read: it is neither available nor sold out'),
+  ('day_prices', 'fresh', 'show', 4, 'lowest_adult_price of that date, and whose it is where no adult can buy, read in time'),
+  ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since, or a move is held: the check before the order brings the amount'),
+  ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
+  ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency');

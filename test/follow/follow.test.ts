@@ -13,6 +13,7 @@ import {
   ownTables,
   type Publish,
   publishedTables,
+  searchedTables,
 } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
@@ -257,7 +258,9 @@ test('all that the views and searches read is published', () => {
   for (const own of ['_followed', '_row_feed']) read.delete(own);
   // A daemon that goes on with a copy knows the offsets of a product by it.
   read.add('_zone_offset');
-  expect([...publishedTables].sort()).toEqual([...read, ...clockTables, ...contractTables, '_search_text'].sort());
+  expect([...publishedTables].sort()).toEqual(
+    [...read, ...clockTables, ...contractTables, ...searchedTables, '_search_text'].sort(),
+  );
 });
 
 test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
@@ -267,7 +270,7 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '[_]*' ORDER BY name")
     .pluck()
     .all();
-  tables.push(...clockTables, ...contractTables);
+  tables.push(...clockTables, ...contractTables, ...searchedTables);
   tables.sort();
   db.close();
   const notes = ['_followed', '_row', '_row_feed', '_row_mark'];

@@ -11,7 +11,7 @@ import {
   primaryCurrency,
   productId,
 } from './repeated.ts';
-import { date, degrees, flag, id, instant, integer, json, real, table, text, words } from './table.ts';
+import { date, degrees, flag, id, instant, integer, json, pageUrl, real, table, text, words } from './table.ts';
 
 export const products = table(
   'products',
@@ -55,10 +55,7 @@ export const products = table(
     rating_count: integer({ from: '$.ratings.total', null: 'not said' }, 'How many people rated it.'),
     prediscount_price: prediscountPrice,
     slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page (service-facts §2).'),
-    url: text(
-      { from: '$.product_url', null: 'not sent, or of another scheme' },
-      'The service’s page of it, http or https.',
-    ),
+    url: pageUrl({ from: '$.product_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
     summary: text({ from: '$.summary', null: 'not sent' }, 'A few paragraphs.'),
     description: text(
       { from: '$.description', null: 'not sent, or its own read is still to come' },

@@ -10,12 +10,22 @@ export const contractTables = [
   'alternatives',
   'currencies',
   'languages',
+  'policies',
   'product_experiences',
   'product_tags',
 ] as const;
 
 /** Tables under a thin view of the contract, which adds what the clock decides. */
 export const clockTables = ['checkout', 'date_window', 'day', 'image', 'price', 'product', 'slot_day'] as const;
+
+/** Tables that the statements of a search name, and no view stands over. */
+export const searchedTables = [
+  'search_deletes',
+  'search_entries',
+  'search_generic_words',
+  'search_letters',
+  'search_words',
+] as const;
 
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
@@ -29,12 +39,7 @@ export const publishedTables = [
   '_product_text',
   '_promise',
   '_record',
-  '_search_delete',
-  '_search_entry',
-  '_search_generic_word',
-  '_search_letter',
   '_search_text',
-  '_search_word',
   '_subscription',
   '_subscription_product',
   '_variant',
@@ -42,6 +47,7 @@ export const publishedTables = [
   '_zone_offset',
   ...clockTables,
   ...contractTables,
+  ...searchedTables,
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
