@@ -1,6 +1,6 @@
 import { isMembers, type Members } from '../../domain/values/members.ts';
 import { pageAddress } from '../../domain/values/page-address.ts';
-import { type Column, type Columns, json, pageUrl, type ValueOf } from './table.ts';
+import { type Column, type Columns, flag, json, pageUrl, type ValueOf } from './table.ts';
 
 /** Returns what a document says of columns, each at the path of its declaration. What has another type there is null. */
 export function factsOf<Declared extends Columns>(
@@ -21,11 +21,10 @@ function factOf({ type, unit }: Column, value: unknown): string | number | null 
   if (unit === json.unit) return textsIn(value);
   if (unit === pageUrl.unit) return pageAddress(value);
   if (type === 'text') return typeof value === 'string' && value !== '' ? value : null;
-  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (unit === flag.unit) return typeof value === 'boolean' ? Number(value) : null;
   // A hundred years and more are no hours before a visit.
-  return unit === undefined && Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000
-    ? Number(value)
-    : null;
+  const isNumber = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000;
+  return isNumber ? Number(value) : null;
 }
 
 function textsIn(value: unknown): string | null {

@@ -59,6 +59,8 @@ export const degrees = column<number>('real', 'degrees');
 export const instant = column<Instant>('integer', 'epoch milliseconds UTC');
 export const date = column<string>('text', 'YYYY-MM-DD at the venue');
 export const json = column<string>('text', 'JSON');
+/** Declares a time before a visit. */
+export const hours = column<number>('integer', 'hours');
 /** Declares an address of the service's page: one of another scheme is NULL. */
 export const pageUrl = column<string>('text', 'http or https');
 
