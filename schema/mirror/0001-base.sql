@@ -151,19 +151,6 @@ CREATE INDEX shown_by_country ON product (country_id, language);
 
 CREATE INDEX shown_by_venue ON product (venue_id, language);
 
-CREATE TRIGGER product_differs AFTER UPDATE OF
-  sale_status, closure_unconfirmed, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id,
-  latitude, longitude, timezone, rating, rating_count ON _product
-WHEN (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count) IS NOT (old.sellable, old.sale_status, old.disabled_reason, old.disabled_source, old.expected_reopening, old.alternative_product_id, old.city_id, old.country_id, old.venue_id, old.latitude, old.longitude, old.timezone, old.rating, old.rating_count)
-BEGIN
-  UPDATE product SET (sellable, sale_status, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id, latitude, longitude, timezone, rating, rating_count,
-      utc_offset, offset_until_at, next_utc_offset) = (new.sellable, new.sale_status, new.disabled_reason, new.disabled_source, new.expected_reopening, new.alternative_product_id, new.city_id, new.country_id, new.venue_id, new.latitude, new.longitude, new.timezone, new.rating, new.rating_count,
-      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1),
-      (SELECT valid_from FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1),
-      (SELECT offset_minutes FROM _zone_offset WHERE timezone = new.timezone ORDER BY valid_from LIMIT 1 OFFSET 1))
-  WHERE product_id = new.product_id;
-END;
-
 -- Prices of a product in a currency from one instant to another: what is printed changes as its dates pass, so that each view finds
 -- it by its own clock, also while the daemon is dead. The last row is of when none of its dates is left. The rest is the same in all
 -- of them, as the list says it.
@@ -188,10 +175,6 @@ CREATE TABLE price (
   PRIMARY KEY (product_id, currency, until_at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER product_shut_prices AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
-  UPDATE price SET shut = new.shut WHERE product_id = new.product_id;
-END;
-
 -- The first product on sale in the chain of recommendations of a closed product. A chain has at most 8.
 CREATE TABLE alternatives (
   product_id INTEGER NOT NULL,
@@ -208,12 +191,6 @@ CREATE TABLE product_tags (
 CREATE INDEX product_tags_by_tag ON product_tags (tag_id, product_id);
 
 CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
-
-CREATE TRIGGER product_withdrawn AFTER UPDATE OF withdrawn_at ON _product WHEN new.withdrawn_at IS NOT NULL
-BEGIN
-  DELETE FROM product WHERE product_id = new.product_id;
-  DELETE FROM product_tags WHERE product_id = new.product_id;
-END;
 
 CREATE TABLE _experience (
   experience_id INTEGER PRIMARY KEY,
@@ -255,32 +232,6 @@ CREATE TABLE product_experiences (
 
 CREATE INDEX product_experiences_by_experience ON product_experiences (experience_id, product_id);
 
-CREATE TRIGGER experience_linked AFTER INSERT ON _product_experience
-BEGIN
-  INSERT INTO product_experiences SELECT product_id, new.experience_id FROM _product
-    WHERE product_id = new.product_id AND withdrawn_at IS NULL AND venue_id IS NOT new.experience_id;
-END;
-
-CREATE TRIGGER experience_unlinked AFTER DELETE ON _product_experience
-BEGIN
-  DELETE FROM product_experiences WHERE product_id = old.product_id AND experience_id = old.experience_id
-    AND NOT EXISTS (SELECT 1 FROM _product WHERE product_id = old.product_id AND venue_id = old.experience_id);
-END;
-
-CREATE TRIGGER product_linked AFTER INSERT ON _product
-BEGIN
-  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
-    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
-END;
-
-CREATE TRIGGER product_linked_anew AFTER UPDATE OF venue_id, withdrawn_at ON _product
-WHEN (new.venue_id, new.withdrawn_at IS NULL) IS NOT (old.venue_id, old.withdrawn_at IS NULL)
-BEGIN
-  DELETE FROM product_experiences WHERE product_id = new.product_id;
-  INSERT INTO product_experiences SELECT product_id, experience_id FROM _product_experience WHERE product_id = new.product_id AND new.withdrawn_at IS NULL
-    UNION SELECT new.product_id, new.venue_id WHERE new.venue_id IS NOT NULL AND new.withdrawn_at IS NULL;
-END;
-
 CREATE TABLE image (
   product_id INTEGER NOT NULL REFERENCES _product,
   image_key TEXT NOT NULL,
@@ -291,7 +242,7 @@ CREATE TABLE image (
   extra_large_url TEXT,
   alt_text TEXT,
   credit TEXT,
-  file TEXT,                        -- of the size that _mirror names; triggers of _image_file and _mirror write it
+  file TEXT,                        -- of the size that _mirror names
   document TEXT NOT NULL,           -- the service's JSON
   first_seen_at INTEGER NOT NULL,
   withdrawn_at INTEGER,             -- when the complete read was sent that no longer returned it; NULL: it stands
@@ -319,11 +270,6 @@ CREATE TABLE checkout (
   document TEXT NOT NULL,
   PRIMARY KEY (product_id, language)
 ) STRICT;
-
-CREATE TRIGGER product_withdrawn_or_back AFTER UPDATE OF withdrawn_at ON _product
-WHEN (old.withdrawn_at IS NULL) <> (new.withdrawn_at IS NULL) BEGIN
-  UPDATE checkout SET shown = new.withdrawn_at IS NULL AND language IN (SELECT l.language FROM languages l) WHERE product_id = new.product_id;
-END;
 
 -- A variant as the variants read has it, as availability has it, or both.
 CREATE TABLE _variant (
@@ -374,10 +320,6 @@ CREATE TABLE date_window (
 ) STRICT;
 
 CREATE INDEX date_window_of_product ON date_window (product_id, currency, from_date);
-
-CREATE TRIGGER product_shut AFTER UPDATE OF sale_status, closure_unconfirmed, withdrawn_at, dates_off_at ON _product WHEN new.shut <> old.shut BEGIN
-  UPDATE date_window SET shut = new.shut WHERE product_id = new.product_id;
-END;
 
 -- A date from one instant to another: until a time begins at the venue that takes its price or its state along, and at last until
 -- the date ends there. So each view sees by its own clock what is left, also while the daemon is dead. Each time takes its tickets
@@ -704,31 +646,9 @@ CREATE TABLE _image_file (
   PRIMARY KEY (product_id, image_key, size)
 ) STRICT;
 
-CREATE TRIGGER image_file_changed AFTER UPDATE OF file ON _image_file WHEN old.file IS NOT new.file BEGIN
-  UPDATE image SET file = new.file
-  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
-END;
-
-CREATE TRIGGER image_file_added AFTER INSERT ON _image_file WHEN new.file IS NOT NULL BEGIN
-  UPDATE image SET file = new.file
-  WHERE product_id = new.product_id AND image_key = new.image_key AND new.size = (SELECT image_size FROM _mirror);
-END;
-
-CREATE TRIGGER image_file_dropped AFTER DELETE ON _image_file WHEN old.file IS NOT NULL BEGIN
-  UPDATE image SET file = NULL
-  WHERE product_id = old.product_id AND image_key = old.image_key AND old.size = (SELECT image_size FROM _mirror);
-END;
-
--- A followed copy has no rows of _image_file: its images come as they are.
-CREATE TRIGGER image_size_changed AFTER UPDATE OF image_size ON _mirror
-WHEN old.image_size IS NOT new.image_size AND NOT EXISTS (SELECT 1 FROM _followed) BEGIN
-  UPDATE image SET file = (SELECT f.file FROM _image_file f
-    WHERE f.product_id = image.product_id AND f.image_key = image.image_key AND f.size = new.image_size);
-END;
-
 -- Entries that product_search has indexed, written only by the transaction that changes a product. A table of its own, with an
 -- integer key: VACUUM renumbers the rows of _product_text, and the index needs to know what to forget.
-CREATE TABLE _search_entry (
+CREATE TABLE search_entries (
   search_id INTEGER PRIMARY KEY,
   product_id INTEGER NOT NULL,
   language TEXT NOT NULL,
@@ -740,23 +660,6 @@ CREATE TABLE _search_entry (
   country TEXT,
   UNIQUE (product_id, language)
 ) STRICT;
-
-CREATE TRIGGER search_entry_added AFTER INSERT ON _search_entry BEGIN
-  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
-END;
-
-CREATE TRIGGER search_entry_dropped AFTER DELETE ON _search_entry BEGIN
-  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
-END;
-
-CREATE TRIGGER search_entry_changed AFTER UPDATE ON _search_entry BEGIN
-  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
-  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
-  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
-END;
 
 -- A place is a box without extent, rounded outwards; x, y and z are the same place on a globe of radius 1, exactly: the
 -- distance of two places follows from them without a cosine, also at the poles and across the antimeridian.
@@ -801,23 +704,11 @@ CREATE INDEX product_dates_off ON _product (dates_off_at) WHERE dates_off_at IS 
 
 CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
 
-CREATE TRIGGER record_off_sale_changed AFTER UPDATE OF off_sale_at ON _record WHEN OLD.off_sale_at IS NOT NEW.off_sale_at
-BEGIN
-  UPDATE _product SET dates_off_at = (SELECT min(off_sale_at) FROM _record WHERE product_id = NEW.product_id AND off_sale_at IS NOT NULL)
-  WHERE product_id = NEW.product_id;
-END;
-
-CREATE TRIGGER record_off_sale_dropped AFTER DELETE ON _record WHEN OLD.off_sale_at IS NOT NULL
-BEGIN
-  UPDATE _product SET dates_off_at = (SELECT min(off_sale_at) FROM _record WHERE product_id = OLD.product_id AND off_sale_at IS NOT NULL)
-  WHERE product_id = OLD.product_id;
-END;
-
 CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;
 
 -- Search for what people type: words with their endings taken off, and what a typo makes of them. src/mirror/catalogue/search
 -- fills all of it, in the transaction that changes a product, and when the file is opened under other rules.
--- Texts of a product in a language as terms, apart by where they stand; the same search_id as in _search_entry.
+-- Texts of a product in a language as terms, apart by where they stand; the same search_id as in search_entries.
 CREATE TABLE _search_text (
   search_id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,               -- the title up to its colon, without the words of its city
@@ -829,25 +720,8 @@ CREATE TABLE _search_text (
   summary TEXT NOT NULL
 ) STRICT;
 
-CREATE TRIGGER search_text_added AFTER INSERT ON _search_text BEGIN
-  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
-  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
-END;
-
-CREATE TRIGGER search_text_dropped AFTER DELETE ON _search_text BEGIN
-  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
-  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
-END;
-
-CREATE TRIGGER search_text_changed AFTER UPDATE ON _search_text BEGIN
-  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
-  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
-  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
-  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
-END;
-
 -- A word as people type it, folded, and the term that stands for it; of words written as one, the terms one after the other.
-CREATE TABLE _search_word (
+CREATE TABLE search_words (
   word TEXT NOT NULL,
   language TEXT NOT NULL,
   term TEXT NOT NULL,
@@ -855,18 +729,18 @@ CREATE TABLE _search_word (
   PRIMARY KEY (word, language, term)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _search_delete (
+CREATE TABLE search_deletes (
   shorter TEXT NOT NULL,
   word TEXT NOT NULL,
   PRIMARY KEY (shorter, word)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _search_letter (
+CREATE TABLE search_letters (
   letter TEXT PRIMARY KEY,
   folded TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE _search_generic_word (
+CREATE TABLE search_generic_words (
   language TEXT NOT NULL,
   word TEXT NOT NULL,
   PRIMARY KEY (language, word)
@@ -889,11 +763,6 @@ CREATE TABLE _unpriced (
   product_id INTEGER PRIMARY KEY
 ) STRICT;
 
--- Elsewhere the same time is another instant.
-CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON _product WHEN new.timezone IS NOT old.timezone BEGIN
-  INSERT OR IGNORE INTO _unpriced VALUES (new.product_id);
-END;
-
 -- The languages that are mirrored, the primary one among them.
 CREATE TABLE languages (
   language TEXT PRIMARY KEY,
@@ -912,7 +781,7 @@ CREATE INDEX product_by_country ON _product (country_id, city_id, sellable) WHER
 
 CREATE VIRTUAL TABLE product_search USING fts5(
   title, tagline, summary, city, venue, product_id UNINDEXED, language UNINDEXED,
-  content = '_search_entry', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+  content = 'search_entries', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
 );
 
 -- Terms are folded already: "ascii" takes every other letter as it is.
@@ -962,7 +831,8 @@ CREATE TABLE _signal (
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 
 -- The keys of rows that have changed, while rows.publish is set: numbered by their last change, so that a follower
--- that knows all up to a number asks for those above it. Triggers write them, in the transaction that changes the row.
+-- that knows all up to a number asks for those above it. Triggers of the daemon's connection write them, in the transaction that
+-- changes the row (src/mirror/rows/capture.ts).
 CREATE TABLE _row (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   source TEXT NOT NULL,             -- the table
@@ -975,6 +845,8 @@ CREATE TABLE _row_feed (
   row_feed_id INTEGER PRIMARY KEY CHECK (row_feed_id = 1),
   origin TEXT NOT NULL,             -- another one: the numbers start over, and a follower with them
   floor INTEGER NOT NULL,           -- numbers up to it are forgotten
+  publish TEXT NOT NULL,            -- shown: rows that views and searches read; all: those of the daemon too
+  schema_version INTEGER NOT NULL,  -- with another one, rows may have changed unseen
   -- Where several instances share a database: the newest change that readers may see, as another instance goes on from what is
   -- published there; NULL: all.
   last_seq INTEGER
@@ -1046,3 +918,51 @@ CREATE TABLE _held (
 INSERT INTO product_search (product_search, rank) VALUES ('rank', 'bm25(10.0, 4.0, 1.0, 6.0, 5.0)');
 
 INSERT INTO _budget (budget_id) VALUES (1);
+
+-- What a storefront does with what is old, by resource and state.
+CREATE TABLE policies (
+  resource TEXT NOT NULL,
+  state TEXT NOT NULL,
+  action TEXT NOT NULL,
+  expires_after INTEGER,            -- cadences after the read; NULL: 14 days, whatever the cadence
+  reason TEXT NOT NULL,
+  PRIMARY KEY (resource, state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO policies VALUES
+  ('products', 'fresh', 'show', 4, 'titles and sale status are those of the last list, within its cadence'),
+  ('products', 'stale', 'show', 4, 'a title seldom changes; a closure is announced, found by the next read, or held until it is certain'),
+  ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
+  ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
+  ('product_prices', 'fresh', 'show_as_from', 4, 'lowest_adult_price, else from_price, which the list says: the chosen date has its own'),
+  ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway, also while a move is held; the date that is chosen has its own price'),
+  ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
+  ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),
+  ('product_detail', 'fresh', 'show', 4, 'descriptions are those of the last read, within its cadence'),
+  ('product_detail', 'stale', 'show', 4, 'texts change seldom, and an old one beats none'),
+  ('product_detail', 'expired', 'hide', 4, 'what is said to be included may not be any more: the title stands without it'),
+  ('product_detail', 'unknown', 'hide', 4, 'there is no description to show'),
+  ('checkout_information', 'fresh', 'show', 4, 'what a customer must know is that of the last read, within its cadence'),
+  ('checkout_information', 'stale', 'show', 4, 'it changes seldom, is kept while a loss is held, and must be shown before a sale in any case'),
+  ('checkout_information', 'expired', 'check_first', 4, 'what must be shown before a sale may have changed: ask before one is made'),
+  ('checkout_information', 'unknown', 'hide', 4, 'what must be shown before a sale is not known: offer none'),
+  ('variants', 'fresh', 'show', 4, 'the options are those of the last read, within its cadence'),
+  ('variants', 'stale', 'show', 4, 'options change less than monthly, or their loss is held; the dates say which of them are sold'),
+  ('variants', 'expired', 'check_first', 4, 'an option may be gone: ask before it is promised'),
+  ('variants', 'unknown', 'hide', 4, 'it has no name to be sold under'),
+  ('experiences', 'fresh', 'show', 4, 'which product belongs to which venue is that of the last walk'),
+  ('experiences', 'stale', 'show', 4, 'a product hardly ever moves to another venue'),
+  ('experiences', 'expired', 'show', 4, 'a list by venue that is old still leads to products with a freshness of their own'),
+  ('experiences', 'unknown', 'hide', 4, 'the venue was never read: list the product elsewhere'),
+  ('images', 'fresh', 'show', NULL, 'confirmed within its cadence: with its credit'),
+  ('images', 'stale', 'show', NULL, 'confirmed less than 14 days ago, which the service allows: with its credit'),
+  ('images', 'expired', 'hide', NULL, 'not confirmed for 14 days: it may be unpublished, and the view has it no more'),
+  ('images', 'unknown', 'hide', NULL, 'no complete read has returned it: there is no licence to show it'),
+  ('availability', 'fresh', 'show', 4, 'read within the cadence of its tier'),
+  ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since, or is held: ask when a shopper picks it'),
+  ('availability', 'expired', 'hide', 4, 'four reads in a row are missing: nobody knows, so it is neither available nor sold out'),
+  ('availability', 'unknown', 'hide', 4, 'a date without a row was never read: it is neither available nor sold out'),
+  ('day_prices', 'fresh', 'show', 4, 'lowest_adult_price of that date, and whose it is where no adult can buy, read in time'),
+  ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since, or a move is held: the check before the order brings the amount'),
+  ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
+  ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency');

@@ -1,6 +1,9 @@
 -- The views for storefronts, as they stand: the contract of schema/contract.json. They are made anew, in this order, whenever
 -- a file's own differ (src/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
 --
+-- `p.*` at the beginning stands for the columns that src/mirror/contract declares and the view does not compute
+-- (src/sqlite/view-columns.ts): all come in the order of the declaration.
+--
 -- Nothing newer than SQLite 3.38. A comment has a line of its own: a file gets each view as one line, and drizzle-kit
 -- wants a SELECT at its beginning. A column that is an expression is CAST to its type, so that it compares as it; one of a
 -- table stands bare, as it would lose its index. Now is unixepoch()*1000, written where it is needed: it is up to a second late, and
@@ -22,8 +25,8 @@ LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.lang
 WHERE p.withdrawn_at IS NOT NULL;
 
 CREATE VIEW changes AS
-SELECT seq, at, product_id, kind, language, date, detail
-FROM _change WHERE seq <= coalesce((SELECT last_seq FROM _row_feed), 9223372036854775807);
+SELECT c.*
+FROM _change c WHERE c.seq <= coalesce((SELECT last_seq FROM _row_feed), 9223372036854775807);
 
 CREATE VIEW subscriptions AS
 SELECT s.subscription_id, s.type, s.status,
@@ -35,8 +38,7 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit, i.file,
-  p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at, i.document
+SELECT i.*, p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at
 FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
@@ -44,7 +46,6 @@ WHERE p.withdrawn_at IS NULL
   AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
   AND unixepoch()*1000 >= p.images_verified_at - 86400000
   AND unixepoch()*1000 + 999 < p.images_verified_at + 1209600000;
-
 
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
@@ -58,16 +59,11 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
-  p.expected_reopening, p.alternative_product_id, x.from_price,
-  CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+SELECT p.*, x.from_price, CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
-  CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type,
-  p.currency, p.city_id, p.city_name, p.country_id, p.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  p.rating_count, x.prediscount_price, p.slug, p.url, p.summary, p.description, p.duration, p.languages, p.cancellation_policy,
-  p.cancellation_window, p.supplier, p.venue_name, p.venue_address,
+  CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type, x.prediscount_price,
   CAST(date(unixepoch() + 60 * CASE WHEN unixepoch()*1000 >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END, 'unixepoch') AS TEXT) AS venue_today,
-  p.wheelchair_access, p.is_package, p.document, p.checked_at, p.changed_at, CAST(unixepoch()*1000 >= p.shown_stale_at AS INTEGER) AS stale, p.expired_at,
+  CAST(unixepoch()*1000 >= p.shown_stale_at AS INTEGER) AS stale,
   CAST(CASE WHEN unixepoch()*1000 >= p.expired_at THEN 'expired' WHEN unixepoch()*1000 >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
   CAST(CASE WHEN unixepoch()*1000 >= p.detail_read_at + 4 * p.detail_promise_ms THEN 'expired'
     WHEN unixepoch()*1000 >= p.detail_read_at + p.detail_promise_ms THEN 'stale'
@@ -77,13 +73,12 @@ LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency
   AND x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000;
 
 CREATE VIEW checkout_information AS
-SELECT product_id, language, language_shown, has_timeslots, has_dynamic_pricing, must_know, good_to_know, document, checked_at,
-  CAST(unixepoch()*1000 >= COALESCE(held_at, stale_at) AS INTEGER) AS stale,
-  CAST(4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) AS INTEGER) AS expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= 4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) THEN 'expired'
-    WHEN unixepoch()*1000 >= COALESCE(held_at, stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM checkout
-WHERE shown = 1;
+SELECT c.*, CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) AS INTEGER) AS expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * c.stale_at - 4 * c.checked_at + COALESCE(c.held_at, c.checked_at) THEN 'expired'
+    WHEN unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM checkout c
+WHERE c.shown = 1;
 
 CREATE VIEW variants AS
 SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
@@ -137,51 +132,9 @@ FROM (
   GROUP BY v.product_id, l.language, v.variant_id
 ) w;
 
-CREATE VIEW policies AS
-SELECT CAST(column1 AS TEXT) AS resource, CAST(column2 AS TEXT) AS state, CAST(column3 AS TEXT) AS action,
-  CAST(column4 AS INTEGER) AS expires_after, CAST(column5 AS TEXT) AS reason
-FROM (VALUES
-  ('products', 'fresh', 'show', 4, 'titles and sale status are those of the last list, within its cadence'),
-  ('products', 'stale', 'show', 4, 'a title seldom changes; a closure is announced, found by the next read, or held until it is certain'),
-  ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
-  ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
-  ('product_prices', 'fresh', 'show_as_from', 4, 'lowest_adult_price, else from_price, which the list says: the chosen date has its own'),
-  ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway, also while a move is held; the date that is chosen has its own price'),
-  ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
-  ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),
-  ('product_detail', 'fresh', 'show', 4, 'descriptions are those of the last read, within its cadence'),
-  ('product_detail', 'stale', 'show', 4, 'texts change seldom, and an old one beats none'),
-  ('product_detail', 'expired', 'hide', 4, 'what is said to be included may not be any more: the title stands without it'),
-  ('product_detail', 'unknown', 'hide', 4, 'there is no description to show'),
-  ('checkout_information', 'fresh', 'show', 4, 'what a customer must know is that of the last read, within its cadence'),
-  ('checkout_information', 'stale', 'show', 4, 'it changes seldom, is kept while a loss is held, and must be shown before a sale in any case'),
-  ('checkout_information', 'expired', 'check_first', 4, 'what must be shown before a sale may have changed: ask before one is made'),
-  ('checkout_information', 'unknown', 'hide', 4, 'what must be shown before a sale is not known: offer none'),
-  ('variants', 'fresh', 'show', 4, 'the options are those of the last read, within its cadence'),
-  ('variants', 'stale', 'show', 4, 'options change less than monthly, or their loss is held; the dates say which of them are sold'),
-  ('variants', 'expired', 'check_first', 4, 'an option may be gone: ask before it is promised'),
-  ('variants', 'unknown', 'hide', 4, 'it has no name to be sold under'),
-  ('experiences', 'fresh', 'show', 4, 'which product belongs to which venue is that of the last walk'),
-  ('experiences', 'stale', 'show', 4, 'a product hardly ever moves to another venue'),
-  ('experiences', 'expired', 'show', 4, 'a list by venue that is old still leads to products with a freshness of their own'),
-  ('experiences', 'unknown', 'hide', 4, 'the venue was never read: list the product elsewhere'),
-  ('images', 'fresh', 'show', NULL, 'confirmed within its cadence: with its credit'),
-  ('images', 'stale', 'show', NULL, 'confirmed less than 14 days ago, which the service allows: with its credit'),
-  ('images', 'expired', 'hide', NULL, 'not confirmed for 14 days: it may be unpublished, and the view has it no more'),
-  ('images', 'unknown', 'hide', NULL, 'no complete read has returned it: there is no licence to show it'),
-  ('availability', 'fresh', 'show', 4, 'read within the cadence of its tier'),
-  ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since, or is held: ask when a shopper picks it'),
-  ('availability', 'expired', 'hide', 4, 'four reads in a row are missing: nobody knows, so it is neither available nor sold out'),
-  ('availability', 'unknown', 'hide', 4, 'a date without a row was never read: it is neither available nor sold out'),
-  ('day_prices', 'fresh', 'show', 4, 'lowest_adult_price of that date, and whose it is where no adult can buy, read in time'),
-  ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since, or a move is held: the check before the order brings the amount'),
-  ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
-  ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency')) said;
-
 CREATE VIEW mirror_info AS
-SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id,
-  CAST((SELECT f.published_at FROM _followed f WHERE f.followed_id = 1) AS INTEGER) AS published_at
-FROM _mirror;
+SELECT m.*, CAST((SELECT f.published_at FROM _followed f WHERE f.followed_id = 1) AS INTEGER) AS published_at
+FROM _mirror m;
 
 CREATE VIEW freshness AS
 SELECT resource, CAST(NULLIF(tier, '') AS TEXT) AS tier, CAST(records AS INTEGER) AS records,
@@ -223,25 +176,13 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT x.product_id, x.currency, x.from_price,
-  CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+SELECT x.*, CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
   CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type,
-  x.prediscount_price, x.checked_at, CAST(unixepoch()*1000 >= x.shown_stale_at AS INTEGER) AS stale, x.expired_at,
+  CAST(unixepoch()*1000 >= x.shown_stale_at AS INTEGER) AS stale,
   CAST(CASE WHEN unixepoch()*1000 >= x.expired_at THEN 'expired' WHEN unixepoch()*1000 >= x.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM price x
 WHERE x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000 AND x.shut < 3 AND x.checked_at IS NOT NULL;
-
-CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
-
-CREATE VIEW search_deletes AS SELECT shorter, word FROM _search_delete;
-
-CREATE VIEW search_letters AS SELECT letter, folded FROM _search_letter;
-
-CREATE VIEW search_generic_words AS SELECT language, word FROM _search_generic_word;
-
-CREATE VIEW search_entries AS
-SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM _search_entry;
 
 CREATE VIEW search_rows AS
 SELECT s.product_search AS entry, CAST(s.rank AS REAL) AS rank, CAST(s.product_id AS INTEGER) AS product_id, CAST(s.language AS TEXT) AS language,
@@ -250,8 +191,7 @@ SELECT s.product_search AS entry, CAST(s.rank AS REAL) AS rank, CAST(s.product_i
 FROM product_search s;
 
 CREATE VIEW place_rows AS
-SELECT l.product_id, l.min_latitude, l.max_latitude, l.min_longitude, l.max_longitude,
-  CAST(l.x AS REAL) AS x, CAST(l.y AS REAL) AS y, CAST(l.z AS REAL) AS z
+SELECT l.*, CAST(l.x AS REAL) AS x, CAST(l.y AS REAL) AS y, CAST(l.z AS REAL) AS z
 FROM product_places l;
 
 CREATE VIEW product_popularity AS
@@ -276,16 +216,14 @@ FROM (
 );
 
 CREATE VIEW bookable_days AS
-SELECT d.product_id, d.date, d.currency, d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets, w.checked_at,
-  CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
+SELECT d.*, w.checked_at, CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN date_window w ON w.window_id = d.window_id
 WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= unixepoch()*1000 AND d.until_at > unixepoch()*1000;
 
 CREATE VIEW availability_days AS
-SELECT d.product_id, d.date, d.currency, CAST(CASE WHEN w.shut THEN 'not_on_sale' ELSE d.state END AS TEXT) AS state,
-  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets,
+SELECT d.*, CAST(CASE WHEN w.shut THEN 'not_on_sale' ELSE d.state END AS TEXT) AS state,
   CAST(CASE WHEN d.counted_until_at > unixepoch()*1000 THEN d.availability ELSE
     (SELECT sum(json_extract(t.value, '$[2]')) FROM slot_day s CROSS JOIN json_each(s.slots) t
     WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND json_extract(t.value, '$[1]') > unixepoch()*1000)
@@ -297,8 +235,7 @@ CROSS JOIN date_window w ON w.window_id = d.window_id
 WHERE w.shut < 3 AND d.from_at <= unixepoch()*1000 AND d.until_at > unixepoch()*1000;
 
 CREATE VIEW availability_slots AS
-SELECT s.product_id, s.date, s.currency,
-  CAST(json_extract(t.value, '$[0]') AS TEXT) AS time,
+SELECT s.*, CAST(json_extract(t.value, '$[0]') AS TEXT) AS time,
   CAST(json_extract(o.value, '$[0]') AS INTEGER) AS variant_id,
   CAST(json_extract(t.value, '$[2]') AS INTEGER) AS availability,
   CAST(json_extract(o.value, '$[1]') AS INTEGER) AS max_tickets,

@@ -14,5 +14,5 @@ CREATE INDEX ON _change (product_id, date);
 CREATE INDEX ON _subscription_product (product_id);
 -- Places on a globe of radius 1, and the terms of words as they were prepared.
 CREATE INDEX ON product_places USING gist (point(x, y));
-CREATE INDEX ON _search_word (language, word, term);
+CREATE INDEX ON search_words (language, word, term);
 CREATE INDEX ON _search_text USING gin (_terms(name, title, city, country, venue, tagline, summary));

@@ -7,7 +7,7 @@ RETURNS TABLE (product_id bigint, sellable bigint, place bigint) LANGUAGE sql ST
 BEGIN ATOMIC
 WITH letter AS (
   SELECT n, CASE WHEN ascii(l) > 65535 AND ascii(l) NOT BETWEEN 131072 AND 262143 THEN ' '
-    ELSE COALESCE((SELECT f.folded FROM _search_letter f WHERE f.letter = l), l) END AS folded
+    ELSE COALESCE((SELECT f.folded FROM search_letters f WHERE f.letter = l), l) END AS folded
   FROM (SELECT n, substr(asked, n, 1) AS l FROM generate_series(1, least(length(asked), 200)) n) t
 ),
 -- Scripts without spaces: two letters at a time.
@@ -30,7 +30,7 @@ split AS (
 ),
 word AS (
   SELECT n, word, n = max(n) OVER () AS is_last, is_generic, bool_and(is_generic) OVER () AS all_generic
-  FROM (SELECT n, word, EXISTS (SELECT 1 FROM _search_generic_word g WHERE g.word = s.word AND g.language IN (in_language, 'en')) AS is_generic
+  FROM (SELECT n, word, EXISTS (SELECT 1 FROM search_generic_words g WHERE g.word = s.word AND g.language IN (in_language, 'en')) AS is_generic
     FROM split s) s
 ),
 -- A word is known also where it makes one with its neighbour.
@@ -40,23 +40,23 @@ pair AS (
 ),
 typed AS MATERIALIZED (
   SELECT p.*, p.is_last OR NOT k.known AS may_begin, k.known
-  FROM pair p CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM _search_word s WHERE s.language = in_language AND (s.word = p.word
+  FROM pair p CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM search_words s WHERE s.language = in_language AND (s.word = p.word
     OR (s.word IN (p.with_next, p.with_last) AND strpos(s.term, ' ') = 0))) AS known) k
 ),
 -- What each may be in the prepared texts: terms, and tokens that begin with it.
 meaning AS MATERIALIZED (
-  SELECT t.n, s.term FROM typed t JOIN _search_word s ON s.language = in_language AND s.word = t.word
+  SELECT t.n, s.term FROM typed t JOIN search_words s ON s.language = in_language AND s.word = t.word
   UNION
-  SELECT t.n, s.term FROM typed t JOIN _search_word s ON s.language = in_language AND s.word IN (t.with_next, t.with_last) AND strpos(s.term, ' ') = 0
+  SELECT t.n, s.term FROM typed t JOIN search_words s ON s.language = in_language AND s.word IN (t.with_next, t.with_last) AND strpos(s.term, ' ') = 0
   UNION
-  SELECT t.n, s.term FROM typed t JOIN _search_word s ON s.language = in_language AND s.word > t.word AND s.word < t.word || chr(1114111)
+  SELECT t.n, s.term FROM typed t JOIN search_words s ON s.language = in_language AND s.word > t.word AND s.word < t.word || chr(1114111)
   WHERE t.may_begin AND length(t.word) > 3 AND left(s.term, length(t.word)) <> t.word AND (strpos(s.term, ' ') = 0 OR NOT t.known)
   UNION
   SELECT t.n, e.token FROM typed t
-  JOIN _search_word s ON s.language = in_language CROSS JOIN LATERAL unnest(string_to_array(s.term, ' ')) e (token)
+  JOIN search_words s ON s.language = in_language CROSS JOIN LATERAL unnest(string_to_array(s.term, ' ')) e (token)
   WHERE starts_with(e.token, t.word) AND t.may_begin AND EXISTS (
-    SELECT 1 FROM _search_word b WHERE b.language = in_language AND b.word > t.word AND b.word < t.word || chr(1114111) AND strpos(b.term, ' ') = 0
-      AND NOT EXISTS (SELECT 1 FROM _search_word x WHERE x.word = t.word AND x.language = in_language AND x.term = b.term))
+    SELECT 1 FROM search_words b WHERE b.language = in_language AND b.word > t.word AND b.word < t.word || chr(1114111) AND strpos(b.term, ' ') = 0
+      AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = t.word AND x.language = in_language AND x.term = b.term))
 ),
 hit AS (
   SELECT DISTINCT m.n, x.search_id
@@ -65,7 +65,7 @@ hit AS (
 )
 SELECT r.product_id, r.sellable, r.place
 FROM (SELECT search_id FROM hit GROUP BY search_id HAVING count(*) = (SELECT count(DISTINCT n) FROM meaning)) h
-JOIN _search_entry e ON e.search_id = h.search_id AND e.language = in_language
+JOIN search_entries e ON e.search_id = h.search_id AND e.language = in_language
 JOIN product_popularity r ON r.product_id = e.product_id
 ORDER BY r.sellable DESC, r.place, r.product_id;
 END;

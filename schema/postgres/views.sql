@@ -1,5 +1,5 @@
 -- The views for storefronts in PostgreSQL: names, columns and rows are those of schema/mirror/views.sql, where each is explained;
--- a test compares whole views. `policies` has no line here: its own text there is SQL that both understand.
+-- a test compares whole views.
 
 CREATE VIEW withdrawn_products AS
 SELECT p.product_id, t.title,
@@ -17,8 +17,8 @@ LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.lang
 WHERE p.withdrawn_at IS NOT NULL;
 
 CREATE VIEW changes AS
-SELECT seq, at, product_id, kind, language, date, detail
-FROM _change;
+SELECT c.*
+FROM _change c;
 
 CREATE VIEW subscriptions AS
 SELECT s.subscription_id, s.type, s.status,
@@ -30,8 +30,7 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit, i.file,
-  p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at, i.document
+SELECT i.*, p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at
 FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
@@ -52,15 +51,11 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
-  p.expected_reopening, p.alternative_product_id, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT p.*, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
-  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type,
-  p.currency, p.city_id, p.city_name, p.country_id, p.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  p.rating_count, x.prediscount_price, p.slug, p.url, p.summary, p.description, p.duration, p.languages, p.cancellation_policy,
-  p.cancellation_window, p.supplier, p.venue_name, p.venue_address,
+  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, x.prediscount_price,
   left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
-  p.wheelchair_access, p.is_package, p.document, p.checked_at, p.changed_at, _is_stale(p.shown_stale_at) AS stale, p.expired_at,
+  _is_stale(p.shown_stale_at) AS stale,
   CASE WHEN _now() >= p.expired_at THEN 'expired' WHEN _now() >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
   CASE WHEN _now() >= p.detail_read_at + 4 * p.detail_promise_ms THEN 'expired'
     WHEN _now() >= p.detail_read_at + p.detail_promise_ms THEN 'stale'
@@ -69,10 +64,10 @@ FROM product p
 LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency AND x.from_at <= _now() AND x.until_at > _now();
 
 CREATE VIEW checkout_information AS
-SELECT product_id, language, language_shown, has_timeslots, has_dynamic_pricing, must_know, good_to_know, document, checked_at,
-  _is_stale(COALESCE(held_at, stale_at)) AS stale, _expired_at(checked_at, stale_at, held_at) AS expired_at, _freshness(checked_at, stale_at, held_at) AS freshness
-FROM checkout
-WHERE shown = 1;
+SELECT c.*, _is_stale(COALESCE(c.held_at, c.stale_at)) AS stale, _expired_at(c.checked_at, c.stale_at, c.held_at) AS expired_at,
+  _freshness(c.checked_at, c.stale_at, c.held_at) AS freshness
+FROM checkout c
+WHERE c.shown = 1;
 
 CREATE VIEW variants AS
 SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
@@ -125,7 +120,7 @@ FROM (
 ) w;
 
 CREATE VIEW mirror_info AS
-SELECT m.contract_version, m.schema_version, m.written_by, m.feed_floor_seq, m.filled_at, m.feed_id, p.published_at
+SELECT m.*, p.published_at
 FROM _mirror m
 CROSS JOIN _published p;
 
@@ -166,27 +161,16 @@ FROM (
 ) f;
 
 CREATE VIEW product_prices AS
-SELECT x.product_id, x.currency, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT x.*, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
-  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type,
-  x.prediscount_price, x.checked_at, _is_stale(x.shown_stale_at) AS stale, x.expired_at,
+  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, _is_stale(x.shown_stale_at) AS stale,
   CASE WHEN _now() >= x.expired_at THEN 'expired' WHEN _now() >= x.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM price x
 WHERE x.from_at <= _now() AND x.until_at > _now() AND x.shut < 3 AND x.checked_at IS NOT NULL;
 
-CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
-
-CREATE VIEW search_deletes AS SELECT shorter, word FROM _search_delete;
-
-CREATE VIEW search_letters AS SELECT letter, folded FROM _search_letter;
-
-CREATE VIEW search_generic_words AS SELECT language, word FROM _search_generic_word;
-
-CREATE VIEW search_entries AS
-SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM _search_entry;
-
 CREATE VIEW place_rows AS
-SELECT product_id, min_latitude, max_latitude, min_longitude, max_longitude, x, y, z FROM product_places;
+SELECT l.*
+FROM product_places l;
 
 CREATE VIEW product_popularity AS
 SELECT product_id, sellable, city_id, country_id, rating,
@@ -209,16 +193,14 @@ FROM (
 ) r;
 
 CREATE VIEW bookable_days AS
-SELECT d.product_id, d.date, d.currency, d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets,
-  w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
+SELECT d.*, w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
   CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM day d
 JOIN date_window w ON w.window_id = d.window_id
 WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= _now() AND d.until_at > _now();
 
 CREATE VIEW availability_days AS
-SELECT d.product_id, d.date, d.currency, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
-  d.lowest_price, d.lowest_adult_price, d.price_variant_type, d.max_tickets,
+SELECT d.*, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
   CASE WHEN d.counted_until_at > _now() THEN d.availability ELSE
     (SELECT sum((t.value ->> 2)::bigint)::bigint FROM slot_day s CROSS JOIN _elements(s.slots::json) t (value)
     WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND (t.value ->> 1)::bigint > _now())
@@ -230,8 +212,7 @@ JOIN date_window w ON w.window_id = d.window_id
 WHERE w.shut < 3 AND d.from_at <= _now() AND d.until_at > _now();
 
 CREATE VIEW availability_slots AS
-SELECT s.product_id, s.date, s.currency,
-  t.value ->> 0 AS time,
+SELECT s.*, t.value ->> 0 AS time,
   (o.value ->> 0)::bigint AS variant_id,
   (t.value ->> 2)::bigint AS availability,
   (o.value ->> 1)::bigint AS max_tickets,

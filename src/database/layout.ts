@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { readableColumns } from '../mirror/sql/files.ts';
 import { packageRoot } from '../package.ts';
+import { withColumns } from '../sqlite/view-columns.ts';
 import { quoted, type Statements } from './connect.ts';
-import { readableColumns } from './schema.ts';
 import { definitionOf, type TableShape, tableOf } from './tables.ts';
 
 /*
@@ -42,12 +43,9 @@ const text = (path: string) => readFileSync(new URL(`schema/${path}.sql`, packag
 const hashOf = (sql: string) => createHash('sha256').update(sql).digest('hex').slice(0, 8);
 
 /** The views, as contract.json names them. */
-const views = [text('postgres/views'), text('mirror/views')]
-  .flatMap((each, dialect) =>
-    [...each.matchAll(/^CREATE VIEW (\w+) AS(.+?);$/gms)].map(([, name = '', sql = '']) => ({ dialect, name, sql })),
-  )
-  // Of the mirror's own text the one that both understand.
-  .filter(({ dialect, name }) => dialect === 0 || name === 'policies');
+const views = [...withColumns(text('postgres/views'), readableColumns).matchAll(/^CREATE VIEW (\w+) AS(.+?);$/gms)].map(
+  ([, name = '', sql = '']) => ({ name, sql }),
+);
 const viewNames = new Set(views.map(({ name }) => name));
 
 /** Functions that the views use, and functions that use the views. */

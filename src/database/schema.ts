@@ -1,8 +1,6 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { contract } from '../mirror/contract/contract.ts';
-import { searchTables } from '../mirror/contract/search.ts';
 import { isShown } from '../mirror/rows/capture.ts';
-import { mirrorFile } from '../mirror/sql/files.ts';
+import { mirrorFile, readableColumns } from '../mirror/sql/files.ts';
 import { ofDevelopment } from '../sqlite/development.ts';
 import { quoted, type Statements } from './connect.ts';
 
@@ -119,8 +117,3 @@ export async function grant(statements: Statements, schema: string): Promise<voi
 }
 
 const followed = new Set(['_published', '_row']);
-
-/** Columns of everything that readers may use, by the name of its view or table. */
-export const readableColumns: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.values({ ...contract, ...searchTables }).map(({ name, columns }) => [name, Object.keys(columns)]),
-);

@@ -4,7 +4,7 @@ import { type Published, publishedIn } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isPublished, isShown } from '../mirror/rows/capture.ts';
 import type { Cell, RowPage, TableRows } from '../mirror/rows/pages.ts';
-import { mirrorFile } from '../mirror/sql/files.ts';
+import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import { openForWriting, schemaVersion } from '../sqlite/database-file.ts';
 import { standsIn, tableWriter } from './followed-file.ts';
@@ -161,7 +161,7 @@ async function copyInto(
   { published: { origin, state, schema_version }, tables }: Copied,
 ): Promise<void> {
   openForWriting(path, mirrorFile).close();
-  const db = openCopied(path);
+  const db = openCopied(path, searchTriggers);
   try {
     db.exec('BEGIN');
     for (const table of tables) {
@@ -177,7 +177,9 @@ async function copyInto(
       }
       await statements.query('CLOSE copied');
     }
-    db.prepare('INSERT INTO _row_feed (row_feed_id, origin, floor) VALUES (1, ?, 0)').run(origin);
+    db.prepare(
+      "INSERT INTO _row_feed (row_feed_id, origin, floor, publish, schema_version) VALUES (1, ?, 0, 'shown', ?)",
+    ).run(origin, schema_version);
     db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('_row', ?)").run(state);
     db.exec('COMMIT');
   } finally {

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Published } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { capturing, columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
+import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import type { TableRows } from '../mirror/rows/pages.ts';
-import { mirrorFile } from '../mirror/sql/files.ts';
+import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { developmentFile, isOfDevelopment, ofDevelopment } from '../sqlite/development.ts';
@@ -35,7 +35,7 @@ export interface FollowedFile extends Disposable {
 
 /** Opens a followed copy. A copy of a development version is refused (65), anything else at the path (78), both untouched. */
 export function openFollowed(path: string): FollowedFile {
-  const db = openCopied(path);
+  const db = openCopied(path, searchTriggers);
   try {
     if (standingIn(db) === undefined) throw isDevelopmentCopy(db) ? developmentFile(path) : noCopy(path);
     return followedFile(db);
@@ -51,7 +51,6 @@ export function beginFollowing(path: string, published_at: number): void {
   try {
     if (isOfDevelopment(db)) throw developmentDaemon();
     const begin = db.transaction(() => {
-      for (const name of capturing(db)) db.exec(`DROP TRIGGER ${name}`);
       const begun = db
         .prepare(`INSERT OR REPLACE INTO _followed SELECT 1, origin, ${newestNumber}, ? FROM _row_feed`)
         .run(published_at);

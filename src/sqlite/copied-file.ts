@@ -1,11 +1,12 @@
 import { chmodSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { addTriggers } from './database-file.ts';
 
 /**
- * Opens a copy of a file of ours for writing, as it is: its schema is that of whoever made it, and stays so. Triggers that
- * other programs' schemas bring along may do nothing but write.
+ * Opens a copy of a file of ours for writing, as it is: its schema is that of the program that made it, and stays so. Triggers
+ * that another program's schema brings along may do nothing but write. `triggers` are made for this connection alone.
  */
-export function openCopied(path: string): Database.Database {
+export function openCopied(path: string, triggers: readonly URL[] = []): Database.Database {
   const db = new Database(path, { fileMustExist: true, timeout: 5000 });
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
@@ -13,6 +14,7 @@ export function openCopied(path: string): Database.Database {
   db.pragma('foreign_keys = OFF');
   db.pragma('trusted_schema = OFF');
   db.pragma('journal_size_limit = 67108864');
+  addTriggers(db, triggers);
   return db;
 }
 

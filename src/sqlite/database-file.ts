@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
@@ -41,6 +41,7 @@ export function openForWriting(
       db.pragma('journal_size_limit = 67108864');
       db.pragma(`wal_autocheckpoint = ${kind.wal_autocheckpoint}`);
       migrate(db, kind, steps, Number(db.pragma('user_version', { simple: true })));
+      addTriggers(db, kind.triggers ?? []);
       assertPragmas(db, kind);
     });
     return db;
@@ -55,6 +56,11 @@ export function openForReading(path: string, kind: FileKind): Database.Database 
   const look = lookBeside(path, kind, 'header');
   if (look.condition !== 'empty') refuseUnusable(path, kind, look);
   return guarded(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 2000 }));
+}
+
+/** Makes triggers for this connection alone. */
+export function addTriggers(db: Database.Database, triggers: readonly URL[]): void {
+  for (const url of triggers) db.exec(readFileSync(url, 'utf8'));
 }
 
 /** How long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for not at all. */

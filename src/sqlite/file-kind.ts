@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { type ViewColumns, withColumns } from './view-columns.ts';
 
 /** One of the program's two files: what marks it as ours, and how it came to be. */
 export interface FileKind {
@@ -11,6 +12,10 @@ export interface FileKind {
   readonly migrations: URL;
   /** The text of its views, made anew where a file's own differ; absent: it has none. */
   readonly views?: URL;
+  /** What `p.*` stands for in that text; see `withColumns`. */
+  readonly view_columns?: ViewColumns;
+  /** Triggers of the connections that write it. None stands in the file itself, where every reader would parse them. */
+  readonly triggers?: readonly URL[];
   /** Asks the file which program has written it; absent: it does not say. */
   readonly writer?: string;
   /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */
@@ -55,11 +60,9 @@ export function compareVersions(one: string, other: string): number {
  * Returns the text that makes its views; empty for a file without any. Each is one line, without comments: what makes
  * types from a file (drizzle-kit) reads no further than a line.
  */
-export function viewsOf({ views }: FileKind): string {
+export function viewsOf({ views, view_columns = new Map() }: FileKind): string {
   if (views === undefined) return '';
-  const statements = readFileSync(views, 'utf8')
-    .replace(/^\s*--.*$/gm, '')
-    .split(/;\s*\n/);
+  const statements = withColumns(readFileSync(views, 'utf8').replace(/^\s*--.*$/gm, ''), view_columns).split(/;\s*\n/);
   return statements.map((each) => each.trim().replace(/\s*\n\s*/g, ' ')).join(';\n');
 }
 

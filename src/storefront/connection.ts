@@ -6,8 +6,8 @@ import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/r
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 
-/** `CATR`: marks a file as a mirror. */
-const applicationId = 0x43415452;
+/** `CATS`: marks a file as a mirror. */
+const applicationId = 0x43415453;
 
 /** How often it is looked whether another file, or another schema, has taken the place of the one that is open. */
 const lookEveryMs = 1000;

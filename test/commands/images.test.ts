@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { ImageAudit } from '../../src/commands/images/audit.ts';
 import { main } from '../../src/commands/main.ts';
@@ -11,6 +10,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { servedImages } from '../fakes/served-images.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -148,7 +148,7 @@ describe('catalogued images audit', () => {
     const gone = first?.images.splice(0, 1)[0];
     await readImages(test.harness);
     const { path } = test.harness.wiring.mirror;
-    const db = new Database(path);
+    const db = otherWriter(path);
     // Its file was left behind; a file that another image shares may stay.
     const put = db.prepare(
       "INSERT INTO _image_file (product_id, image_key, size, url, file, checksum, due_at) VALUES (?, ?, 'large', '', ?, 'sum', 0)",
@@ -188,7 +188,7 @@ describe('catalogued images audit', () => {
   it('of a title of 1 MB with a thousand images is a report that can be read', async () => {
     await using test = await auditedHarness();
     const { mirror } = test.harness.wiring;
-    const db = new Database(mirror.path);
+    const db = otherWriter(mirror.path);
     const product_id = db.prepare('SELECT product_id FROM image LIMIT 1').pluck().get();
     db.prepare('UPDATE _product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
     db.prepare(
@@ -204,7 +204,7 @@ describe('catalogued images audit', () => {
 
   it('of an account without images says that none is published', async () => {
     await using test = await auditedHarness();
-    const db = new Database(test.harness.wiring.mirror.path);
+    const db = otherWriter(test.harness.wiring.mirror.path);
     db.exec('DELETE FROM image');
     db.close();
     const { code, out } = await test.audit();
@@ -217,7 +217,7 @@ describe('catalogued images audit', () => {
 it('status names the products whose images nobody could confirm for twelve days, and when they go', async () => {
   await using test = await auditedHarness();
   const [product] = withImages(test.harness, 3);
-  const db = new Database(test.harness.wiring.mirror.path);
+  const db = otherWriter(test.harness.wiring.mirror.path);
   const at = Date.now();
   db.prepare('UPDATE _product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
   db.prepare("INSERT INTO _alarm (kind, raised_at, seen_at, products) VALUES ('images-unverified', ?, ?, 1)").run(

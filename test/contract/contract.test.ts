@@ -168,8 +168,9 @@ it('the reader’s functions are those of the contract, and return the fields th
 
 it('the views need nothing newer than SQLite 3.38', () => {
   const schema = new URL('../../schema/mirror/', import.meta.url);
-  const texts = readdirSync(schema).map((name) => readFileSync(new URL(name, schema), 'utf8').replace(/--.*/g, ''));
+  const names = readdirSync(schema).filter((name) => name.endsWith('.sql'));
+  const texts = names.map((name) => readFileSync(new URL(name, schema), 'utf8').replace(/--.*/g, ''));
   const sql = texts.join('\n');
-  expect(sql.match(/^CREATE VIEW/gm)?.length).toBeGreaterThan(20);
+  expect(sql.match(/^CREATE VIEW/gm)?.length).toBeGreaterThan(15);
   expect(sql).not.toMatch(/jsonb|subsec|->|timediff|concat\(/i);
 });

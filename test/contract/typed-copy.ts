@@ -32,8 +32,8 @@ const rows = `
     OR date NOT IN (SELECT DISTINCT date FROM day WHERE state = 'available' ORDER BY date LIMIT 4);
   DELETE FROM slot_day WHERE (product_id, date) NOT IN (SELECT product_id, date FROM day);
   DELETE FROM date_window WHERE window_id NOT IN (SELECT window_id FROM day);
-  DELETE FROM _search_letter WHERE letter > 'd';
-  DELETE FROM _search_generic_word WHERE word > 'd';
+  DELETE FROM search_letters WHERE letter > 'd';
+  DELETE FROM search_generic_words WHERE word > 'd';
 `;
 
 /**

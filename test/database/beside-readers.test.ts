@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicationOf } from '../../src/database/publication.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { besideReaders, lineOf, ratedAlike } from './beside-readers.ts';
 import { type PublishedStage, publishedStage } from './stage.ts';
 
@@ -52,7 +52,7 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
     await at.postgres.query(`ALTER TABLE _product ADD COLUMN colour text;
       CREATE VIEW shop.colours AS SELECT product_id, colour FROM catalogued._product;
       UPDATE _published SET source_origin = ''`);
-    const db = new Database(at.mirror);
+    const db = otherWriter(at.mirror);
     db.exec('UPDATE _product SET rating = 5');
     db.close();
     using publication = publicationOf(at.options);

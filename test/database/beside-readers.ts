@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import { publicationOf } from '../../src/database/publication.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { type Seen, startReaders } from './readers.ts';
 import type { PublishedStage } from './stage.ts';
 
@@ -102,7 +102,7 @@ export async function besideReaders(
 
 /** Rates all products alike: a state with two ratings is none. */
 export function ratedAlike(mirror: string): void {
-  const db = new Database(mirror, { timeout: 5000 });
+  const db = otherWriter(mirror);
   db.exec('UPDATE _product SET rating = 1 + abs(random() % 1000000) / 250001.0');
   db.exec('UPDATE _product SET rating = (SELECT min(rating) FROM _product)');
   db.close();
@@ -110,7 +110,7 @@ export function ratedAlike(mirror: string): void {
 
 /** Has the schema be of another version: with a column more and one less, a table that is no more, and other views. */
 async function age({ postgres, mirror }: Stage): Promise<void> {
-  const db = new Database(mirror, { timeout: 5000 });
+  const db = otherWriter(mirror);
   if (db.prepare("SELECT 1 FROM pragma_table_info('_product') WHERE name = 'added'").get() === undefined)
     db.exec('ALTER TABLE _product ADD COLUMN added TEXT; UPDATE _product SET added = rating');
   db.close();

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
@@ -14,6 +13,7 @@ import type { Near } from '../../src/storefront/places.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type PublishedStage, publishedStage } from './stage.ts';
@@ -75,7 +75,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   );
 
   it('tells how old its reads are as the file does, also where a product is off sale and read more rarely', async () => {
-    const writer = new Database(at.mirror);
+    const writer = otherWriter(at.mirror);
     writer.exec(`UPDATE _record SET off_sale_at = fetched_at, fetched_at = fetched_at - ${24 * hour}
       WHERE resource = 'availability' AND product_id = (SELECT min(product_id) FROM _product)`);
     writer.close();
@@ -84,7 +84,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   });
 
   it('shows what is held as the file does: stale, and expired later', async () => {
-    const writer = new Database(at.mirror);
+    const writer = otherWriter(at.mirror);
     for (const table of ['date_window', '_product_text', 'price', '_variant', 'checkout'])
       writer.exec(
         `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,
@@ -132,7 +132,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   });
 
   it('is, after a failure at any statement, what it was before, and then whole', async () => {
-    const changing = new Database(at.mirror);
+    const changing = otherWriter(at.mirror);
     let rating = 1;
     let statement = 0;
     for (let failed = true; failed; statement += 1) {
@@ -243,7 +243,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     await postgres.query(typed);
     expect(await joinInstances(postgres, 'begun', shared)).toBe('p');
     await publication.publish();
-    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x43415452 }]);
+    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x43415453 }]);
     expect(await postgres.query('SELECT state FROM begun_development._published')).toHaveLength(1);
   });
 });

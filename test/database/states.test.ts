@@ -11,6 +11,7 @@ import { keepPublishing } from '../../src/database/publisher.ts';
 import { databaseSource } from '../../src/follow/database-source.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type PublishedStage, publishedStage } from './stage.ts';
@@ -66,7 +67,7 @@ describe('states that are published while others are written', needs('postgres',
     );
     const kinds = () => publishing?.alarms().map(({ kind }) => kind);
     at.server.stop('immediate');
-    const writer = new Database(at.mirror, { timeout: 5000 });
+    const writer = otherWriter(at.mirror);
     writer.prepare('UPDATE _product SET rating = 4.5').run();
     writer.close();
     await expect.poll(() => lines().some(({ msg }) => msg === 'the mirror is not published'), patient).toBe(true);
@@ -98,7 +99,7 @@ async function lookedAt(at: PublishedStage, postgres: Postgres, copy: string | n
   const following =
     copy === null ? null : follow({ source, path: copy, every: 50, clock: systemClock, log, own: 1 }, signal);
   if (copy !== null) while (!(await standing(copy))) await delay(20);
-  const writer = new Database(at.mirror, { timeout: 5000 });
+  const writer = otherWriter(at.mirror);
   const file = copy === null ? null : new Database(copy, { readonly: true, timeout: 5000 });
   const write = writer.transaction((rating: number) => {
     writer.prepare('UPDATE _product SET rating = ?').run(rating);

@@ -45,7 +45,7 @@ export function writeNextSchema(directory: string): void {
   for (const [name, step] of Object.entries(steps)) writeFileSync(join(directory, name, '0002-next.sql'), step);
   const views = join(directory, 'mirror/views.sql');
   const text = readFileSync(views, 'utf8');
-  const next = text.replace('p.title, p.tagline, p.sale_status', 'p.title, p.tagline, p.strapline, p.sale_status');
+  const next = text.replace('SELECT p.*, x.from_price', 'SELECT p.*, p.strapline, x.from_price');
   if (next === text) throw new Error('the view products does not begin as it did');
   writeFileSync(views, next);
 }

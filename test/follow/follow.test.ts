@@ -6,10 +6,21 @@ import { systemClock } from '../../src/clock.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow/source.ts';
-import { captureRows, clockTables, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
+import {
+  captureRows,
+  clockTables,
+  contractTables,
+  ownTables,
+  type Publish,
+  publishedTables,
+  searchedTables,
+} from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openReader } from '../../src/storefront/reader.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -164,7 +175,7 @@ test('a copy that missed what is forgotten takes a new one in, under the eyes of
   const count = () => reader.products({ limit: 100 }).length;
   const before = count();
   await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
-  const db = new Database(at.mirror);
+  const db = otherWriter(at.mirror);
   db.exec(
     'UPDATE _row_feed SET floor = (SELECT max(number) FROM _row); UPDATE _product SET withdrawn_at = 1 WHERE product_id = (SELECT min(product_id) FROM _product)',
   );
@@ -179,8 +190,8 @@ test('numbers of another file mean nothing: rows that were changed while nothing
   await using at = await stage(2);
   await at.follow();
   const db = new Database(at.mirror);
-  // As an older program would, or a person.
-  db.exec("DROP TRIGGER row_of__product_text_changed; UPDATE _product_text SET title = 'Renamed'");
+  // As another version would.
+  db.exec("UPDATE _row_feed SET schema_version = 0; UPDATE _product_text SET title = 'Renamed'");
   db.close();
   await at.harness.restart();
   await at.follow();
@@ -210,25 +221,34 @@ test('what is no followed copy is refused, and stays as it is', async () => {
 
 test('without the key there is no trigger and no note of a row; switched off, they go', async () => {
   await using at = await stage(2, { publish: false });
-  const found = () => {
-    const db = new Database(at.mirror, { readonly: true });
-    const triggers = db
-      .prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'row_of_%'")
-      .pluck()
-      .get();
-    const rows = db.prepare('SELECT count(*) FROM _row').pluck().get();
+  /** How many triggers a connection has, and how many rows are noted once one is written. */
+  const found = (publish: Publish) => {
+    const db = new Database(at.mirror);
+    captureRows(db, { publish, another: false, newOrigin: () => 'new' });
+    db.exec('UPDATE _mirror SET feed_floor_seq = feed_floor_seq');
+    const counts = ['sqlite_temp_schema', '_row'].map((from) =>
+      db.prepare(`SELECT count(*) FROM ${from}`).pluck().get(),
+    );
     db.close();
-    return { triggers, rows };
+    return counts;
   };
-  expect(found()).toEqual({ triggers: 0, rows: 0 });
+  expect(found('none')).toEqual([0, 0]);
   await expect(at.follow()).rejects.toThrow();
-  const db = new Database(at.mirror);
-  const options = { another: false, newOrigin: () => 'new' };
-  captureRows(db, { ...options, publish: 'shown' });
-  expect(found()).toMatchObject({ triggers: 4 * publishedTables.length });
-  captureRows(db, { ...options, publish: 'none' });
-  db.close();
-  expect(found()).toEqual({ triggers: 0, rows: 0 });
+  expect(found('shown')).toEqual([4 * publishedTables.length, 1]);
+  expect(found('none')).toEqual([0, 0]);
+});
+
+test('no trigger stands in a file, where every reader would parse it, and each connection that writes one makes all of them', async () => {
+  await using at = await stage(1);
+  await at.follow();
+  for (const path of [at.mirror, at.copy]) {
+    const db = openForWriting(path, mirrorFile);
+    const triggers = (schema: string) =>
+      db.prepare(`SELECT count(*) FROM ${schema} WHERE type = 'trigger'`).pluck().get();
+    expect(triggers('sqlite_schema')).toBe(0);
+    expect(triggers('sqlite_temp_schema')).toBeGreaterThan(20);
+    db.close();
+  }
 });
 
 test('all that the views and searches read is published', () => {
@@ -236,9 +256,11 @@ test('all that the views and searches read is published', () => {
   const read = new Set([...text.matchAll(/\b(?:FROM|JOIN) (_[a-z_]+)\b/g)].map(([, name = '']) => name));
   // What a copy knows of itself, and how far a mirror may be read; the words behind the index that typed searches ask.
   for (const own of ['_followed', '_row_feed']) read.delete(own);
-  // The trigger that keeps the offsets of a product reads it, in a copy too.
+  // A daemon that goes on with a copy knows the offsets of a product by it.
   read.add('_zone_offset');
-  expect([...publishedTables].sort()).toEqual([...read, ...clockTables, ...contractTables, '_search_text'].sort());
+  expect([...publishedTables].sort()).toEqual(
+    [...read, ...clockTables, ...contractTables, ...searchedTables, '_search_text'].sort(),
+  );
 });
 
 test('all that a daemon keeps in the mirror is noted for an instance that stands by, but for the notes themselves', async () => {
@@ -248,7 +270,7 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '[_]*' ORDER BY name")
     .pluck()
     .all();
-  tables.push(...clockTables, ...contractTables);
+  tables.push(...clockTables, ...contractTables, ...searchedTables);
   tables.sort();
   db.close();
   const notes = ['_followed', '_row', '_row_feed', '_row_mark'];

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { imageLimitMs, mayShow } from '../../src/domain/catalogue/image.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
@@ -12,7 +12,7 @@ const hour = 3_600_000;
 /** A product with one image and one file of it. */
 function withOneImage() {
   const test = testMirror();
-  const db = new Database(test.mirror.path);
+  const db = otherWriter(test.mirror.path);
   db.exec(`INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
     INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
   return {

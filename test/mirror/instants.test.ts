@@ -3,23 +3,24 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { inboxInstants } from '../../src/inbox/instants.ts';
+import { contract } from '../../src/mirror/contract/contract.ts';
+import { type Column, instant as instantColumn } from '../../src/mirror/contract/table.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import { healInstants, type InstantRules } from '../../src/sqlite/instants.ts';
 
-/** Columns of whole numbers that are no instants: ids, counts, flags, amounts, durations. A new one is named here, or has a rule. */
-const otherNumbers = new Set(
-  `contract_version schema_version feed_floor_seq offset_minutes closure_unconfirmed sellable covered from_price position
-   has_timeslots has_dynamic_pricing max_tickets_per_order shut lowest_price lowest_adult_price max_tickets availability part failures
-   lane next_page page attempt repeated counted unusable met id records failed promise_ms first_part last_part seq missing_walks shows shown said lists
-   audited untrue searches products epoch read_failures trusted healed_to width height bytes checks wrong orders orders_wrong tickets
-   said_available said_sold_out said_price unknown unanswered applied superseded quarantined skipped_numbers
-   rating_count list_place documents length truncated replay_of confirmed coding
-   shut utc_offset next_utc_offset detail_promise_ms prediscount_price cancellation_window is_package wheelchair_access is_primary exponent sellable_products
-   stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number searches number floor last_seq awaited replanned_to`.split(
-    /\s+/,
+/** Whole numbers that are no instants, beside those of the contract: counts, flags, durations. A new one is named here, or has a rule. */
+const otherNumbers = new Set([
+  ...Object.values(contract).flatMap(({ columns }) =>
+    Object.entries<Column>(columns).flatMap(([name, { unit }]) => (unit === instantColumn.unit ? [] : [name])),
   ),
-);
+  ...`offset_minutes closure_unconfirmed covered shut part failures lane next_page page attempt repeated counted
+   unusable id failed promise_ms first_part last_part missing_walks shows shown said lists audited untrue
+   searches epoch read_failures trusted healed_to width height bytes applied superseded quarantined
+   skipped_numbers list_place documents length truncated replay_of confirmed coding utc_offset next_utc_offset
+   detail_promise_ms stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number
+   number floor last_seq awaited replanned_to`.split(/\s+/),
+]);
 
 const schemas = [
   { name: 'mirror', file: mirrorFile, rules: mirrorInstants },

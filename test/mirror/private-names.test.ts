@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { clockTables, contractTables } from '../../src/mirror/rows/capture.ts';
+import { clockTables, contractTables, searchedTables } from '../../src/mirror/rows/capture.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const searchable = ['product_places', 'product_search', 'search_terms'];
@@ -18,12 +18,12 @@ const others = (db: Database.Database) => listed(db, 'table').filter((name) => !
 it('every table of a mirror has a private name, is one of the contract, stands under a view of it, or is one that storefronts search, and their own tables have theirs', () => {
   using test = testMirror();
   const db = new Database(test.mirror.path);
-  expect(others(db)).toEqual([...clockTables, ...contractTables].sort());
+  expect(others(db)).toEqual([...clockTables, ...contractTables, ...searchedTables].sort());
   expect(listed(db, 'virtual')).toEqual(searchable);
   expect(listed(db, 'shadow').filter((name) => !searchable.some((index) => name.startsWith(`${index}_`)))).toEqual([]);
   expect(listed(db, 'view').filter((name) => name.startsWith('_'))).toEqual([]);
   // Control.
   db.exec('CREATE TABLE planted (planted_id INTEGER PRIMARY KEY) STRICT');
-  expect(others(db)).toEqual([...clockTables, ...contractTables, 'planted'].sort());
+  expect(others(db)).toEqual([...clockTables, ...contractTables, ...searchedTables, 'planted'].sort());
   db.close();
 });

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import contract from '../../schema/contract.json' with { type: 'json' };
 import { minorUnitExponent } from '../../src/domain/values/money.ts';
 import { openReader, type Reader } from '../../src/storefront/reader.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -135,7 +135,7 @@ it('every price of every function is in the currency that the reader was opened 
   const ids = inEuros.products().map(({ product_id }) => product_id);
   // Closed by hand, so that the service recommends another instead.
   const [closed = 0, open = 0] = ids.filter((id) => inEuros.sellable(id));
-  const writer = new Database(mirror.path);
+  const writer = otherWriter(mirror.path);
   writer
     .prepare("UPDATE _product SET sale_status = 'disabled', alternative_product_id = ? WHERE product_id = ?")
     .run(open, closed);

@@ -51,7 +51,7 @@ function storeExperience({ mirror }: TestMirror, experience_id: number, title: s
 function wordsOf(path: string): [unknown, unknown] {
   const db = new Database(path);
   const stands = () =>
-    ['_search_text', '_search_word', '_search_delete'].map((table) =>
+    ['_search_text', 'search_words', 'search_deletes'].map((table) =>
       db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
     );
   db.exec("INSERT INTO search_terms (search_terms, rank) VALUES ('integrity-check', 1)");

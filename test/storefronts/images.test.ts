@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -61,7 +61,7 @@ it('a mirror that was copied away shows no image to plain sqlite3 fifteen days l
   expect(shown).toBeGreaterThan(20);
   // The machine's clock cannot be moved here: the copy ages instead, every instant of its ledger by as much.
   const age = (ms: number) => {
-    const db = new Database(copy);
+    const db = otherWriter(copy);
     db.exec(`UPDATE _product SET images_verified_at = images_verified_at - ${ms}, read_at = read_at - ${ms};
       UPDATE image SET first_seen_at = first_seen_at - ${ms}`);
     db.close();

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -42,8 +43,7 @@ it(
     const { path } = harness.wiring.mirror;
     const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();
     expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
-    const { default: Database } = await import('better-sqlite3');
-    const db = new Database(path);
+    const db = otherWriter(path);
     const days = 15 * 86_400_000;
     db.exec(`UPDATE _product SET images_verified_at = images_verified_at - ${days};
     UPDATE product SET stale_at = stale_at - ${days}; UPDATE date_window SET stale_at = stale_at - ${days}`);

@@ -9,6 +9,7 @@ import { venueToday } from '../../src/domain/time/venue.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -70,7 +71,7 @@ afterAll(() => stack.disposeAsync());
 const mirrorPath = () => daemon.wiring.mirror.path;
 
 function change(sql: string): void {
-  const db = new Database(mirrorPath());
+  const db = otherWriter(mirrorPath());
   db.exec(sql);
   db.close();
 }

@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { startBudget } from '../../src/domain/budget/budget.ts';
@@ -9,6 +9,7 @@ import { roll } from '../../src/sandbox/random.ts';
 import { Evidence } from '../../src/sync/evidence/evidence.ts';
 import { judgeAbsence, noteAnswer } from '../../src/sync/records/absence.ts';
 import type { Policy } from '../../src/sync/records/context.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
@@ -211,7 +212,7 @@ function liveUnguarded(seed: number, lists: number): number {
 
 it(`in ${worlds} worlds whose lists come back empty, halved, drifted or short, nothing is withdrawn wrongly, and what is gone goes`, () => {
   using test = testMirror();
-  const writer = new Database(test.mirror.path);
+  const writer = otherWriter(test.mirror.path);
   writer.pragma('synchronous = OFF');
   const sum: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   const control = { one: 0, three: 0 };

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { kind } from '../../src/sandbox/rough/quirks.ts';
 import { columnsOf, tables } from '../contract/tables.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { type ComparedView, comparedViews } from '../oracle/expected.ts';
@@ -97,7 +97,7 @@ it('the oracle finds every planted difference, whichever view it shows in', asyn
   await harness.fill();
   const clean = await harness.compare();
   expect(clean).toMatchObject({ differences: 0, first: [] });
-  const writer = new Database(harness.wiring.mirror.path);
+  const writer = otherWriter(harness.wiring.mirror.path);
   // Nothing of it is bare: what may be left out never is.
   expect(oneWay(clean)).toEqual(expect.arrayContaining(['products.tagline is never NULL']));
   let differences = 0;

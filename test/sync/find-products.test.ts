@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { findProducts } from '../../src/sync/reads/find-products.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -63,7 +63,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
     const late = harness.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
     harness.wiring.storage.serve();
-    const other = new Database(harness.wiring.mirror.path);
+    const other = otherWriter(harness.wiring.mirror.path);
     other.exec('BEGIN IMMEDIATE');
     await expect(harness.drive(find(harness, id))).rejects.toMatchObject({ code: 'locked', exitCode: 75 });
     other.exec('ROLLBACK');

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { OptionalPath } from '../../src/domain/schedule/offer.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -25,7 +25,7 @@ function asked(harness: VirtualHarness): { calls: number } {
 }
 
 function sql({ wiring }: VirtualHarness, text: string, values: Record<string, unknown>): void {
-  const writer = new Database(wiring.mirror.path);
+  const writer = otherWriter(wiring.mirror.path);
   writer.prepare(text).run(values);
   writer.close();
 }

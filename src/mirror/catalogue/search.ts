@@ -25,14 +25,14 @@ const said = ['title', 'tagline', 'summary', 'city', 'venue', 'country'] as cons
 export function searchTable(db: Writes): SearchTable {
   const put = putting(db);
   const drop = db.change(({ product_id }: Bound<OfProduct>) =>
-    query.deleteFrom('_search_entry').where('product_id', '=', product_id),
+    query.deleteFrom('search_entries').where('product_id', '=', product_id),
   );
   const entries = db.rows(({ product_id }: Bound<OfProduct>) =>
-    query.selectFrom('_search_entry').select(entryColumns).where('product_id', '=', product_id),
+    query.selectFrom('search_entries').select(entryColumns).where('product_id', '=', product_id),
   );
   const dropOthers = db.change(({ product_id }: Bound<OfProduct>) =>
     query
-      .deleteFrom('_search_entry')
+      .deleteFrom('search_entries')
       .where('product_id', '=', product_id)
       .where('language', 'not in', query.selectFrom('languages').select('language')),
   );
@@ -87,7 +87,7 @@ export function searchTable(db: Writes): SearchTable {
 function putting(db: Writes) {
   return db.change(({ product_id }: Bound<OfProduct>) =>
     query
-      .insertInto('_search_entry')
+      .insertInto('search_entries')
       .columns(['product_id', 'language', ...said])
       .expression(spokenOf(product_id))
       .onConflict((taken) =>
@@ -96,7 +96,7 @@ function putting(db: Writes) {
           .where((entry) =>
             entry.or(
               said.map((column) =>
-                entry(`_search_entry.${column}`, 'is not', entry.ref(`excluded.${column}`) as never),
+                entry(`search_entries.${column}`, 'is not', entry.ref(`excluded.${column}`) as never),
               ),
             ),
           ),

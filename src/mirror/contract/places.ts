@@ -1,5 +1,5 @@
 import { age, changedAt, counts, currency, language, languageShown, primaryCurrency } from './repeated.ts';
-import { degrees, flag, id, instant, integer, json, money, real, table, text } from './table.ts';
+import { degrees, flag, id, instant, integer, json, money, pageUrl, real, table, text } from './table.ts';
 
 export const experiences = table(
   'experiences',
@@ -13,10 +13,7 @@ export const experiences = table(
     language_shown: languageShown,
     title: text({ from: '$.title', null: 'neither the list nor a product says it' }, 'The title.'),
     tagline: text({ from: '$.tagline', null: 'not sent' }, 'A line below the title.'),
-    url: text(
-      { from: '$.experience_url', null: 'not sent, or of another scheme' },
-      'The service’s page of it, http or https.',
-    ),
+    url: pageUrl({ from: '$.experience_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
     address: text({ null: 'neither the list nor a product says it' }, 'The address.'),
     city_id: id({ null: 'there is none, or it does not say' }, 'The city of the first product whose venue it is.'),
     city_name: text({ null: 'neither the list nor a product says it' }, 'The name of the city.'),

@@ -11,7 +11,7 @@ import {
   primaryCurrency,
   productId,
 } from './repeated.ts';
-import { date, degrees, flag, id, instant, integer, json, real, table, text, words } from './table.ts';
+import { date, degrees, flag, hours, id, instant, integer, json, pageUrl, real, table, text, words } from './table.ts';
 
 export const products = table(
   'products',
@@ -55,10 +55,7 @@ export const products = table(
     rating_count: integer({ from: '$.ratings.total', null: 'not said' }, 'How many people rated it.'),
     prediscount_price: prediscountPrice,
     slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page (service-facts §2).'),
-    url: text(
-      { from: '$.product_url', null: 'not sent, or of another scheme' },
-      'The service’s page of it, http or https.',
-    ),
+    url: pageUrl({ from: '$.product_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
     summary: text({ from: '$.summary', null: 'not sent' }, 'A few paragraphs.'),
     description: text(
       { from: '$.description', null: 'not sent, or its own read is still to come' },
@@ -73,9 +70,9 @@ export const products = table(
       { from: '$.cancellation.policy', null: 'not sent' },
       'A word of the service: before_date, before_timeslot, never …',
     ),
-    cancellation_window: integer(
+    cancellation_window: hours(
       { from: '$.cancellation.window', null: 'not sent' },
-      'Hours before the point in time that cancellation_policy names.',
+      'Before the point in time that cancellation_policy names.',
     ),
     supplier: text({ from: '$.supplier.name', null: 'not sent' }, 'The name of the supplier.'),
     venue_name: text({ from: '$.venue.name', null: 'not sent' }, 'The name of the venue.'),

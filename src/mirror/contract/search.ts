@@ -111,8 +111,8 @@ const searchEntries = table(
     tagline,
     summary,
     city,
-    country: text({ null: 'not sent' }, 'The name of the country.'),
     venue,
+    country: text({ null: 'not sent' }, 'The name of the country.'),
   },
 );
 
@@ -120,8 +120,8 @@ const searchWords = table(
   'search_words',
   { key: ['language', 'word', 'term'], rows: 'a word and a term that stands for it' },
   {
-    language,
     word: text({}, 'A word as people type it, folded by search_letters.'),
+    language,
     term: text({}, 'What stands for it in search_terms; several, with spaces, of words that are written as one.'),
     documents: integer({}, 'How many search_entries have it.'),
   },

@@ -37,12 +37,13 @@ interface Options {
 type Declared<Value, Given> = Column<Value | (Given extends { readonly null: string } ? null : never)>;
 
 function column<Value>(type: Cell, unit: string | null = null) {
-  return <const Given extends Options>(options: Given, means: string): Declared<Value, Given> => ({
+  const declare = <const Given extends Options>(options: Given, means: string): Declared<Value, Given> => ({
     type,
     ...(unit === null ? {} : { unit }),
     ...options,
     means,
   });
+  return Object.assign(declare, { unit });
 }
 
 export const integer = column<number>('integer');
@@ -58,6 +59,10 @@ export const degrees = column<number>('real', 'degrees');
 export const instant = column<Instant>('integer', 'epoch milliseconds UTC');
 export const date = column<string>('text', 'YYYY-MM-DD at the venue');
 export const json = column<string>('text', 'JSON');
+/** Declares a time before a visit. */
+export const hours = column<number>('integer', 'hours');
+/** Declares an address of the service's page: one of another scheme is NULL. */
+export const pageUrl = column<string>('text', 'http or https');
 
 /** Declares a text that is one of these words. */
 export function words<const Word extends string, const Given extends Options>(
@@ -68,7 +73,7 @@ export function words<const Word extends string, const Given extends Options>(
   return { type: 'text', words: list, ...options, means };
 }
 
-type Columns = Readonly<Record<string, Column>>;
+export type Columns = Readonly<Record<string, Column>>;
 
 interface TableOptions<Name> {
   /** Names the columns that tell its rows apart. */
@@ -99,7 +104,7 @@ export function table<const Name extends string, const Declaration extends Colum
   return { name, key, rows, columns: Object.fromEntries(marked) as Declaration };
 }
 
-type ValueOf<Of> = Of extends Column<infer Value> ? Value : never;
+export type ValueOf<Of> = Of extends Column<infer Value> ? Value : never;
 
 /** A row as the daemon's statements have it. */
 export type DaemonRow<Of extends Table> = { [Name in keyof Of['columns']]: ValueOf<Of['columns'][Name]> };

@@ -1,8 +1,8 @@
 import type { Database } from '../../sqlite/database-file.ts';
 
 /*
- * Which rows change, noted by triggers in the transaction that changes them. Without `rows.publish` there is no trigger,
- * and nothing is written.
+ * Which rows change, noted by triggers in the transaction that changes them. They are of the daemon's connection: in the file
+ * every reader would parse them. Without `rows.publish` there is none, and nothing is written.
  */
 
 /** Tables that are the contract themselves: no view stands over them. */
@@ -10,12 +10,22 @@ export const contractTables = [
   'alternatives',
   'currencies',
   'languages',
+  'policies',
   'product_experiences',
   'product_tags',
 ] as const;
 
 /** Tables under a thin view of the contract, which adds what the clock decides. */
 export const clockTables = ['checkout', 'date_window', 'day', 'image', 'price', 'product', 'slot_day'] as const;
+
+/** Tables that the statements of a search name, and no view stands over. */
+export const searchedTables = [
+  'search_deletes',
+  'search_entries',
+  'search_generic_words',
+  'search_letters',
+  'search_words',
+] as const;
 
 /** What the views are made of, and the words that are searched: all that a followed copy holds. */
 export const publishedTables = [
@@ -29,12 +39,7 @@ export const publishedTables = [
   '_product_text',
   '_promise',
   '_record',
-  '_search_delete',
-  '_search_entry',
-  '_search_generic_word',
-  '_search_letter',
   '_search_text',
-  '_search_word',
   '_subscription',
   '_subscription_product',
   '_variant',
@@ -42,6 +47,7 @@ export const publishedTables = [
   '_zone_offset',
   ...clockTables,
   ...contractTables,
+  ...searchedTables,
 ] as const;
 
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
@@ -114,42 +120,32 @@ export interface CaptureOptions {
 }
 
 /**
- * Has the triggers stand where rows are published, and nowhere else. Where one was missing, rows may have changed unseen:
- * the numbers then get another origin, and followers begin anew.
+ * Has a connection that was just opened note the rows that it changes: each that writes a mirror does, but for copies. Where other rows were noted
+ * before, or by another schema, rows may have changed unseen: the numbers then get another origin, and followers begin anew.
  */
 export function captureRows(db: Database, { publish, another, newOrigin }: CaptureOptions): void {
-  const tables = { none: [], shown: publishedTables, all: [...publishedTables, ...ownTables] }[publish];
-  const wanted = new Map(tables.flatMap((table) => triggersOf(table, columnsOf(db, table))));
-  const publishes = publish !== 'none';
-  const standing = new Map(
-    db.prepare<[], [string, string]>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").raw().all(),
-  );
-  const ours = capturing(db);
-  const whole = ours.length === wanted.size && [...wanted].every(([name, sql]) => standing.get(name) === sql);
-  const known = db.prepare('SELECT 1 FROM _row_feed').get() !== undefined;
-  if (whole && known === publishes && !(publishes && another)) return;
+  for (const table of capturedTables[publish]) for (const sql of triggersOf(table, columnsOf(db, table))) db.exec(sql);
+  const schema_version = Number(db.pragma('user_version', { simple: true }));
+  const known = db
+    .prepare<[], { publish: Publish; schema_version: number }>('SELECT publish, schema_version FROM _row_feed')
+    .get();
+  if (
+    publish === 'none'
+      ? known === undefined
+      : !another && known?.publish === publish && known.schema_version === schema_version
+  )
+    return;
   const replace = db.transaction(() => {
-    for (const name of ours) db.exec(`DROP TRIGGER ${name}`);
-    for (const sql of wanted.values()) db.exec(sql);
     const told =
       publish === 'all' ? db.prepare(`SELECT coalesce((SELECT last_seq FROM _row_feed), ${newestChange})`) : null;
     const seen = told?.pluck().get() ?? null;
     db.exec('DELETE FROM _row; DELETE FROM _row_mark; DELETE FROM _row_feed');
-    if (publishes)
-      db.prepare(`INSERT INTO _row_feed (row_feed_id, origin, floor, last_seq) VALUES (1, ?, ${newestNumber}, ?)`).run(
-        newOrigin(),
-        seen,
-      );
+    if (publish !== 'none')
+      db.prepare(
+        `INSERT INTO _row_feed (row_feed_id, origin, floor, publish, schema_version, last_seq) VALUES (1, ?, ${newestNumber}, ?, ?, ?)`,
+      ).run(newOrigin(), publish, schema_version, seen);
   });
   replace.immediate();
-}
-
-/** Returns the triggers in a file that note rows. */
-export function capturing(db: Database): string[] {
-  return db
-    .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '${prefix}*'`)
-    .pluck()
-    .all();
 }
 
 /** The last number given out, also after all are forgotten. */
@@ -160,15 +156,19 @@ export const newestChange = "coalesce((SELECT seq FROM sqlite_sequence WHERE nam
 
 /** Returns the tables whose rows are published: those that only daemons read where other instances stand by. */
 export function publishedOf(db: Database): PublishedTable[] {
-  const noted = new Set(capturing(db));
-  const own = ownTables.filter((table) => noted.has(`${prefix}${table}_added`));
-  return [...publishedTables, ...own, placeTable];
+  const publish = db.prepare<[], Publish>('SELECT publish FROM _row_feed').pluck().get();
+  return [...capturedTables[publish === 'all' ? 'all' : 'shown'], placeTable];
 }
+
+const capturedTables: Readonly<Record<Publish, readonly CapturedTable[]>> = {
+  none: [],
+  shown: publishedTables,
+  all: [...publishedTables, ...ownTables],
+};
 
 const prefix = 'row_of_';
 
-/** The triggers of a table, by name. */
-function triggersOf(table: CapturedTable, { key }: TableColumns): [string, string][] {
+function triggersOf(table: CapturedTable, { key }: TableColumns): string[] {
   const sources = table === '_product' ? [table, placeTable] : [table];
   const note = (row: 'old' | 'new') => {
     const values = `json_array(${key.map((column) => `${row}.${column}`).join(', ')})`;
@@ -187,8 +187,8 @@ function triggersOf(table: CapturedTable, { key }: TableColumns): [string, strin
     moved: [`UPDATE OF ${key.join(', ')}`, note('old'), `WHEN ${moved} `],
     dropped: ['DELETE', note('old')],
   } as const;
-  return Object.entries(events).map(([name, [event, body, when = '']]) => {
-    const trigger = `${prefix}${table}_${name}`;
-    return [trigger, `CREATE TRIGGER ${trigger} AFTER ${event} ON ${table} ${when}BEGIN ${body} END`];
-  });
+  return Object.entries(events).map(
+    ([name, [event, body, when = '']]) =>
+      `CREATE TEMP TRIGGER ${prefix}${table}_${name} AFTER ${event} ON ${table} ${when}BEGIN ${body} END`,
+  );
 }

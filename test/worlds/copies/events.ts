@@ -1,4 +1,6 @@
 import { instant } from '../../../src/clock.ts';
+import { factColumns } from '../../../src/mirror/catalogue/product/shown.ts';
+import type { Column } from '../../../src/mirror/contract/table.ts';
 import { pick } from '../../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
 import { places } from '../../../src/sandbox/world/places.ts';
@@ -104,17 +106,21 @@ export const events: Readonly<Record<string, Event>> = {
     for (const product of sandbox.products().filter(({ id }) => id % 4 === 0)) product.price += 100;
   },
   'other members': (product) => {
-    const [count, text] = [words + 1, word()];
-    product.edits = {
-      ...product.edits,
-      product_slug: text,
-      product_url: `https://shop.example/${text}`,
-      cancellation: { policy: text, window: count },
-      supplier: { name: text },
-      venue: { id: String(product.experience_ids[0]), name: text, address: text },
-      wheelchair_access: count % 2 === 0,
-      is_package: count % 2 === 0,
-    };
+    const count = words + 1;
+    const edits: Record<string, unknown> = { ...product.edits, venue: { id: String(product.experience_ids[0]) } };
+    // All that pages show as it was sent, each at the path of its declaration.
+    for (const { from = '$', unit = 'text' } of Object.values<Column>(factColumns)) {
+      const [, member = '', inner] = from.split('.');
+      const values: Readonly<Record<string, unknown>> = {
+        text: word(),
+        JSON: [word()],
+        'http or https': `https://shop.example/${word()}`,
+        '0 or 1': count % 2 === 0,
+        hours: count,
+      };
+      edits[member] = inner === undefined ? values[unit] : { ...(edits[member] as object), [inner]: values[unit] };
+    }
+    product.edits = edits;
   },
   rating: (product, _, chance) => {
     product.rating =

@@ -1,5 +1,7 @@
-import { factColumns, factsOf } from '../../../domain/catalogue/document-facts.ts';
+import { isMembers, type Members } from '../../../domain/values/members.ts';
 import { type Bound, pick, sql, type Writes } from '../../../sqlite/statements.ts';
+import { factsOf } from '../../contract/document-facts.ts';
+import { products } from '../../contract/products.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { offsetColumns } from '../zones.ts';
@@ -28,7 +30,25 @@ const ofProduct = [
 ] as const; // biome-ignore format: a list of columns
 const instantColumns = ['checked_at', 'stale_at', 'held_at', 'detail_read_at'] as const;
 const ofText = ['title', 'tagline', 'city_name', 'country_name', 'changed_at', ...instantColumns] as const;
-const ofDocument = [...factColumns, 'document'] as const;
+/** Columns of `price`, which the view adds. */
+const ofPrice = ['from_price', 'prediscount_price'] as const;
+
+/** Columns that are shown as the document has them: those that are declared with a path in it, and stand nowhere else. */
+type Fact = Exclude<
+  keyof Shown & keyof typeof products.columns,
+  | (typeof ofProduct | typeof ofText)[number]
+  | 'product_id'
+  | 'language'
+  | 'language_shown'
+  | 'currency'
+  | 'expired_at'
+  | 'document'
+>;
+const elsewhere = new Set<string>(['product_id', ...ofProduct, ...ofText, ...ofPrice]);
+export const factColumns = Object.fromEntries(
+  Object.entries(products.columns).filter(([name, { from }]) => from !== undefined && !elsewhere.has(name)),
+) as unknown as Pick<typeof products.columns, Fact>;
+const ofDocument = [...(Object.keys(factColumns) as Fact[]), 'document'] as const;
 
 export function shownProducts(db: Writes): ShownProducts {
   const put = db.change(putting);
@@ -53,7 +73,9 @@ export function shownProducts(db: Writes): ShownProducts {
   const show = (text: Text) => {
     const { product_id, language } = text;
     const document = shownDocument(text);
-    put.run({ product_id, language, document, ...factsOf(document) });
+    const said: unknown = document === null ? null : JSON.parse(document);
+    const members = isMembers(said) ? said : {};
+    put.run({ product_id, language, document, text_language: languageOf(members), ...factsOf(members, factColumns) });
   };
   const again = (product_id: number) => {
     dropOthers.run({ product_id });
@@ -69,6 +91,11 @@ export function shownProducts(db: Writes): ShownProducts {
       for (const product_id of visible.all()) again(product_id);
     },
   };
+}
+
+/** Returns the two letters of the language that a text says it is in: a service may answer in another one than was asked for. */
+function languageOf({ language }: Members): string | null {
+  return /^[a-z]{2}(?=$|[-_])/.exec(String(language ?? '').toLowerCase())?.[0] ?? null;
 }
 
 /** Returns the document of a text that readers see. */

@@ -22,18 +22,18 @@ export function applySearchRules(connection: Database): boolean {
 }
 
 function makeAgain(db: Writes): void {
-  db.change(() => query.deleteFrom('_search_letter')).run();
-  db.change(() => query.deleteFrom('_search_generic_word')).run();
-  const putLetter = db.change(({ letter, folded }: Bound<Tables['_search_letter']>) =>
-    query.insertInto('_search_letter').values({ letter, folded }),
+  db.change(() => query.deleteFrom('search_letters')).run();
+  db.change(() => query.deleteFrom('search_generic_words')).run();
+  const putLetter = db.change(({ letter, folded }: Bound<Tables['search_letters']>) =>
+    query.insertInto('search_letters').values({ letter, folded }),
   );
   for (const [letter, folded] of foldedLetters()) putLetter.run({ letter, folded });
-  const putGeneric = db.change(({ language, word }: Bound<Tables['_search_generic_word']>) =>
-    query.insertInto('_search_generic_word').orIgnore().values({ language, word }),
+  const putGeneric = db.change(({ language, word }: Bound<Tables['search_generic_words']>) =>
+    query.insertInto('search_generic_words').orIgnore().values({ language, word }),
   );
   for (const [language, word] of genericWords()) putGeneric.run({ language, word: fold(word) });
   // All are read before anything is written: a connection does one at a time.
-  const entries = db.rows(() => query.selectFrom('_search_entry').select(entryColumns)).all();
+  const entries = db.rows(() => query.selectFrom('search_entries').select(entryColumns)).all();
   searchWords(db).rebuild(entries);
   const note = db.change(() =>
     query

@@ -12,7 +12,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { stemOf } from './stems.ts';
 
-/** What a product says in a language, as `_search_entry` has it. */
+/** What a product says in a language, as `search_entries` has it. */
 export interface Entry extends SearchedText {
   readonly search_id: number;
   readonly language: string;
@@ -22,7 +22,7 @@ export const entryColumns = [
   'search_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
 ] as const; // biome-ignore format: a list of columns
 
-type Word = Tables['_search_word'];
+type Word = Tables['search_words'];
 
 /** The second index, its words and their deletions. */
 export interface SearchWords {
@@ -104,33 +104,33 @@ function wordCounts(db: Writes) {
   // A look-up and a write: a write that returns something makes a table of its own for it, each time.
   const counted = db.values(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
     query
-      .selectFrom('_search_word')
+      .selectFrom('search_words')
       .select('documents')
       .where('word', '=', word)
       .where('language', '=', language)
       .where('term', '=', term),
   );
-  const count = db.change(upsert('_search_word', ['word', 'language', 'term'], ['documents']));
+  const count = db.change(upsert('search_words', ['word', 'language', 'term'], ['documents']));
   const forget = db.change(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
-    query.deleteFrom('_search_word').where('word', '=', word).where('language', '=', language).where('term', '=', term),
+    query.deleteFrom('search_words').where('word', '=', word).where('language', '=', language).where('term', '=', term),
   );
   const isKnown = db.values(({ word }: Bound<Pick<Word, 'word'>>) =>
     query
-      .selectFrom('_search_word')
+      .selectFrom('search_words')
       .select((of) => of.lit(1).as('one'))
       .where('word', '=', word)
       .where((of) => of(of.fn<number>('instr', ['term', of.val(' ')]), '=', 0))
       .limit(1),
   );
-  const putDeletion = db.change(({ shorter, word }: Bound<Tables['_search_delete']>) =>
-    query.insertInto('_search_delete').orIgnore().values({ shorter, word }),
+  const putDeletion = db.change(({ shorter, word }: Bound<Tables['search_deletes']>) =>
+    query.insertInto('search_deletes').orIgnore().values({ shorter, word }),
   );
-  const dropDeletion = db.change(({ shorter, word }: Bound<Tables['_search_delete']>) =>
-    query.deleteFrom('_search_delete').where('shorter', '=', shorter).where('word', '=', word),
+  const dropDeletion = db.change(({ shorter, word }: Bound<Tables['search_deletes']>) =>
+    query.deleteFrom('search_deletes').where('shorter', '=', shorter).where('word', '=', word),
   );
   const clear = [
-    db.change(() => query.deleteFrom('_search_word')),
-    db.change(() => query.deleteFrom('_search_delete')),
+    db.change(() => query.deleteFrom('search_words')),
+    db.change(() => query.deleteFrom('search_deletes')),
   ];
 
   const add = (language: string, [word, term]: WordReading, documents: number): void => {

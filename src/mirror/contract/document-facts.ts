@@ -1,0 +1,32 @@
+import { isMembers, type Members } from '../../domain/values/members.ts';
+import { pageAddress } from '../../domain/values/page-address.ts';
+import { type Column, type Columns, flag, json, pageUrl, type ValueOf } from './table.ts';
+
+/** Returns what a document says of columns, each at the path of its declaration. What has another type there is null. */
+export function factsOf<Declared extends Columns>(
+  document: Members,
+  columns: Declared,
+): { readonly [Name in keyof Declared]: ValueOf<Declared[Name]> } {
+  const facts = Object.entries(columns).map(([name, column]) => [name, factOf(column, at(column, document))]);
+  return Object.fromEntries(facts) as { [Name in keyof Declared]: ValueOf<Declared[Name]> };
+}
+
+/** Returns the value at the path of a column: `$.venue.name`. */
+function at({ from = '$' }: Column, document: Members): unknown {
+  const inside = (value: unknown, name: string) => (isMembers(value) ? value[name] : undefined);
+  return from.split('.').slice(1).reduce(inside, document);
+}
+
+function factOf({ type, unit }: Column, value: unknown): string | number | null {
+  if (unit === json.unit) return textsIn(value);
+  if (unit === pageUrl.unit) return pageAddress(value);
+  if (type === 'text') return typeof value === 'string' && value !== '' ? value : null;
+  if (unit === flag.unit) return typeof value === 'boolean' ? Number(value) : null;
+  // A hundred years and more are no hours before a visit.
+  const isNumber = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000;
+  return isNumber ? Number(value) : null;
+}
+
+function textsIn(value: unknown): string | null {
+  return Array.isArray(value) ? JSON.stringify(value.filter((each) => typeof each === 'string')) : null;
+}

@@ -1,0 +1,53 @@
+import type { Instant } from '../../clock.ts';
+import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
+import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { Subject } from '../../domain/evidence/claims.ts';
+import type { Hold } from '../../domain/evidence/hold.ts';
+import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
+import type { SignalTier } from '../../domain/schedule/signal.ts';
+
+/**
+ * Types of columns that their schema does not tell, by the name of a column or of one in a table. `tables.ts` takes the others from
+ * the schema: its types, its checks, names that end in `_at`; and from the flags and words that the contract declares.
+ */
+export interface ColumnTypes {
+  resource: Resource;
+  '_promise.resource': string;
+  subject: Subject;
+  due_reason: DueReason;
+  fetched_reason: DueReason;
+  '_change.reason': DueReason;
+  '_change.kind': ChangeKind;
+  '_held.state': Hold['state'];
+  '_held.decision': 'approved' | 'rejected';
+  '_expected_notice.change_type': ChangeType;
+  '_signal.tier': SignalTier;
+  '_subscription.type': SubscriptionType;
+  size: ImageSize;
+  image_size: ImageSize;
+  media_type: ImageType;
+  shows: 0 | 1;
+  publish: 'shown' | 'all';
+  /** 0: on sale. 1: not on sale. 2: on sale, but its dates are answered as not on sale. 3: withdrawn. */
+  shut: 0 | 1 | 2 | 3;
+  valid_from: Instant;
+  decided_until: Instant;
+  not_before: Instant;
+  read_not_before: Instant;
+  '_alarm.kind':
+    | 'images-vanished'
+    | 'images-disk'
+    | 'images-refused'
+    | 'prices-refused'
+    | 'checks-flood'
+    | 'images-unverified'
+    | 'other-dates'
+    | 'closures-held'
+    | 'hints-not-confirmed'
+    | 'old-address-used'
+    | 'subscription-silent'
+    | 'clock-doubted'
+    | SubscriptionAlarm;
+}
