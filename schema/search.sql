@@ -162,7 +162,8 @@ asked_of (queries) AS MATERIALIZED (
     SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, 4, 1, 0
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
     UNION ALL
-    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ') AND (' || telling || ')', p.value ->> 'weight',
+    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
+        || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
       CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 4, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
     WHERE json_array_length(parts) > 1 AND 20 > (SELECT count(*) FROM (
@@ -170,8 +171,7 @@ asked_of (queries) AS MATERIALIZED (
       WHERE search_terms MATCH every LIMIT 20))
   ))
   FROM (SELECT every, best, parts, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3, (
-    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p
-    WHERE p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) AS telling
+    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))) AS telling
     FROM answer)
 ),
 sought (query, weight, typos, field, places, kept) AS MATERIALIZED (

@@ -104,6 +104,9 @@ const aboutTheSame = 8;
 /** The weight of lying in the city or country that was typed: three times that of a rare word. */
 const placeWeight = 24;
 
+/** Of a part `p`: whether a product is found by this word alone. The others only add to the weight of what is found. */
+const telling = `(p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))`;
+
 /**
  * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
  * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
@@ -128,7 +131,8 @@ export function foundSql(answer = '(SELECT @every AS every, @best AS best, @part
     SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, ${scopes.length}, 1, 0
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
     UNION ALL
-    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ') AND (' || telling || ')', p.value ->> 'weight',
+    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
+        || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
       CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, ${scopes.length}, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
     WHERE json_array_length(parts) > 1 AND ${fewFound} > (SELECT count(*) FROM (
@@ -136,8 +140,7 @@ export function foundSql(answer = '(SELECT @every AS every, @best AS best, @part
       WHERE search_terms MATCH every LIMIT ${fewFound}))
   ))
   FROM (SELECT every, best, parts, ${within.join(', ')}, (
-    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p
-    WHERE p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) AS telling
+    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}) AS telling
     FROM ${answer})
 ),
 sought (query, weight, typos, field, places, kept) AS MATERIALIZED (
