@@ -61,12 +61,13 @@ plain (words, readings) AS MATERIALIZED (
       SELECT n, 1, '"' || w.word || '" *', w.word, 1 FROM w
       WHERE (last OR NOT known) AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
-          AND instr(s.term, ' ') = 0
+          AND instr(s.term, ' ') = 0 AND s.term NOT LIKE '·%'
           AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = w.word AND x.language = :language AND x.term = s.term))
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
       WHERE (last OR NOT known) AND length(w.word) > 3 AND substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
+        AND s.term NOT LIKE '·%'
     )
   ) FROM asked
 ),
@@ -100,7 +101,7 @@ guessed (words, readings, guesses) AS MATERIALIZED (
     candidate (n, typed, word, documents) AS (
       SELECT n, typed, word, documents FROM (
         SELECT n, typed, word, least,
-          (SELECT sum(s.documents) FROM search_words s WHERE s.word = c.word AND s.language = :language AND instr(s.term, ' ') = 0) AS documents
+          (SELECT max(s.documents) FROM search_words s WHERE s.word = c.word AND s.language = :language AND instr(s.term, ' ') = 0) AS documents
         FROM (SELECT DISTINCT s.n, s.typed, s.least, d.word FROM shorter s CROSS JOIN search_deletes d ON d.shorter = s.shorter
           WHERE abs(length(d.word) - length(s.typed)) < 3 AND d.word <> s.typed) c
       ) WHERE documents >= least
@@ -129,10 +130,12 @@ guessed (words, readings, guesses) AS MATERIALIZED (
 ),
 parts (words, parts) AS MATERIALIZED (
   SELECT words, (
-    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant, 'documents', documents)) FROM (
+    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
+      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) / (cost + 1) + 1)) FROM (
       SELECT n, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
+        group_concat(CASE WHEN cost = least AND expr LIKE '"·%' THEN expr END, ' OR ') AS within,
+        max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
         SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
           SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents FROM json_each(readings)
@@ -143,58 +146,56 @@ parts (words, parts) AS MATERIALIZED (
     )
   ) FROM guessed
 ),
--- Which words are kept: all; else as many as anything has, of the first ones, of all but one, or one alone; between as many
--- those with the rarest word, and the first ones before others.
-lines (words, parts, lines) AS MATERIALIZED (
-  SELECT words, parts, (
-    WITH part (n, every, best, start, cost, documents) AS MATERIALIZED (
-      SELECT value ->> 'n', value ->> 'every', value ->> 'best', value ->> 'start', value ->> 'cost', value ->> 'documents' FROM json_each(parts)
-    )
-    SELECT json_group_array(json_array(json(kept), every, best, start, typos)) FROM (
-      SELECT k.n, s.column1 AS way, json_group_array(p.n) AS kept, group_concat(p.every, ' AND ') AS every, group_concat(p.best, ' AND ') AS best,
-        group_concat(p.start, ' OR ') AS start, sum(max(p.cost - 1, 0)) AS typos, count(*) AS many, min(p.documents) AS rarest
-      FROM part k CROSS JOIN (VALUES (0), (1), (2)) s
-      CROSS JOIN part p ON CASE s.column1 WHEN 0 THEN p.n <= k.n WHEN 1 THEN p.n <> k.n ELSE p.n = k.n END
-      GROUP BY s.column1, k.n
-      ORDER BY many DESC, rarest, way, k.n
-    )
-  ) FROM parts
-),
-answer (words, parts, kept, every, best, start, typos) AS MATERIALIZED (
-  SELECT words, parts, l.value ->> 0, l.value ->> 1, l.value ->> 2, l.value ->> 3, l.value ->> 4
-  FROM lines CROSS JOIN json_each(lines.lines) l
-  WHERE EXISTS (
-    SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language WHERE search_terms MATCH l.value ->> 1)
-  LIMIT 1
+answer (words, parts, every, best) AS MATERIALIZED (
+  SELECT words, parts, (SELECT group_concat(value ->> 'every', ' AND ') FROM json_each(parts)),
+    (SELECT group_concat(value ->> 'best', ' AND ') FROM json_each(parts))
+  FROM parts WHERE json_array_length(parts) > 0
 ),
 asked_of (queries) AS MATERIALIZED (
-  SELECT CASE WHEN best = every THEN json_array('(' || begins || ' AND ' || s0 || ')', '(' || s0 || ' NOT ' || begins || ')', '(' || s1 || ' NOT ' || s0 || ')', '(' || s2 || ' NOT ' || s1 || ')', '(' || s3 || ' NOT ' || s2 || ')', '((' || every || ') NOT ' || s3 || ')')
-    ELSE json_array('(' || begins || ' AND ' || s0 || ')' || ' AND (' || best || ')',
-      '(' || s0 || ' NOT ' || begins || ')' || ' AND (' || best || ')',
-      '(' || s1 || ' NOT ' || s0 || ')' || ' AND (' || best || ')',
-      '(' || s2 || ' NOT ' || s1 || ')' || ' AND (' || best || ')',
-      '(' || s3 || ' NOT ' || s2 || ')' || ' AND (' || best || ')',
-      '((' || every || ') NOT ' || s3 || ')' || ' AND (' || best || ')',
-      '(' || begins || ' AND ' || s0 || ')' || ' NOT (' || best || ')',
-      '(' || s0 || ' NOT ' || begins || ')' || ' NOT (' || best || ')',
-      '(' || s1 || ' NOT ' || s0 || ')' || ' NOT (' || best || ')',
-      '(' || s2 || ' NOT ' || s1 || ')' || ' NOT (' || best || ')',
-      '(' || s3 || ' NOT ' || s2 || ')' || ' NOT (' || best || ')',
-      '((' || every || ') NOT ' || s3 || ')' || ' NOT (' || best || ')') END
-  FROM (SELECT every, best, '({name} : (' || start || '))' AS begins, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3 FROM answer)
+  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept)) FROM (
+    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, 1000000 AS weight,
+      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
+      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept
+    FROM json_each(json_array(s0, s1 || ' NOT ' || s0, s2 || ' NOT ' || s1, s3 || ' NOT ' || s2, '(' || every || ') NOT ' || s3)) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
+    WHERE s.column1 = ' AND ' OR best <> every
+    UNION ALL
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, 4, 1, 0
+    FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
+    UNION ALL
+    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
+        || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
+      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 4, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
+    FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
+    WHERE json_array_length(parts) > 1 AND 20 > (SELECT count(*) FROM (
+      SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
+      WHERE search_terms MATCH every LIMIT 20))
+  ))
+  FROM (SELECT every, best, parts, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3, (
+    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))) AS telling
+    FROM answer)
 ),
-found (search_id, typos, field) AS MATERIALIZED (
-  SELECT f.rowid, k.key >= 6, k.key % 6
-  FROM asked_of q CROSS JOIN json_each(q.queries) k CROSS JOIN search_terms f
-  WHERE search_terms MATCH k.value
+sought (query, weight, typos, field, places, kept) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5 FROM asked_of q CROSS JOIN json_each(q.queries) k
+),
+counted (product_id, weight, typos, field, places, kept, heaviest) AS (
+  SELECT e.product_id, min(sum(s.weight), 1000000),
+    CASE WHEN max(s.weight) = 1000000 THEN sum(s.typos) FILTER (WHERE s.weight = 1000000) ELSE sum(s.typos) END,
+    min(s.field), sum(s.places), CASE WHEN max(s.weight) = 1000000 THEN max(s.kept) ELSE sum(s.kept) END AS kept,
+    max(CASE WHEN max(s.weight) < 1000000 THEN sum(s.weight) END) OVER ()
+  FROM sought s CROSS JOIN search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
+  WHERE search_terms MATCH s.query
+  GROUP BY f.rowid HAVING kept > 0
+),
+found (product_id, weight, typos, field, places, kept) AS MATERIALIZED (
+  SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - heaviest) / 8 END, typos, field, places, kept
+  FROM counted WHERE weight = 1000000 OR 2 * weight >= heaviest
 ),
 -- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
 -- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.
-hit (product_id, field, typos, sellable, place) AS MATERIALIZED (
-  SELECT r.product_id, f.field, (SELECT typos FROM answer) + f.typos, r.sellable, r.place
+hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIALIZED (
+  SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.kept, r.sellable, r.place
   FROM found f
-  CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = :language
-  CROSS JOIN product_popularity r ON r.product_id = e.product_id
+  CROSS JOIN product_popularity r ON r.product_id = f.product_id
   WHERE likelihood(f.field >= 0, 0.000001)
     AND (:city_id IS NULL OR r.city_id = CAST(:city_id AS INTEGER))
     AND (:country_id IS NULL OR r.country_id = CAST(:country_id AS INTEGER))
@@ -209,21 +210,20 @@ hit (product_id, field, typos, sellable, place) AS MATERIALIZED (
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
   (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
-  -- What it is ordered by: where every word was found (0 name … 5 summary; the beginning of a name counts no more than its city),
-  -- letters that differ, its place in popularity.
+  -- What it is ordered by: where every word was found (0 name or city … 4 summary), letters that differ, its place in popularity.
   h.field, h.typos, h.place,
-  -- The same in every row: what was left out of what was typed, what was meant, and how many there are.
-  (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w WHERE NOT w.value ->> 'generic'
-    AND w.value ->> 'n' NOT IN (SELECT x.value FROM json_each(a.kept) x)) AS dropped,
-  CASE WHEN a.typos > 0 THEN (SELECT group_concat(COALESCE((SELECT x.value ->> 'meant' FROM json_each(a.parts) x
-    WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' IN (SELECT k.value FROM json_each(a.kept) k) AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
-    FROM json_each(a.words) w) END AS meant,
+  -- Of the best one: the typed words that it lacks, and what was typed with its typos mended; and how many there are.
+  (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w
+    WHERE NOT w.value ->> 'generic' AND NOT h.kept >> (w.value ->> 'n') & 1) AS dropped,
+  (SELECT CASE WHEN count(x.value) > 0 THEN group_concat(COALESCE(x.value ->> 'meant', w.value ->> 'word'), ' ') END
+    FROM json_each(a.words) w LEFT JOIN json_each(a.parts) x
+      ON x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'cost' > 1 AND h.kept >> (w.value ->> 'n') & 1) AS meant,
   (SELECT count(*) FROM hit) AS total,
   (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_variant_type,
   p.language_shown
 FROM answer a
-CROSS JOIN (SELECT * FROM hit ORDER BY typos, max(field, 1), sellable DESC, place, product_id
+CROSS JOIN (SELECT * FROM hit h ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.sellable DESC, h.place, h.product_id
   LIMIT CAST(:limit AS INTEGER) OFFSET CAST(:offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = :language
 WHERE likelihood(h.field >= 0, 0.000001)
-ORDER BY h.typos, max(h.field, 1), h.sellable DESC, h.place, h.product_id
+ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.sellable DESC, h.place, h.product_id

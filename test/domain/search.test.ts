@@ -59,7 +59,7 @@ describe('words', () => {
 describe('the terms of a product', () => {
   const said = { title: null, city: null, country: null, venue: null, tagline: null, summary: null };
   const of = (given: Partial<typeof said>, language = 'en') =>
-    indexed({ ...said, ...given } as never, termsBy(stemOf(language)));
+    indexed({ said: { ...said, ...given }, termOf: termsBy(stemOf(language)) });
   const termsOf = (word: string, { readings }: ReturnType<typeof of>) =>
     readings.filter(([typed]) => typed === word).map(([, term]) => term);
 

@@ -36,13 +36,40 @@ describe('find', () => {
         hits: [{ title: 'Colosseum, Roman Forum & Palatine Hill: Priority Entry', typos: 2, found_in: 'name' }],
       });
       expect(reader.find({ text: 'heineken' })).toMatchObject({ matched: ['heineken'], dropped: [], meant: null });
-      expect(reader.find({ text: 'flamenco oslo' })).toMatchObject({ matched: ['flamenco'], dropped: ['oslo'] });
-      // As few as possible are dropped, and the rarest kept, wherever it stands.
+      // A place outweighs other words. Of those, the rarest are kept, wherever they stand.
+      expect(reader.find({ text: 'flamenco oslo' })).toMatchObject({ matched: ['oslo'], dropped: ['flamenco'] });
       expect(reader.find({ text: 'wax museum london madame tussauds' })).toMatchObject({
         matched: ['london', 'madame', 'tussauds'],
         dropped: ['wax', 'museum'],
       });
       expect(reader.find({ text: 'xyzzy' })).toMatchObject({ hits: [], total: 0, dropped: ['xyzzy'], meant: null });
+    });
+  });
+
+  it('drops the least telling words: a place outweighs other words, a name the rest, and of words as rare those of what is popular stay', () => {
+    const at = (product_id: number, title: string, city_name: string, rating: number) =>
+      productOf(product_id, { title, city_name, rating, rating_count: 100, venue_id: null });
+    const stored = [
+      at(1, 'Eiffel Tower: Second Floor', 'Paris', 5),
+      at(2, 'Eiffel Tower: Summit', 'Paris', 4),
+      at(3, 'Flamenco Show at Torre Bermeja', 'Madrid', 3),
+      at(4, 'Safari Thoiry: Entry Ticket', 'Thoiry', 3),
+      at(5, 'Safari & Marine Park', 'Serongga', 5),
+      at(6, 'River Cruise', 'Madrid', 5),
+    ];
+    expect(idsOf(stored, { text: 'torre eiffel' })).toEqual([1, 2, 3]);
+    expect(idsOf(stored, { text: 'safari park thoiry' })[0]).toBe(4);
+    over(stored, (reader) => {
+      // Each hit has every word, or it stands behind all that have.
+      expect(reader.find({ text: 'eiffel summit' }).hits.map(({ product_id }) => product_id)).toEqual([2, 1]);
+      expect(reader.find({ text: 'safari park thoiry' })).toMatchObject({
+        matched: ['safari', 'thoiry'],
+        dropped: ['park'],
+      });
+      expect(reader.find({ text: 'torre eiffel', limit: 1, offset: 2 })).toMatchObject({
+        matched: ['eiffel'],
+        total: 3,
+      });
     });
   });
 
@@ -58,10 +85,10 @@ describe('find', () => {
     over(stored, (reader) => {
       const { hits } = reader.find({ text: 'zoo' });
       expect(hits.map(({ product_id, found_in }) => [product_id, found_in])).toEqual([
-        // The beginning of a name, the rest of it and the city count the same: what sells, and then the popular one, comes first.
-        [5, 'city'],
+        // What lies in a city of this name; then names, wherever they have it: what sells, and then the popular one, comes first.
+        [6, 'name'],
+        [5, 'name'],
         [3, 'name'],
-        [6, 'city'],
         [4, 'name'],
         [2, 'title'],
         [1, 'tagline'],
@@ -163,7 +190,10 @@ describe('find', () => {
       [1, 'nl', 'nl', 'Toren'],
       [2, 'nl', 'en', 'Tower'],
     ]);
-    expect(reader.find({ text: 'tower' }).hits).toMatchObject([{ product_id: 2, language_shown: 'en' }]);
+    expect(reader.find({ text: 'tower' }).hits).toMatchObject([
+      { product_id: 2, language_shown: 'en' },
+      { product_id: 1, language_shown: 'nl', found_in: 'venue' },
+    ]);
   });
 
   it('has pages that neither repeat nor leave out', () => {

@@ -73,15 +73,27 @@ function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
   return { term, typed: [whole, folded, term, ...(arabic.test(folded) ? withArticle(folded) : [])] };
 }
 
-/** Returns the terms of a product, and the words that lead to them. */
-export function indexed(said: SearchedText, termOf: TermOf): Indexed {
+/** Stands before the whole name of a city or a country, written as one term. No letter that is typed becomes it. */
+export const placeMark = '·';
+
+/** The texts of a product in a language, and the terms of that language. */
+export interface Spoken {
+  readonly said: SearchedText;
+  readonly termOf: TermOf;
+}
+
+/**
+ * Returns the terms of a product, and the words that lead to them. Its names in the other languages (of the product, its
+ * city and its country) are found as well, after its own.
+ */
+export function indexed({ said, termOf }: Spoken, others: readonly Spoken[] = []): Indexed {
   const readings = new Map<string, WordReading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
 
-  function termsOf(text: string | null, joining = false): string[] {
+  function termsOf(text: string | null, joining = false, of = termOf): string[] {
     const words = text === null ? [] : wordsOf(text);
     const terms = words.map((word) => {
-      const { term, typed } = termOf(word);
+      const { term, typed } = of(word);
       for (const each of typed) read(each, term);
       return term;
     });
@@ -89,21 +101,35 @@ export function indexed(said: SearchedText, termOf: TermOf): Indexed {
     return terms;
   }
 
+  function placeOf(column: 'city' | 'country'): string {
+    const terms = new Set(termsOf(said[column], true));
+    for (const other of others) for (const term of termsOf(other.said[column], true, other.termOf)) terms.add(term);
+    for (const each of [said, ...others.map((other) => other.said)]) {
+      const whole = wordsOf(each[column] ?? '')
+        .map(({ folded }) => folded)
+        .join('');
+      if (whole === '') continue;
+      read(whole, placeMark + whole);
+      terms.add(placeMark + whole);
+    }
+    return [...terms].join(' ');
+  }
+
   const title = termsOf(said.title, true);
-  const city = termsOf(said.city, true);
+  const elsewhere = others.flatMap((other) => termsOf(nameOf(other.said.title, other.said.city), false, other.termOf));
   const terms: Terms = {
-    name: without(termsOf(nameOf(said.title, said.city)), city).join(' '),
+    name: without(termsOf(nameOf(said.title, said.city)), termsOf(said.city)).join(' '),
     title: title.join(' '),
-    city: city.join(' '),
-    country: termsOf(said.country, true).join(' '),
-    venue: termsOf(said.venue, true).join(' '),
+    city: placeOf('city'),
+    country: placeOf('country'),
+    venue: [...termsOf(said.venue, true), ...new Set(elsewhere).difference(new Set(title))].join(' '),
     tagline: termsOf(said.tagline).join(' '),
     summary: termsOf(said.summary).join(' '),
   };
   return { terms, readings: [...readings.values()] };
 }
 
-/** "Sagrada Familia: Fast Track" is called Sagrada Familia; "Rome: Colosseum" in Rome is called Colosseum. */
+/** Returns the name in a title: the part before the colon, or after it where only the city stands before. */
 function nameOf(title: string | null, city: string | null): string | null {
   if (title === null) return null;
   const colon = title.indexOf(':');

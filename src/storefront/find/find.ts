@@ -62,15 +62,14 @@ export interface Found {
 interface Understood {
   readonly words: string;
   readonly parts: string;
-  readonly kept: string;
   readonly every: string;
   readonly best: string;
-  readonly start: string;
-  readonly typos: number;
 }
 
 type Row = Omit<FindHit, 'highlight' | 'found_in' | 'distance_km'> & {
   readonly field: number | null;
+  /** The words that the best hit of all pages has: a bit for each of their numbers. */
+  readonly kept: number;
   readonly chord2: number | null;
   readonly total: number;
 };
@@ -96,7 +95,7 @@ export function finder(connection: Connection, editions: Editions): (question?: 
       ...(question.near === undefined ? {} : around(question.near)),
       every: meaning?.every,
       best: meaning?.best,
-      start: meaning?.start,
+      parts: meaning?.parts,
       language,
       currency,
       limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
@@ -105,9 +104,11 @@ export function finder(connection: Connection, editions: Editions): (question?: 
     const rows = pages(form).all(bound);
     const total = rows[0]?.total ?? (bound.offset > 0 ? (totals(form).get(bound)?.total ?? 0) : 0);
     return {
-      hits: rows.map((row) => hitOf(row, meaning, (title) => highlight(title, meaning?.every ?? '', language))),
+      hits: rows.map((row) =>
+        hitOf(row, meaning !== null, (title) => highlight(title, meaning?.every ?? '', language)),
+      ),
       total,
-      ...wordsOf(meaning),
+      ...wordsOf(meaning, rows[0]?.kept),
       facets: question.facets === true ? facets({ ...form, cut: total > mostCounted }, bound) : null,
     };
   }
@@ -130,31 +131,30 @@ function nothing(question: FindQuestion, text: string): Found {
 }
 
 function hitOf(
-  { field, chord2, total: _, ...row }: Row,
-  meaning: Understood | null,
+  { field, chord2, kept: _, total: __, ...row }: Row,
+  isAsked: boolean,
   highlight: (title: string) => Piece[],
 ): FindHit {
   const { title } = row;
   return {
     ...row,
-    typos: row.typos + (meaning?.typos ?? 0),
-    highlight: title === null ? [] : meaning === null ? [{ text: title, matched: false }] : highlight(title),
+    highlight: title === null ? [] : isAsked ? highlight(title) : [{ text: title, matched: false }],
     found_in: field === null ? null : (fields[field] ?? null),
     distance_km: chord2 === null ? null : kilometres(chord2),
   };
 }
 
-function wordsOf(meaning: Understood | null): Pick<Found, 'matched' | 'dropped' | 'meant'> {
+function wordsOf(meaning: Understood | null, bits: number | undefined): Pick<Found, 'matched' | 'dropped' | 'meant'> {
   if (meaning === null) return { matched: [], dropped: [], meant: null };
   const words = JSON.parse(meaning.words) as { n: number; word: string; generic: 0 | 1 }[];
   const parts = JSON.parse(meaning.parts) as { n: number; cost: number; meant: string }[];
-  const numbers = new Set(JSON.parse(meaning.kept) as number[]);
-  const kept = new Map(parts.filter(({ n }) => numbers.has(n)).map((part) => [part.n, part]));
+  const kept = new Map(parts.filter(({ n }) => bits === undefined || (bits >> n) & 1).map((part) => [part.n, part]));
   const asked = words.filter(({ generic }) => generic === 0);
-  const mended = words.map(({ n, word }) => ((kept.get(n)?.cost ?? 0) > 1 ? (kept.get(n)?.meant ?? word) : word));
+  const mended = [...kept.values()].filter(({ cost }) => cost > 1);
+  const fixed = words.map(({ n, word }) => mended.find((part) => part.n === n)?.meant ?? word);
   return {
     matched: asked.filter(({ n }) => kept.has(n)).map(({ word }) => word),
     dropped: asked.filter(({ n }) => !kept.has(n)).map(({ word }) => word),
-    meant: meaning.typos > 0 ? mended.join(' ') : null,
+    meant: mended.length > 0 ? fixed.join(' ') : null,
   };
 }

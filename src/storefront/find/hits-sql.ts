@@ -92,34 +92,77 @@ const scopes = [
   '{title city country venue tagline}',
 ];
 
+/** A page: where fewer products than this have every word, those that have some of them follow. */
+const fewFound = 20;
+
+/** The weight of all words together: more than any sum of theirs. */
+const wholeWeight = 1_000_000;
+
+/** Sets of words that weigh so much less than the heaviest one are worth the same: between them popularity decides. */
+const aboutTheSame = 8;
+
+/** The weight of lying in the city or country that was typed: three times that of a rare word. */
+const placeWeight = 24;
+
+/** Of a part `p`: whether a product is found by this word alone. The others only add to the weight of what is found. */
+const telling = `(p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))`;
+
 /**
- * What `search_terms` is asked, part by part: who has every word in a part, and not in one before it, so that each entry
- * comes once. Where a word has several readings, first those that have the likeliest of each. `answer`: what has the columns
- * `every`, `best` and `start` of what was understood.
+ * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
+ * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
+ * words, by the weight of the words that they have: a word in the name counts three times, in the title twice. `answer` has
+ * the columns `every`, `best` and `parts` of what was understood.
  */
-export function foundSql(answer = '(SELECT @every AS every, @best AS best, @start AS start)'): string {
+export function foundSql(answer = '(SELECT @every AS every, @best AS best, @parts AS parts)'): string {
   const within = scopes.map((scope, index) => `'(${scope} : (' || every || '))' AS s${index}`);
   const parts = [
-    "'(' || begins || ' AND ' || s0 || ')'",
-    "'(' || s0 || ' NOT ' || begins || ')'",
-    ...scopes.slice(1).map((_, index) => `'(' || s${index + 1} || ' NOT ' || s${index} || ')'`),
-    `'((' || every || ') NOT ' || s${scopes.length - 1} || ')'`,
+    's0',
+    ...scopes.slice(1).map((_, index) => `s${index + 1} || ' NOT ' || s${index}`),
+    `'(' || every || ') NOT ' || s${scopes.length - 1}`,
   ];
-  const withBest = (sign: string) => parts.map((part) => `${part} || ' ${sign} (' || best || ')'`);
   return `asked_of (queries) AS MATERIALIZED (
-  SELECT CASE WHEN best = every THEN json_array(${parts.join(', ')})
-    ELSE json_array(${[...withBest('AND'), ...withBest('NOT')].join(',\n      ')}) END
-  FROM (SELECT every, best, '({name} : (' || start || '))' AS begins, ${within.join(', ')} FROM ${answer})
+  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept)) FROM (
+    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight,
+      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
+      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept
+    FROM json_each(json_array(${parts.join(', ')})) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
+    WHERE s.column1 = ' AND ' OR best <> every
+    UNION ALL
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, ${scopes.length}, 1, 0
+    FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
+    UNION ALL
+    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
+        || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
+      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, ${scopes.length}, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
+    FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
+    WHERE json_array_length(parts) > 1 AND ${fewFound} > (SELECT count(*) FROM (
+      SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
+      WHERE search_terms MATCH every LIMIT ${fewFound}))
+  ))
+  FROM (SELECT every, best, parts, ${within.join(', ')}, (
+    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}) AS telling
+    FROM ${answer})
 ),
-found (search_id, typos, field) AS MATERIALIZED (
-  SELECT f.rowid, k.key >= ${parts.length}, k.key % ${parts.length}
-  FROM asked_of q CROSS JOIN json_each(q.queries) k CROSS JOIN search_terms f
-  WHERE search_terms MATCH k.value
+sought (query, weight, typos, field, places, kept) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5 FROM asked_of q CROSS JOIN json_each(q.queries) k
+),
+counted (product_id, weight, typos, field, places, kept, heaviest) AS (
+  SELECT e.product_id, min(sum(s.weight), ${wholeWeight}),
+    CASE WHEN max(s.weight) = ${wholeWeight} THEN sum(s.typos) FILTER (WHERE s.weight = ${wholeWeight}) ELSE sum(s.typos) END,
+    min(s.field), sum(s.places), CASE WHEN max(s.weight) = ${wholeWeight} THEN max(s.kept) ELSE sum(s.kept) END AS kept,
+    max(CASE WHEN max(s.weight) < ${wholeWeight} THEN sum(s.weight) END) OVER ()
+  FROM sought s CROSS JOIN search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
+  WHERE search_terms MATCH s.query
+  GROUP BY f.rowid HAVING kept > 0
+),
+found (product_id, weight, typos, field, places, kept) AS MATERIALIZED (
+  SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - heaviest) / ${aboutTheSame} END, typos, field, places, kept
+  FROM counted WHERE weight = ${wholeWeight} OR 2 * weight >= heaviest
 )`;
 }
 
-/** Where something was found, by the number of its part. */
-export const fields = ['name', 'city', 'title', 'venue', 'tagline', 'summary'] as const;
+/** Where a product has every word: the first of these that, with those before it, has them all. The last is also of partial matches. */
+export const fields = ['name', 'title', 'venue', 'tagline', 'summary'] as const;
 
 const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
 
@@ -145,10 +188,10 @@ function awaySql(near: boolean, id: string): string {
 function hitSql(form: Form): string {
   const { text, near, filters, order } = form;
   const day = filters.dates === 'one' ? 'b' : null;
-  const first = text ? 'e' : (day ?? 'r');
+  const first = text ? 'f' : (day ?? 'r');
   const on = `.product_id = ${first}.product_id`;
   const tables = [
-    text && 'found f CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = @language',
+    text && 'found f',
     day && (first === 'b' ? 'bookable_days b' : `bookable_days b ON b${on}`),
     first === 'r' ? 'product_popularity r' : `product_popularity r ON r${on}`,
   ];
@@ -161,21 +204,22 @@ function hitSql(form: Form): string {
   const byPrice = order === 'price' || order === 'price_down';
   const ofDay = day === null ? printedSql('r.product_id', filters.dates) : printedOfDate(day);
   const price = byPrice ? ofDay.price : 'NULL';
-  return `SELECT r.product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
+  return `SELECT r.product_id, ${text ? 'f.weight, f.typos, f.field, f.places, f.kept' : '0 AS weight, 0 AS typos, NULL AS field, 0 AS places, 0 AS kept'}, r.sellable, r.place,
   r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
 FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
 WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}`;
 }
 
-/* A product's own city counts as much as the beginning of its name: who types a city wants what lies in it. */
+/** What has every word comes first; of that, what lies in the city or country that was typed. */
+export const relevanceSql = 'h.weight DESC, h.typos, h.places DESC, h.field';
+
 const orderSql: Readonly<Record<Order, string>> = {
-  relevance: 'h.typos, max(h.field, 1), h.sellable DESC, h.place, h.product_id',
+  relevance: `${relevanceSql}, h.sellable DESC, h.place, h.product_id`,
   popularity: 'h.sellable DESC, h.place, h.product_id',
-  price: 'h.sellable DESC, h.price NULLS LAST, h.typos, max(h.field, 1), h.place, h.product_id',
-  price_down: 'h.sellable DESC, h.price DESC NULLS LAST, h.typos, max(h.field, 1), h.place, h.product_id',
-  rating:
-    'h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, h.typos, max(h.field, 1), h.place, h.product_id',
-  distance: 'h.sellable DESC, h.chord2, h.typos, max(h.field, 1), h.place, h.product_id',
+  price: `h.sellable DESC, h.price NULLS LAST, ${relevanceSql}, h.place, h.product_id`,
+  price_down: `h.sellable DESC, h.price DESC NULLS LAST, ${relevanceSql}, h.place, h.product_id`,
+  rating: `h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, ${relevanceSql}, h.place, h.product_id`,
+  distance: `h.sellable DESC, h.chord2, ${relevanceSql}, h.place, h.product_id`,
 };
 
 /** Returns a page of what was found, each with how many there are in all. */
@@ -191,7 +235,7 @@ export function pageSql(form: Form): string {
 ${hitSql(form)}
 )
 SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
-  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${printed.price} AS price,
+  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, (SELECT kept FROM hit h ORDER BY ${relevanceSql} LIMIT 1) AS kept, ${printed.price} AS price,
   ${printed.type} AS price_variant_type, @currency AS currency,
   ${date} AS date, ${awaySql(form.near, 'h.product_id')} AS chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
 FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h

@@ -1,13 +1,15 @@
+import { placeMark } from '../../domain/search/terms.ts';
+
 /**
- * What was typed, understood, as the beginning of a statement (`WITH RECURSIVE …`): letters are folded, words looked up in
- * `search_words`, what is none is guessed by `search_deletes`, and what is found together is told from what is not. Bound are
- * `@text` and `@language`; the last table, `answer`, has one row, or none where nothing is found:
+ * Reads what was typed, as the beginning of a statement (`WITH RECURSIVE …`): letters are folded, words looked up in
+ * `search_words`, and unknown words guessed by `search_deletes`. Bound are `@text` and `@language`. The last table, `answer`,
+ * has one row, or none where no word is known:
  *
- * - `every`, `best`: what `search_terms` is asked, by all readings of each word and by its likeliest one;
- * - `start`: the same words, each at the beginning of a column;
- * - `words`: what was typed, as JSON: `[{n, word, generic}]`; `parts`: what each word was read as: `[{n, cost, meant}]`,
- *   where `cost` is 0 as typed, 1 completed, 2 and 3 with one and two typos; `kept`: the numbers of the
- *   words that were kept; `typos`: of them all.
+ * - `every`, `best`: the match of `search_terms` that requires each word, by all of its readings and by its likeliest one;
+ * - `words`: the typed words, as JSON: `[{n, word, generic}]`;
+ * - `parts`: the readings of each word: `[{n, cost, every, best, within, meant, weight}]`. `cost` is 0 as typed, 1 completed, 2 and
+ *   3 with one and two typos. `within` matches it as the whole name of a city or country. `weight` grows by one each time half as
+ *   many products have the word.
  *
  * Each step is one row that hands JSON to the next: tables that are named twice would be planned twice, and those that
  * they name four times.
@@ -73,12 +75,13 @@ plain (words, readings) AS MATERIALIZED (
       SELECT n, 1, '"' || w.word || '" *', w.word, 1 FROM w
       WHERE (last OR NOT known) AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
-          AND instr(s.term, ' ') = 0
+          AND instr(s.term, ' ') = 0 AND s.term NOT LIKE '${placeMark}%'
           AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = w.word AND x.language = @language AND x.term = s.term))
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
       WHERE (last OR NOT known) AND length(w.word) > 3 AND substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
+        AND s.term NOT LIKE '${placeMark}%'
     )
   ) FROM asked
 ),
@@ -112,7 +115,7 @@ guessed (words, readings, guesses) AS MATERIALIZED (
     candidate (n, typed, word, documents) AS (
       SELECT n, typed, word, documents FROM (
         SELECT n, typed, word, least,
-          (SELECT sum(s.documents) FROM search_words s WHERE s.word = c.word AND s.language = @language AND instr(s.term, ' ') = 0) AS documents
+          (SELECT max(s.documents) FROM search_words s WHERE s.word = c.word AND s.language = @language AND instr(s.term, ' ') = 0) AS documents
         FROM (SELECT DISTINCT s.n, s.typed, s.least, d.word FROM shorter s CROSS JOIN search_deletes d ON d.shorter = s.shorter
           WHERE abs(length(d.word) - length(s.typed)) < 3 AND d.word <> s.typed) c
       ) WHERE documents >= least
@@ -141,10 +144,12 @@ guessed (words, readings, guesses) AS MATERIALIZED (
 ),
 parts (words, parts) AS MATERIALIZED (
   SELECT words, (
-    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant, 'documents', documents)) FROM (
+    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
+      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) / (cost + 1) + 1)) FROM (
       SELECT n, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
+        group_concat(CASE WHEN cost = least AND expr LIKE '"${placeMark}%' THEN expr END, ' OR ') AS within,
+        max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
         SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
           SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents FROM json_each(readings)
@@ -155,31 +160,12 @@ parts (words, parts) AS MATERIALIZED (
     )
   ) FROM guessed
 ),
--- Which words are kept: all; else as many as anything has, of the first ones, of all but one, or one alone; between as many
--- those with the rarest word, and the first ones before others.
-lines (words, parts, lines) AS MATERIALIZED (
-  SELECT words, parts, (
-    WITH part (n, every, best, start, cost, documents) AS MATERIALIZED (
-      SELECT value ->> 'n', value ->> 'every', value ->> 'best', value ->> 'start', value ->> 'cost', value ->> 'documents' FROM json_each(parts)
-    )
-    SELECT json_group_array(json_array(json(kept), every, best, start, typos)) FROM (
-      SELECT k.n, s.column1 AS way, json_group_array(p.n) AS kept, group_concat(p.every, ' AND ') AS every, group_concat(p.best, ' AND ') AS best,
-        group_concat(p.start, ' OR ') AS start, sum(max(p.cost - 1, 0)) AS typos, count(*) AS many, min(p.documents) AS rarest
-      FROM part k CROSS JOIN (VALUES (0), (1), (2)) s
-      CROSS JOIN part p ON CASE s.column1 WHEN 0 THEN p.n <= k.n WHEN 1 THEN p.n <> k.n ELSE p.n = k.n END
-      GROUP BY s.column1, k.n
-      ORDER BY many DESC, rarest, way, k.n
-    )
-  ) FROM parts
-),
-answer (words, parts, kept, every, best, start, typos) AS MATERIALIZED (
-  SELECT words, parts, l.value ->> 0, l.value ->> 1, l.value ->> 2, l.value ->> 3, l.value ->> 4
-  FROM lines CROSS JOIN json_each(lines.lines) l
-  WHERE EXISTS (
-    SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language WHERE search_terms MATCH l.value ->> 1)
-  LIMIT 1
+answer (words, parts, every, best) AS MATERIALIZED (
+  SELECT words, parts, (SELECT group_concat(value ->> 'every', ' AND ') FROM json_each(parts)),
+    (SELECT group_concat(value ->> 'best', ' AND ') FROM json_each(parts))
+  FROM parts WHERE json_array_length(parts) > 0
 )`;
 
-/** What a search tells of its understanding. */
+/** Returns how a search was understood. */
 export const understoodSql = `${understood}
-SELECT words, parts, kept, every, best, start, typos FROM answer`;
+SELECT words, parts, every, best FROM answer`;

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
 import { generateCatalogue } from '../../../src/sandbox/world/catalogue.ts';
@@ -5,47 +6,121 @@ import { openReader } from '../../../src/storefront/reader.ts';
 import { needs } from '../../fakes/needs.ts';
 import { productOf, putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
-import { realEntries } from './entries.ts';
+import { realEntries, townEntries } from './entries.ts';
 
-/** Returns the most frequent cities, the largest first. */
-function largest(entries: readonly ProductEntry[], count: number): string[] {
-  const sizes = new Map<string, number>();
-  for (const { city_name } of entries) sizes.set(city_name ?? '', (sizes.get(city_name ?? '') ?? 0) + 1);
-  return [...sizes]
-    .toSorted(([, a], [, b]) => b - a)
-    .slice(0, count)
-    .map(([city]) => city);
+const least = 10;
+const page = 20;
+
+/** Returns the cities with ten products and more, and how many each has. */
+function large(entries: readonly ProductEntry[]): [city: string, products: number][] {
+  const cities = Map.groupBy(entries, ({ city_name }) => city_name ?? '');
+  return [...cities].map(([city, { length }]): [string, number] => [city, length]).filter(([, many]) => many >= least);
 }
 
-/** Returns the cities of which the name finds a product elsewhere first, in a list that comes by popularity. */
-function misled(entries: readonly ProductEntry[], cities: readonly string[]): string[] {
-  using test = testMirror();
-  const { mirror } = test;
-  putProducts(mirror, entries);
-  mirror.transaction(() =>
-    mirror.listPlaces.note(
-      entries.map(({ product_id }) => product_id),
-      1,
-    ),
-  );
-  using reader = openReader(mirror.path);
-  return cities.filter((city) => !reader.find({ text: city }).hits[0]?.city_name?.startsWith(city));
+/** Stores products in a list that comes by popularity, or in none. */
+function stored(entries: readonly ProductEntry[], order: 'listed' | 'rated') {
+  const test = testMirror();
+  putProducts(test.mirror, entries);
+  const ids = entries.map(({ product_id }) => product_id);
+  if (order === 'listed') test.mirror.transaction(() => test.mirror.listPlaces.note(ids, 1));
+  return test;
 }
 
-describe('the name of a large city finds what lies in it first', () => {
-  it('although a little known product elsewhere begins with it', () => {
-    const entries = generateCatalogue(1, 400).map(({ id, title, tagline, place, city_id }) =>
+/** Returns the cities whose name, typed alone, finds a page with products elsewhere, or not by popularity. */
+function misled(entries: readonly ProductEntry[], order: 'listed' | 'rated'): string[] {
+  using test = stored(entries, order);
+  using reader = openReader(test.mirror.path);
+  return large(entries).flatMap(([city, many]) => {
+    const { hits } = reader.find({ text: city, limit: Math.min(many, page) });
+    const places = hits.map(({ place }) => place);
+    const sorted = places.every((place, index) => place >= (places[index - 1] ?? 0));
+    return sorted && hits.every(({ city_name }) => city_name === city) ? [] : [city];
+  });
+}
+
+describe('the name of a city', () => {
+  it('finds what lies in it by popularity, before what has it in its name elsewhere', () => {
+    const entries = generateCatalogue(1, 800).map(({ id, title, tagline, place, city_id }) =>
       productOf(id, { title, tagline, city_name: place.city, city_id, country_name: place.country, venue_id: null }),
     );
-    const cities = largest(entries, 14);
-    const buses = cities.map((city, index) =>
-      productOf(index + 1, { title: `${city} Airport: Bus Transfer`, city_name: 'Girona', venue_id: null }),
+    const buses = large(entries).map(([city], index) =>
+      productOf(index + 1, { title: `${city} Airport: Bus Transfer`, city_name: 'Girona', rating: 5, venue_id: null }),
     );
-    expect(misled([...entries, ...buses], cities)).toEqual([]);
+    expect(buses.length).toBeGreaterThanOrEqual(10);
+    expect(misled([...buses, ...entries], 'listed')).toEqual([]);
+    expect(misled([...buses, ...entries], 'rated')).toEqual([]);
   });
 
-  it('in the shared sample, for each of the 14 largest', needs('data'), () => {
-    const entries = realEntries();
-    expect(misled(entries, largest(entries, 14))).toEqual([]);
+  it('finds it in the shared sample as well', needs('data'), () => {
+    expect(large(realEntries())).toHaveLength(12);
+    expect(misled(realEntries(), 'listed')).toEqual([]);
+    expect(misled(realEntries(), 'rated')).toEqual([]);
+  });
+
+  it.each(['museum amsterdam', 'amsterdam museum'])(
+    'behind other words puts nothing elsewhere before them: %s',
+    (text) => {
+      const museums = [
+        productOf(904, { title: 'Museum of Bags', city_name: 'Amsterdam', rating: 2, venue_id: null }),
+        productOf(905, {
+          title: 'Old Church',
+          tagline: 'A museum, too',
+          city_name: 'Amsterdam',
+          rating: 1,
+          venue_id: null,
+        }),
+      ];
+      const elsewhere = [
+        productOf(901, { title: 'Amsterdam Museum of Tulips: Entry', city_name: 'Lisse', rating: 5, venue_id: null }),
+        productOf(902, { title: 'Museum: Day Trip to Amsterdam', city_name: 'Brussels', rating: 5, venue_id: null }),
+        productOf(903, { title: 'Museum of Trains: Entry', city_name: 'Utrecht', rating: 5, venue_id: null }),
+      ];
+      using test = stored([...elsewhere, ...townEntries(), ...museums], 'listed');
+      using reader = openReader(test.mirror.path);
+      const { hits } = reader.find({ text });
+      const first = hits.findIndex(({ city_name }) => city_name !== 'Amsterdam');
+      const before = hits.slice(0, first).map(({ product_id }) => product_id);
+      expect(before).toEqual(expect.arrayContaining([904, 905]));
+      expect(hits.slice(first).map(({ product_id }) => product_id)).toEqual(expect.arrayContaining([901, 902]));
+    },
+  );
+
+  it('has to be whole: of two cities that begin alike each finds its own', () => {
+    const entries = ['San Antonio', 'San Diego', 'San'].map((city_name, index) =>
+      productOf(index + 1, { title: 'Tower', city_name, rating: index + 1, venue_id: null }),
+    );
+    using test = stored(entries, 'rated');
+    using reader = openReader(test.mirror.path);
+    const found = (text: string) => reader.find({ text }).hits.map(({ product_id }) => product_id);
+    expect([found('san')[0], found('san antonio')[0], found('tower san diego')[0]]).toEqual([3, 1, 2]);
+  });
+});
+
+/** Returns the names that stand in the text of a folder of the program. */
+function namesIn(folder: string, names: readonly string[]): string[] {
+  const root = new URL(`../../../${folder}/`, import.meta.url);
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.flatMap(({ parentPath, name }) => {
+    const text = readFileSync(`${parentPath}/${name}`, 'utf8');
+    return names
+      .filter((each) => new RegExp(`(?<![\\w/])${RegExp.escape(each)}(?!\\w)`).test(text))
+      .map((each) => `${name}: ${each}`);
+  });
+}
+
+describe('no city and no landmark', () => {
+  const namesOf = (entries: readonly ProductEntry[]) =>
+    [...new Set(entries.flatMap(({ title, city_name }) => [title?.split(/[:,]/)[0] ?? '', city_name ?? '']))].filter(
+      (name) => /^\p{Lu}/u.test(name),
+    );
+  const folders = ['src/domain', 'src/mirror', 'src/storefront', 'schema'];
+
+  it('of the test catalogue stands in the program', () => {
+    expect(folders.flatMap((folder) => namesIn(folder, namesOf(townEntries())))).toEqual([]);
+    expect(namesIn('test/storefront/relevance', ['Stonehenge'])).toContain('town-products.ts: Stonehenge');
+  });
+
+  it('of the shared sample stands in the program', needs('data'), () => {
+    expect(folders.flatMap((folder) => namesIn(folder, namesOf(realEntries())))).toEqual([]);
   });
 });

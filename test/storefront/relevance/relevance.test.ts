@@ -5,6 +5,7 @@ import { needs } from '../../fakes/needs.ts';
 import { putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
 import { realEntries, townEntries } from './entries.ts';
+import { freshQueries } from './fresh-queries.ts';
 import { type Query, realQueries } from './real-queries.ts';
 import { townQueries } from './town-queries.ts';
 import { typosOf } from './typos.ts';
@@ -54,6 +55,14 @@ describe('what people type', () => {
     expect(missed).toEqual([]);
     expect(empty).toEqual([]);
     expect(judge(realEntries(), realQueries, search).missed.length).toBeGreaterThanOrEqual(25);
+  });
+
+  it('finds 90 in a hundred of each new set among the first three', needs('data'), () => {
+    for (const [set, queries] of Object.entries(freshQueries)) {
+      const { missed } = judge(realEntries(), { [set]: queries }, find);
+      expect(missed.length, missed.join()).toBeLessThanOrEqual(0.1 * queries.length);
+    }
+    expect(judge(realEntries(), freshQueries, search).missed.length).toBeGreaterThanOrEqual(100);
   });
 
   it(

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { deletionsOf } from '../../../domain/search/deletions.ts';
 import {
   type Indexed,
   indexed,
   type SearchedText,
+  type Spoken,
   type TermOf,
   termsBy,
   type WordReading,
@@ -15,18 +17,19 @@ import { stemOf } from './stems.ts';
 /** What a product says in a language, as `search_entries` has it. */
 export interface Entry extends SearchedText {
   readonly search_id: number;
+  readonly product_id: number;
   readonly language: string;
 }
 
 export const entryColumns = [
-  'search_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
+  'search_id', 'product_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
 ] as const; // biome-ignore format: a list of columns
 
 type Word = Tables['search_words'];
 
 /** The second index, its words and their deletions. */
 export interface SearchWords {
-  /** What products say has changed from `before` to `after`: entries by their id, of which either may lack some. */
+  /** What a product says has changed from `before` to `after`: its entries in all languages. */
   replace(before: readonly Entry[], after: readonly Entry[]): void;
   /** Makes all of it again from these entries. */
   rebuild(entries: Iterable<Entry>): void;
@@ -37,47 +40,52 @@ export function searchWords(db: Writes): SearchWords {
   const words = wordCounts(db);
   const languages = new Map<string, TermOf>();
 
-  function read({ language, ...said }: Entry): Indexed {
+  function spoken({ language, ...said }: Entry): Spoken {
     const termOf = languages.get(language) ?? termsBy(stemOf(language));
     languages.set(language, termOf);
-    return indexed(said, termOf);
+    return { said, termOf };
   }
 
-  function replaceOne(before: Entry | undefined, after: Entry | undefined): void {
-    const [was, is] = [before, after].map((entry) => (entry === undefined ? null : read(entry)));
-    if (after !== undefined && is != null) text.put.run({ search_id: after.search_id, ...is.terms });
-    else if (before !== undefined) text.drop.run({ search_id: before.search_id });
-    const language = after?.language ?? before?.language ?? '';
-    const had = new Set(was?.readings.map(String));
-    const has = new Set(is?.readings.map(String));
-    for (const reading of is?.readings ?? []) if (!had.has(String(reading))) words.add(language, reading, 1);
-    for (const reading of was?.readings ?? []) if (!has.has(String(reading))) words.take(language, reading);
+  /** Reads the entries of a product, each beside those in the other languages. */
+  function read(entries: readonly Entry[]): ReadonlyMap<number, Indexed & { readonly language: string }> {
+    return new Map(
+      entries.map((entry) => {
+        const others = entries.filter((other) => other !== entry).map(spoken);
+        return [entry.search_id, { ...indexed(spoken(entry), others), language: entry.language }];
+      }),
+    );
   }
 
   return {
     replace: (before, after) => {
-      const left = new Map(before.map((entry) => [entry.search_id, entry]));
-      for (const entry of after) {
-        const old = left.get(entry.search_id);
-        left.delete(entry.search_id);
-        if (old === undefined || differ(old, entry)) replaceOne(old, entry);
+      const [had, has] = [read(before), read(after)];
+      for (const [search_id, { terms, readings, language }] of has) {
+        const was = had.get(search_id);
+        if (!isDeepStrictEqual(was?.terms, terms)) text.put.run({ search_id, ...terms });
+        const known = new Set(was?.readings.map(String));
+        for (const reading of readings) if (!known.has(String(reading))) words.add(language, reading, 1);
       }
-      for (const entry of left.values()) replaceOne(entry, undefined);
+      for (const [search_id, { readings, language }] of had) {
+        const is = has.get(search_id);
+        if (is === undefined) text.drop.run({ search_id });
+        const kept = new Set(is?.readings.map(String));
+        for (const reading of readings) if (!kept.has(String(reading))) words.take(language, reading);
+      }
     },
     rebuild: (entries) => {
       text.clear();
       words.clear();
       const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
-      for (const entry of entries) {
-        const { terms, readings } = read(entry);
-        text.put.run({ search_id: entry.search_id, ...terms });
-        for (const reading of readings) {
-          const key = `${reading[0]}\n${entry.language}\n${reading[1]}`;
-          const known = counted.get(key);
-          if (known === undefined) counted.set(key, { language: entry.language, reading, documents: 1 });
-          else known.documents++;
+      for (const ofProduct of Map.groupBy(entries, ({ product_id }) => product_id).values())
+        for (const [search_id, { terms, readings, language }] of read(ofProduct)) {
+          text.put.run({ search_id, ...terms });
+          for (const reading of readings) {
+            const key = `${reading[0]}\n${language}\n${reading[1]}`;
+            const known = counted.get(key);
+            if (known === undefined) counted.set(key, { language, reading, documents: 1 });
+            else known.documents++;
+          }
         }
-      }
       // In the order of the keys: that is how tables grow fastest.
       for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
         words.add(language, reading, documents);
@@ -157,10 +165,4 @@ function wordCounts(db: Writes) {
 /** Tells whether a typo may mean it: what is written as one word by quirk only, is not guessed. */
 function isGuessed(word: string, term: string): boolean {
   return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
-}
-
-const said = ['title', 'city', 'country', 'venue', 'tagline', 'summary'] as const;
-
-function differ(a: Entry, b: Entry): boolean {
-  return said.some((name) => a[name] !== b[name]);
 }
