@@ -13,6 +13,13 @@ CREATE TABLE IF NOT EXISTS _published (
   application_id bigint NOT NULL    -- of the mirror's file: tables of development versions lack it
 );
 
+-- Former origins, and the last state of each. Whoever begins to publish begins another one: states that a database lost with
+-- its last commits are of none, whatever number comes after them.
+CREATE TABLE IF NOT EXISTS _origin (
+  origin text PRIMARY KEY,
+  until bigint NOT NULL
+);
+
 -- The keys that a state changed, for followers; the rows themselves say nothing of it. Only added to, and forgotten from below.
 CREATE TABLE IF NOT EXISTS _row (
   row_id bigint GENERATED ALWAYS AS IDENTITY,

@@ -96,7 +96,7 @@ export function refusals(app: FastifyInstance, log: Logger): void {
   });
 }
 
-const laterCodes = new Set(['too-many-followers', 'too-many-searches', 'copy-under-way']);
+const laterCodes = new Set(['too-many-followers', 'too-many-searches', 'copy-under-way', 'not-published']);
 
 function statusOf({ code }: CataloguedError): number {
   if (code === 'cursor-too-old' || code === 'feed-changed' || code === 'rows-begun-anew') return 410;

@@ -8,7 +8,7 @@ import { connectPostgres, type Postgres, quoted } from '../database/connect.ts';
 import { type DatabaseLook, lookAtDatabase } from '../database/look.ts';
 import { isOf, publishing, refuseOthers } from '../database/publication.ts';
 import { publishWhole } from '../database/publish-whole.ts';
-import { grant, makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
+import { beginOrigin, grant, makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
 import { verifyPublished } from '../database/verify.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { databaseSource } from '../follow/database-source.ts';
@@ -76,9 +76,11 @@ export function databaseCommand(io: Io): Command {
         const newOrigin = () => newId(systemEntropy);
         const options = { schema, mirror_path, now: systemClock.now, newOrigin };
         const { rows } = await publishing(postgres, options, async (statements) => {
-          const from = await publishedIn(statements);
-          if (from !== null && replace !== true) refuseOthers(from, db);
-          return await publishWhole(statements, options, from !== null && isOf(from, db) ? from : null);
+          const found = await publishedIn(statements);
+          if (found !== null && replace !== true) refuseOthers(found, db);
+          if (found === null || !isOf(found, db)) return await publishWhole(statements, options, null);
+          const origin = await beginOrigin(statements, found, newOrigin);
+          return await publishWhole(statements, options, { ...found, origin });
         });
         say(`The mirror is published in the schema ${schema} of ${postgres.address}: ${rows} rows were written.`);
       })({}, subcommand),

@@ -50,7 +50,7 @@ interface AnswerParts {
   readonly schedule: Pick<Schedule, 'list' | 'run'>;
   readonly reload: Reload;
   /** Null: nothing is published. */
-  readonly publishing: Pick<Publishing, 'told'> | null;
+  readonly publishing: Pick<Publishing, 'told' | 'rows'> | null;
 }
 
 /** The greatest age of the status that monitors see. */
@@ -144,12 +144,12 @@ export function answersOf(
           ? found
           : explainDate(facts, found ?? { product_id: id, claims: [] }, withinReach(date));
       },
-      'GET /v1/rows': async ({ query }, signal) => {
+      'GET /v1/rows': ({ query }, signal) => {
         // Before it is read: the copy is as the mirror was then, or newer.
         const published_at = ports.clock.now();
-        const page = pages.after(query);
-        await publishing?.told(page.number, AbortSignal.any([signal, stopping]));
-        return { ...page, published_at };
+        return (
+          publishing?.rows(query, pages, AbortSignal.any([signal, stopping])) ?? { ...pages.after(query), published_at }
+        );
       },
       'POST /v1/check': async ({ body }, signal) => {
         refuseDates(ports, { date: body.date });

@@ -1,14 +1,18 @@
 import { newId } from '../clock.ts';
 import type { Secret } from '../config/secrets.ts';
 import { connectPostgres, type Statements } from '../database/connect.ts';
+import { isAway } from '../database/errors.ts';
 import { refuseOldTerm } from '../database/lease.ts';
 import { publicationOf } from '../database/publication.ts';
+import { rowsAfter, rowsOfKeys } from '../database/published-rows.ts';
 import { keepPublishing } from '../database/publisher.ts';
+import { type Published, publishedIn } from '../database/schema.ts';
 import { watchDatabase } from '../database/watch.ts';
 import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
+import { begunAnew, type PublishedPage, type RowPages, type RowQuestion } from '../mirror/rows/pages.ts';
 import type { DatabaseStatus } from '../status/daemon-status.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -21,12 +25,19 @@ export interface Publishing extends AsyncDisposable {
    * other instance goes on with what is published it is not waited for.
    */
   told(number: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Returns a page for a follower. Where other instances stand by it is of what is published: a follower that began with a
+   * copy of this instance's file is brought to a published state first, and goes on at whichever instance leads.
+   */
+  rows(question: RowQuestion, own: RowPages, signal: AbortSignal): Promise<PublishedPage>;
 }
 
 const restartMs = 10_000;
 /** How long somebody waits to be told what is not published yet, and how often that is looked at. */
 const patienceMs = 10_000;
 const lookMs = 20;
+/** A follower that lacks more rows of the file is given these first. */
+const mostBrought = 5000;
 /** How often the database is watched. */
 const watchEveryMs = 5000;
 
@@ -43,6 +54,8 @@ export async function startPublishing(
   const { schema, publish_every } = config.database;
   await using stack = new AsyncDisposableStack();
   const postgres = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 2 }));
+  // Apart: no publication waits for what followers ask.
+  const followers = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1 }));
   const { clock, entropy } = ports;
   const publication = stack.use(
     publicationOf({
@@ -80,6 +93,33 @@ export async function startPublishing(
     await Promise.all([running, watching]);
     await publisher.publishDue();
   });
+  const told: Publishing['told'] = async (number, signal) => {
+    const until = clock.monotonic() + patienceMs;
+    while (sharing !== null && (publisher.status().source_number ?? -1) < number) {
+      if (clock.monotonic() >= until) throw notPublished();
+      await clock.sleep(lookMs, signal);
+    }
+  };
+  const ofPublished = <Result>(work: (statements: Statements, found: Published) => Promise<Result>) =>
+    followers
+      .transaction(async (statements) => {
+        const found = await publishedIn(statements);
+        if (found === null) throw notPublished();
+        return await work(statements, found);
+      }, 'REPEATABLE READ READ ONLY')
+      .catch((error: unknown) => {
+        throw isAway(error) ? notPublished() : error;
+      });
+  /** Brings a follower that knows own rows to a published state. Null: it lacks more than one page of them. */
+  const broughtOver = async (question: RowQuestion, own: RowPages, signal: AbortSignal) => {
+    await told(question.after, signal);
+    return await ofPublished(async (statements, found) => {
+      if (found.source_origin !== question.origin || found.source_number < question.after) throw notPublished();
+      // Read last: all that was published after the follower's number is among them.
+      const keys = own.keysAfter({ ...question, limit: mostBrought });
+      return keys.whole ? await rowsOfKeys(statements, found, keys) : null;
+    });
+  };
   const closing = stack.move();
   return {
     alarms: () => {
@@ -93,12 +133,17 @@ export async function startPublishing(
       const { standbys = null, unsynchronised = 0, vacuum_held_ms = 0 } = watched ?? {};
       return { state, published_at, lag_ms, failing_since, failure, leads, standbys, unsynchronised, vacuum_held_ms };
     },
-    told: async (number, signal) => {
-      const until = clock.monotonic() + patienceMs;
-      while (sharing !== null && (publisher.status().source_number ?? -1) < number) {
-        if (clock.monotonic() >= until) throw notPublished();
-        await clock.sleep(lookMs, signal);
+    told,
+    rows: async (question, own, signal) => {
+      if (sharing !== null && !own.knows(question)) {
+        const page = await ofPublished((statements, found) =>
+          rowsAfter(statements, found, { question, wanted: 'all' }),
+        );
+        if (page === 'begun-anew') throw begunAnew();
+        return page;
       }
+      const brought = sharing === null ? null : await broughtOver(question, own, signal);
+      return brought ?? { published_at: clock.now(), ...own.after(question) };
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };

@@ -221,9 +221,9 @@ async function note({ query }: Statements, made: readonly Made[]): Promise<void>
 }
 
 /** Does what can come after a publication. */
-export async function takeStep(statements: Statements, { sql, makes }: Step): Promise<void> {
+export async function takeStep(statements: Statements, { sql, makes }: Step, patience_ms: number): Promise<void> {
   if (makes !== undefined) await note(statements, [makes]);
-  await briefly(statements, [sql]);
+  await briefly(statements, [sql], patience_ms);
 }
 
 interface StandingTable {
@@ -333,33 +333,56 @@ function refuseDependents(dependents: readonly Dependent[]): void {
   );
 }
 
-/** As long as a reader may wait, and longer where that never suffices; after the last one the publication is given up. */
-const patiences_ms = [...Array<number>(60).fill(30), ...Array<number>(30).fill(60), ...Array<number>(10).fill(250)];
+/** As long as a reader may wait, and longer where that does not suffice; after the last one the publication is given up. */
+const patiences_ms = [...Array<number>(60).fill(30), ...Array<number>(240).fill(75)];
 
 /** Codes of PostgreSQL for a timeout, a lock that is not free, and a deadlock. */
 const inTheWay = new Set(['57014', '55P03', '40P01']);
 
-/**
- * Runs statements that readers wait for: all within a moment, or none of them, and again after a pause. Whoever reads what
- * they need goes first.
- */
-export async function briefly({ query }: Statements, sql: readonly string[]): Promise<void> {
+/** Tells whether readers stood in the way, in a transaction's own words or in those for a person. */
+function isInTheWay(error: unknown): boolean {
+  const { code, cause } = error as { code: string; cause?: { code?: string } };
+  return inTheWay.has(code) || inTheWay.has(cause?.code ?? '');
+}
+
+/** Attempts something that readers wait for until they let it through, with a pause after each. Whoever reads goes first. */
+export async function inMoments(
+  attempt: (patience_ms: number) => Promise<void>,
+  pause: (seconds: number) => Promise<unknown>,
+): Promise<void> {
+  for (const [tries, patience_ms] of patiences_ms.entries()) {
+    try {
+      return await attempt(patience_ms);
+    } catch (error) {
+      if (!isInTheWay(error) || tries === patiences_ms.length - 1) throw error;
+      // Not always as long: two that publish would meet again and again.
+      await pause(0.02 + (tries % 7) * 0.015);
+    }
+  }
+}
+
+/** Runs statements that readers wait for: all within a moment, or none of them. */
+export async function briefly({ query }: Statements, sql: readonly string[], patience_ms: number): Promise<void> {
+  const each = sql.map((text) => `EXECUTE $each$${text}$each$;`);
+  await query(`SET LOCAL statement_timeout TO ${patience_ms}`);
+  await query(`DO $briefly$ BEGIN ${each.join('\n')} END $briefly$`);
+}
+
+/** Does the same within a longer transaction: what else it has done stays where readers do not let it through. */
+export async function brieflyWithin(statements: Statements, sql: readonly string[]): Promise<void> {
+  const { query } = statements;
   if (sql.length === 0) return;
-  const block = `DO $briefly$ BEGIN ${sql.map((each) => `EXECUTE $each$${each}$each$;`).join('\n')} END $briefly$`;
   const [{ usual } = { usual: '0' }] = await query<{ usual: string }>(
     "SELECT current_setting('statement_timeout') AS usual",
   );
-  for (const [tries, patience_ms] of patiences_ms.entries()) {
+  const attempt = async (patience_ms: number) => {
+    await query('SAVEPOINT briefly');
     try {
-      await query(`SAVEPOINT briefly; SET LOCAL statement_timeout TO ${patience_ms}`);
-      await query(block);
-      await query(`SET LOCAL statement_timeout TO '${usual}'`);
-      return;
+      await briefly(statements, [...sql, `SET LOCAL statement_timeout TO '${usual}'`], patience_ms);
     } catch (error) {
       await query('ROLLBACK TO briefly');
-      if (!inTheWay.has((error as { code: string }).code) || tries === patiences_ms.length - 1) throw error;
-      // Not always as long: two that publish would meet again and again.
-      await query('SELECT pg_sleep($1)', [0.02 + (tries % 7) * 0.015]);
+      throw error;
     }
-  }
+  };
+  await inMoments(attempt, (seconds) => query('SELECT pg_sleep($1)', [seconds]));
 }

@@ -4,10 +4,10 @@ import { rowPages } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { Postgres, Statements } from './connect.ts';
-import { briefly, isStanding, layoutOf, takeStep } from './layout.ts';
+import { briefly, inMoments, isStanding, layoutOf, takeStep } from './layout.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type Done, type PublicationTurn, publishWhole, type WholeOptions } from './publish-whole.ts';
-import { grant, type Published, publishedIn } from './schema.ts';
+import { beginOrigin, grant, type Published, publishedIn } from './schema.ts';
 import { shapesOf } from './tables.ts';
 
 /** The mirror's rows are captured (`captureRows`). */
@@ -34,7 +34,7 @@ export interface Publication extends Disposable {
 }
 
 export function publicationOf(options: PublicationOptions): Publication {
-  const { postgres, schema, mirror_path, now, begun = null } = options;
+  const { postgres, schema, mirror_path, now, newOrigin, begun = null } = options;
   const db = openReadOnly(mirror_path);
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
   const newestTold = db.prepare<[], number>(`SELECT ${newestChange}`).pluck();
@@ -53,15 +53,18 @@ export function publicationOf(options: PublicationOptions): Publication {
       db.exec('BEGIN');
       const change = newestTold.get() ?? 0;
       const done = await publishing(postgres, options, async (statements) => {
-        const from = await publishedIn(statements);
-        if (from !== null) refuseOthers(from, db);
-        const goesOn = from !== null && !wentBack(from, last);
+        const found = await publishedIn(statements);
+        if (found === null) return await publishWhole(statements, options, null);
+        refuseOthers(found, db);
+        const from = isOurs(found, last)
+          ? found
+          : { ...goingOn(found), origin: await beginOrigin(statements, found, newOrigin) };
         // Once: whoever published before may have been another version, or was killed before the last step.
-        const layout = goesOn && last === null ? await layoutOf(statements, changes.shapes) : null;
-        const stands = goesOn && (layout === null || isStanding(layout));
-        const changed = stands ? await publishChanges(statements, goingOn(from), { ...changes, at }) : null;
+        const layout = last === null ? await layoutOf(statements, changes.shapes) : null;
+        const stands = layout === null || isStanding(layout);
+        const changed = stands ? await publishChanges(statements, from, { ...changes, at }) : null;
         if (changed !== null) return { done: changed, after: layout?.after ?? [] };
-        return await publishWhole(statements, options, goesOn ? from : null);
+        return await publishWhole(statements, options, from);
       }).finally(() => db.exec('COMMIT'));
       last = done;
       return { ...done, change };
@@ -92,25 +95,45 @@ export async function publishing(
         `SELECT set_config('client_connection_check_interval', '${killedMs}', true) WHERE version() ~ 'linux'`,
       );
       await statements.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`catalogued ${schema}`]);
-      const result = await does(statements);
+      return await does(statements);
+    });
+  const inMomentsOfItsOwn = (does: (statements: Statements, patience_ms: number) => Promise<void>) =>
+    inMoments(
+      (patience_ms) =>
+        inTurn(async (statements) => {
+          await fence?.(statements);
+          // Readers wait from the last statement to the end of the commit: no disk and no other server makes it longer. What
+          // a crash takes away is done with the next publication.
+          await statements.query('SET LOCAL synchronous_commit TO off');
+          await does(statements, patience_ms);
+        }),
+      (seconds) => postgres.query('SELECT pg_sleep($1)', [seconds]),
+    );
+  for (;;) {
+    const outcome = await inTurn(async (statements) => {
+      const turn = await work(statements);
       // Last: a long publication must not hold up whoever renews the lease.
       await fence?.(statements);
-      return result;
+      return turn;
     });
-  for (;;) {
-    const outcome = await inTurn(work);
-    if (outcome.done === null) for (const sql of outcome.before) await inTurn((each) => briefly(each, [sql]));
+    if (outcome.done === null)
+      for (const sql of outcome.before)
+        await inMomentsOfItsOwn((each, patience_ms) => briefly(each, [sql], patience_ms));
     else {
-      for (const step of outcome.after) await inTurn((each) => takeStep(each, step));
+      for (const step of outcome.after)
+        await inMomentsOfItsOwn((each, patience_ms) => takeStep(each, step, patience_ms));
       if (outcome.after.length > 0) await inTurn((each) => grant(each, schema));
       return outcome.done;
     }
   }
 }
 
-/** A restored database, or a replica that was promoted without the last states: what followers have is of another course. */
-function wentBack(from: Published, last: Published | null): boolean {
-  return last !== null && from.origin === last.origin && from.state < last.state;
+/**
+ * Tells whether this process published the state that stands. Another one did before its first, or the database has lost the
+ * last ones: it was restored, or is a replica that was promoted without them.
+ */
+function isOurs(found: Published, last: Published | null): boolean {
+  return found.origin === last?.origin && found.state >= last.state;
 }
 
 /** Two mirrors in one schema would take turns; an older program would publish what newer ones know better. */

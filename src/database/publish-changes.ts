@@ -32,8 +32,8 @@ export async function publishChanges(
   const state = rows > 0 ? from.state + 1 : from.state;
   const floor = rows > 0 ? await forget(statements, { state, floor: from.floor }) : from.floor;
   await statements.query(
-    'UPDATE _published SET state = $1, floor = $2, source_origin = $3, source_number = $4, published_at = $5',
-    [state, floor, from.source_origin, source_number, published_at],
+    'UPDATE _published SET origin = $1, state = $2, floor = $3, source_origin = $4, source_number = $5, published_at = $6',
+    [from.origin, state, floor, from.source_origin, source_number, published_at],
   );
   if (rows > 0) await statements.query('SELECT pg_notify($1, $2)', [options.schema, String(state)]);
   return { ...from, state, floor, source_number, published_at, rows, whole: false };
@@ -76,7 +76,8 @@ async function forget({ query }: Statements, { state, floor }: Pick<Published, '
     `WITH last AS (
        SELECT max(state) AS state FROM (SELECT state, at, sum(n) OVER (ORDER BY state DESC) AS n FROM _row) AS each
        WHERE n > ${keptKeys} OR at < now() - interval '${keptDays} days'
-     ), old AS (DELETE FROM _row USING last WHERE _row.state <= last.state)
+     ), old AS (DELETE FROM _row USING last WHERE _row.state <= last.state),
+     former AS (DELETE FROM _origin USING last WHERE _origin.until < last.state)
      SELECT state AS floor FROM last`,
   );
   return Math.max(floor, found?.floor ?? 0);

@@ -4,7 +4,16 @@ import { mirrorFile } from '../mirror/sql/files.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { Statements } from './connect.ts';
-import { briefly, type Layout, layoutOf, makeBase, makeIndexes, makeTables, noteMade, type Step } from './layout.ts';
+import {
+  brieflyWithin,
+  type Layout,
+  layoutOf,
+  makeBase,
+  makeIndexes,
+  makeTables,
+  noteMade,
+  type Step,
+} from './layout.ts';
 import { grant, makeSchema, type Published } from './schema.ts';
 import { mostNoted, putTable, sendRows, shapesOf, type TableShape } from './tables.ts';
 
@@ -63,7 +72,7 @@ export async function publishWhole(
     await putPublished(statements, published);
     await noteMade(statements, shapes, layout);
     if (layout.first.length > 0) await statements.query(layout.first.join('; '));
-    await briefly(statements, layout.last);
+    await brieflyWithin(statements, layout.last);
     await grant(statements, schema);
     await statements.query('SELECT pg_notify($1, $2)', [schema, String(state)]);
     return { done: { ...published, rows, whole: true }, after: layout.after };
@@ -130,7 +139,7 @@ async function noted(
   { state, rows }: { readonly state: number; readonly rows: number },
 ): Promise<{ floor: number }> {
   if (from !== null && rows <= mostNoted) return from;
-  await query('DELETE FROM _row');
+  await query('DELETE FROM _row; DELETE FROM _origin');
   return { floor: state };
 }
 

@@ -6,7 +6,7 @@ import { quoted, type Statements } from './connect.ts';
 
 /** Which state of which mirror is published. */
 export interface Published {
-  /** Followers' numbers belong to it: another one, and they begin anew. */
+  /** Followers' states belong to it, or to a former one. */
   readonly origin: string;
   readonly state: number;
   /** Of what was deleted up to this state nothing is known any more. */
@@ -67,6 +67,22 @@ async function developmentSchema({ query }: Statements): Promise<CataloguedError
   });
 }
 
+/**
+ * Begins an origin for whoever publishes from now on, and notes where the former one ends: followers of it go on, but for
+ * those that know states which the database has lost.
+ */
+export async function beginOrigin(
+  { query }: Statements,
+  { origin, state }: Pick<Published, 'origin' | 'state'>,
+  newOrigin: () => string,
+): Promise<string> {
+  await query(
+    'INSERT INTO _origin (origin, until) VALUES ($1, $2) ON CONFLICT (origin) DO UPDATE SET until = excluded.until',
+    [origin, state],
+  );
+  return newOrigin();
+}
+
 /** Makes the schema where there is none. */
 export async function makeSchema({ query }: Statements, name: string): Promise<void> {
   const [found] = await query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [name]);
@@ -116,4 +132,4 @@ export async function grant(statements: Statements, schema: string): Promise<voi
   if (missing.length > 0) await statements.query(missing.map(({ sql }) => sql).join('; '));
 }
 
-const followed = new Set(['_published', '_row']);
+const followed = new Set(['_published', '_row', '_origin']);

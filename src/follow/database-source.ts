@@ -1,14 +1,14 @@
 import { connectPostgres, type Postgres, quoted, type Statements } from '../database/connect.ts';
 import { isAway } from '../database/errors.ts';
+import { type RowsFor, rowOf, rowsAfter, type StandingTable, tablesIn } from '../database/published-rows.ts';
 import { type Published, publishedIn } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { isPublished, isShown } from '../mirror/rows/capture.ts';
-import type { Cell, RowPage, TableRows } from '../mirror/rows/pages.ts';
+import type { Cell, RowPage } from '../mirror/rows/pages.ts';
 import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import { openForWriting, schemaVersion } from '../sqlite/database-file.ts';
 import { standsIn, tableWriter } from './followed-file.ts';
-import { type PublishedPage, type RowSource, SourceAway } from './source.ts';
+import { type RowSource, SourceAway } from './source.ts';
 
 export interface DatabaseSourceOptions {
   /** `postgres://…`: of the server that is published into, or of a replica of it. */
@@ -16,7 +16,7 @@ export interface DatabaseSourceOptions {
   readonly schema: string;
   readonly password: { reveal(): string } | null;
   /** For a storefront, or also for a daemon that may have to go on with the copy. */
-  readonly rows?: 'shown' | 'all';
+  readonly rows?: RowsFor;
   /** Breaks off what is under way, with its reason. */
   readonly signal?: AbortSignal;
 }
@@ -26,8 +26,6 @@ export interface DatabaseSource extends RowSource, AsyncDisposable {
   published(): Promise<Published | null>;
 }
 
-/** A new copy is no dearer than so many rows. */
-const mostRows = 100_000;
 /** Rows of a copy that are fetched at a time. */
 const batchRows = 2000;
 
@@ -50,23 +48,14 @@ export async function databaseSource({
   };
   const snapshot = <Result>(work: (statements: Statements, published: Published) => Promise<Result>) =>
     asked(readSnapshot(postgres, schema, work));
-  const tables = async (statements: Statements, after: number | null) =>
-    (await tablesIn(statements, after)).filter(({ table }) => wanted[rows](table));
   return {
     published: () => asked(postgres.transaction(publishedIn)),
-    after: ({ origin, after }) =>
-      snapshot(async (statements, { state, floor, published_at, schema_version, ...published }) => {
-        // A lower state is of a restored database, or of a replica that is behind: its rows say nothing of ours.
-        if (origin !== published.origin || after < floor || after > state) return 'begun-anew';
-        const found = after === state ? [] : await rowsAfter(statements, await tables(statements, after), after);
-        if (found === null) return 'begun-anew';
-        const page = { origin, number: state, whole: true, schema_version, published_at, tables: found };
-        return page satisfies PublishedPage;
-      }),
+    after: (question) =>
+      snapshot((statements, published) => rowsAfter(statements, published, { question, wanted: rows })),
     copy: (path) =>
       snapshot(async (statements, published) => {
         if (published.schema_version !== schemaVersion(mirrorFile)) throw anotherVersion(published.schema_version);
-        await copyInto(path, statements, { published, tables: await tables(statements, null) });
+        await copyInto(path, statements, { published, tables: await tablesIn(statements, rows) });
         return published.published_at;
       }),
     [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
@@ -86,72 +75,9 @@ function readSnapshot<Result>(
   }, 'REPEATABLE READ READ ONLY');
 }
 
-interface Table extends Pick<TableRows, 'table' | 'columns' | 'key'> {
-  readonly types: Readonly<Record<string, string>>;
-}
-
-const wanted = { shown: isShown, all: isPublished } as const;
-
-/** The tables as they stand in the database: all, or those of which something has changed after a state. */
-async function tablesIn({ query }: Statements, after: number | null): Promise<readonly Table[]> {
-  return await query<Table>(
-    `SELECT c.relname AS "table", json_agg(a.attname ORDER BY a.attnum) AS columns,
-       json_object_agg(a.attname, format_type(a.atttypid, NULL)) AS types,
-       (SELECT json_agg(k.attname ORDER BY p.nth) FROM unnest(i.indkey::int2[]) WITH ORDINALITY p (attnum, nth)
-         JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = p.attnum) AS key
-     FROM pg_class c
-     JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-     WHERE c.relnamespace = to_regnamespace(current_schema()) AND c.relkind = 'r'
-       AND ($1::bigint IS NULL OR c.relname IN (SELECT source FROM _row WHERE state > $1))
-     GROUP BY c.oid, c.relname, i.indkey ORDER BY c.relname`,
-    [after],
-  );
-}
-
-const rowOf = ({ columns }: Table) => `json_build_array(${columns.map((column) => `t.${quoted(column)}`).join(', ')})`;
-
-/** Returns what has changed after a state, each row as it is now; null: too much. */
-async function rowsAfter(
-  { query }: Statements,
-  tables: readonly Table[],
-  after: number,
-): Promise<readonly TableRows[] | null> {
-  const each = tables.map(
-    (table) =>
-      `SELECT '${table.table}' AS source, k.key, CASE WHEN t.${quoted(table.key[0] ?? '')} IS NOT NULL THEN ${rowOf(table)} END AS row
-       FROM (SELECT DISTINCT key FROM _row, jsonb_array_elements(keys) AS key WHERE state > $1 AND source = '${table.table}') AS k
-       LEFT JOIN ${quoted(table.table)} AS t ON ${sameKey(table)}`,
-  );
-  if (each.length === 0) return [];
-  const rows = await query<{ source: string; key: Cell[]; row: Cell[] | null }>(
-    `${each.join(' UNION ALL ')} LIMIT ${mostRows + 1}`,
-    [after],
-  );
-  if (rows.length > mostRows) return null;
-  const bySource = Map.groupBy(rows, ({ source }) => source);
-  return tables.map(({ table, columns, key }) => {
-    const of = bySource.get(table) ?? [];
-    return {
-      table,
-      columns,
-      key,
-      rows: of.flatMap(({ row }) => (row === null ? [] : [row])),
-      gone: of.flatMap((found) => (found.row === null ? [found.key] : [])),
-    };
-  });
-}
-
-/** Each value of a key is a text or a whole number. */
-function sameKey({ key, types }: Table): string {
-  return key
-    .map((column, index) => `t.${quoted(column)} = (k.key ->> ${index})::${types[column] ?? 'text'}`)
-    .join(' AND ');
-}
-
 interface Copied {
   readonly published: Published;
-  readonly tables: readonly Table[];
+  readonly tables: readonly StandingTable[];
 }
 
 /** Makes a mirror of all rows, which says how far it is as a daemon's own copy does. */

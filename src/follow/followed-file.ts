@@ -3,13 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Published } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
-import type { TableRows } from '../mirror/rows/pages.ts';
+import type { PublishedPage, TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { developmentFile, isOfDevelopment, ofDevelopment } from '../sqlite/development.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
-import type { PublishedPage } from './source.ts';
 
 /** How far a followed copy is. */
 export interface Standing {
@@ -132,11 +131,11 @@ function followedFile(db: Database): FollowedFile {
     writers.set(name, writer);
     return writer;
   };
-  const note = db.prepare('UPDATE _followed SET number = ?, published_at = ?');
+  const note = db.prepare('UPDATE _followed SET origin = ?, number = ?, published_at = ?');
   const giveUp = () => void (db.inTransaction && db.exec('ROLLBACK'));
   return {
     standing: () => standingIn(db) as Standing,
-    put: ({ tables, number, whole, published_at }) => {
+    put: ({ origin, tables, number, whole, published_at }) => {
       try {
         if (!tables.every((rows) => fits(db, rows))) {
           giveUp();
@@ -146,7 +145,7 @@ function followedFile(db: Database): FollowedFile {
         // What is gone first: what is new may have its place in a unique index.
         for (const rows of tables) for (const key of rows.gone) writerOf(rows).drop(key);
         for (const rows of tables) for (const row of rows.rows) writerOf(rows).put(row);
-        note.run(number, published_at);
+        note.run(origin, number, published_at);
         if (whole) db.exec('COMMIT');
         return true;
       } catch (error) {
@@ -192,7 +191,10 @@ export function tableWriter(db: Database, { table, columns, key }: TableRows): T
       ? 'DO NOTHING'
       : `DO UPDATE SET ${others.map((column) => `${column} = excluded.${column}`).join(', ')}`;
   const drop = db.prepare(`DELETE FROM ${table} WHERE ${where}`);
-  const insert = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+  // A trigger of the mirror's writes what another page has brought, and takes the conflict clause of what fires it. Where a
+  // table has a second unique key a replaced row would go unseen by its own triggers: such a page does not fit.
+  const unique = db.prepare('SELECT 1 FROM pragma_index_list(?) WHERE "unique" AND origin <> \'pk\'').get(table);
+  const insert = `INSERT ${unique === undefined ? 'OR REPLACE ' : ''}INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
   // A virtual table knows no upsert.
   const put = db.prepare(virtual ? insert : `${insert} ON CONFLICT (${key.join(', ')}) ${taken}`);
   const positions = key.map((column) => columns.indexOf(column));

@@ -107,15 +107,17 @@ function publish(temporary: string, path: string): void {
 /** Reads page after page until a state is whole; false: the copy has to begin anew. */
 async function caughtUp(file: FollowedFile, source: RowSource, signal: AbortSignal): Promise<boolean> {
   const { origin, number, published_at, schema_version } = file.standing();
-  for (let after = number; ; ) {
-    const page = await source.after({ origin, after, limit: pageRows }, signal);
+  let at = { origin, after: number };
+  for (;;) {
+    const page = await source.after({ ...at, limit: pageRows }, signal);
     if (page === 'begun-anew' || page.schema_version !== schema_version) {
       file.giveUp();
       return false;
     }
-    if (page.whole && page.number === number && page.published_at < published_at + noteMs) return true;
+    const same = page.origin === origin && page.number === number;
+    if (page.whole && same && page.published_at < published_at + noteMs) return true;
     if (!file.put(page)) return false;
     if (page.whole) return true;
-    after = page.number;
+    at = { origin: page.origin, after: page.number };
   }
 }

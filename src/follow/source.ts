@@ -6,19 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import { rows } from '../admin/api/rows.ts';
 import { isUntrusted } from '../database/errors.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { RowPage, RowQuestion } from '../mirror/rows/pages.ts';
+import type { PublishedPage, RowQuestion } from '../mirror/rows/pages.ts';
 
 const { request: httpRequest } = process.getBuiltinModule('node:http');
 const { request: httpsRequest } = process.getBuiltinModule('node:https');
 
-/** Rows with the instant, by the daemon's clock, at which they were read. */
-export interface PublishedPage extends RowPage {
-  readonly published_at: number;
-}
-
 /** A daemon whose rows are followed. Its methods throw `SourceAway` where it does not answer. */
 export interface RowSource {
-  /** What has changed after a number; `begun-anew`: a new copy is needed. */
+  /** Returns what has changed after a number, perhaps under another origin; `begun-anew`: a new copy is needed. */
   after(question: RowQuestion, signal: AbortSignal): Promise<PublishedPage | 'begun-anew'>;
   /** Fetches a copy of the mirror into a new file; returns the instant of which it is. */
   copy(path: string, signal: AbortSignal): Promise<number>;

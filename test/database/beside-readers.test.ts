@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../src/database/connect.ts';
 import { publicationOf } from '../../src/database/publication.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
-import { besideReaders, lineOf, ratedAlike } from './beside-readers.ts';
+import { age, besideReaders, lineOf, ratedAlike } from './beside-readers.ts';
 import { type PublishedStage, publishedStage } from './stage.ts';
 
 /** What a reader may wait where nothing else keeps the machine busy. */
@@ -68,5 +69,58 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
     await publication.publish();
     expect(await at.postgres.query('SELECT DISTINCT rating FROM products')).toEqual([{ rating: 5 }]);
     expect(await at.postgres.query("SELECT 1 FROM pg_attribute WHERE attname = 'colour'")).toEqual([]);
+  }, 300_000);
+
+  it.each([0, 1, 2, 5, 15, 25])(
+    'that is upgraded is finished by the next publication where one is killed before its transaction %i',
+    async (at_transaction) => {
+      await at.postgres.query('DROP SCHEMA IF EXISTS shop CASCADE; DROP SCHEMA IF EXISTS catalogued CASCADE');
+      using former = publicationOf(at.options);
+      await former.publish();
+      ratedAlike(at.mirror);
+      await age(at);
+      let transactions = 0;
+      const postgres: Postgres = {
+        ...at.postgres,
+        transaction: (work, isolation) =>
+          at.postgres.transaction(async (statements) => {
+            if (transactions++ >= at_transaction)
+              await statements.query('SELECT pg_terminate_backend(pg_backend_pid())');
+            return await work(statements);
+          }, isolation),
+      };
+      using killed = publicationOf({ ...at.options, postgres });
+      await expect(killed.publish()).rejects.toMatchObject({ exitCode: 69 });
+      using next = publicationOf(at.options);
+      await next.publish();
+      expect(await at.postgres.query("SELECT 1 FROM pg_attribute WHERE attname = 'former'")).toEqual([]);
+      expect(await at.postgres.query("SELECT 1 FROM _made WHERE hash = '' AND kind <> 'table'")).toEqual([]);
+      expect(await at.differing()).toEqual({});
+    },
+    300_000,
+  );
+
+  it('gains a column, and views of a shop on what was there stay', async () => {
+    await besideReaders(at, 1, { kills: false });
+    const [{ columns, text } = { columns: [''], text: '' }] = await at.postgres.query<{
+      columns: string[];
+      text: string;
+    }>(
+      `SELECT json_agg(attname ORDER BY attnum) AS columns, pg_get_viewdef('products'::regclass) AS text
+       FROM pg_attribute WHERE attrelid = 'products'::regclass AND attnum > 0`,
+    );
+    const last = columns.at(-1);
+    await at.postgres.query(`DROP VIEW products CASCADE;
+      CREATE VIEW products AS SELECT ${columns.slice(0, -1).join(', ')} FROM (${text.replace(/;$/, '')}) AS later;
+      CREATE VIEW shop.everything AS SELECT * FROM catalogued.products;
+      UPDATE _made SET hash = '' WHERE kind = 'view'`);
+    const shown = () => at.postgres.query('SELECT * FROM shop.everything ORDER BY product_id, language');
+    const before = await shown();
+    using publication = publicationOf(at.options);
+    await publication.publish();
+    expect(before.length).toBeGreaterThan(0);
+    expect(await shown()).toEqual(before);
+    expect(Object.keys((await at.postgres.query('SELECT * FROM products LIMIT 1'))[0] ?? {})).toContain(last);
+    expect(await at.differing()).toEqual({});
   }, 300_000);
 });

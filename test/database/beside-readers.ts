@@ -109,7 +109,7 @@ export function ratedAlike(mirror: string): void {
 }
 
 /** Has the schema be of another version: with a column more and one less, a table that is no more, and other views. */
-async function age({ postgres, mirror }: Stage): Promise<void> {
+export async function age({ postgres, mirror }: Stage): Promise<void> {
   const db = otherWriter(mirror);
   if (db.prepare("SELECT 1 FROM pragma_table_info('_product') WHERE name = 'added'").get() === undefined)
     db.exec('ALTER TABLE _product ADD COLUMN added TEXT; UPDATE _product SET added = rating');

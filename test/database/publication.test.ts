@@ -184,18 +184,66 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     expect(await at.differing(copy)).toEqual({});
   });
 
-  it('that went back to a lower state, as a restored database does, has its followers begin anew and its leader publish all', async () => {
-    await followOnce();
-    await at.postgres.query('UPDATE _published SET state = state - 1');
+  it('that lost its last states, as a restored database does, goes on, and only who follows those begins anew', async () => {
+    const signal = new AbortController().signal;
     await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+    const after = (origin: string, after: number) => source.after({ origin, after, limit: 1000 }, signal);
+    const rate = (rating: number) => {
+      const writer = otherWriter(at.mirror);
+      writer.prepare('UPDATE _product SET rating = ?').run(rating);
+      writer.close();
+    };
+    rate(4.1);
+    const { origin, state } = await at.publication.publish();
+    await at.server.losing(async () => {
+      rate(4.2);
+      await at.publication.publish();
+      await followOnce();
+    });
     using file = openFollowed(copy);
-    const { origin, number } = file.standing();
-    expect(await source.after({ origin, after: number, limit: 1 }, new AbortController().signal)).toBe('begun-anew');
+    expect(file.standing()).toMatchObject({ origin, number: state + 1 });
+    expect(await after(origin, state + 1)).toBe('begun-anew');
     const again = await at.publication.publish();
-    expect(again).toMatchObject({ state: 1 });
+    expect(again).toMatchObject({ state: state + 1, whole: false });
+    // Another state has the number of the one that was lost.
+    expect(await after(origin, state + 1)).toBe('begun-anew');
+    expect(await after(origin, state)).toMatchObject({ origin: again.origin, number: state + 1, whole: true });
     expect(again.origin).not.toBe(origin);
+    expect(await at.differing()).toEqual({});
     await followOnce();
     expect(await at.differing(copy)).toEqual({});
+  });
+
+  it('is followed in pages of whole states, each with the rows as they are now', async () => {
+    const signal = new AbortController().signal;
+    await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+    const first = await at.publication.publish();
+    const writer = otherWriter(at.mirror);
+    for (const rating of [1, 2, 3]) {
+      writer.prepare('UPDATE _product SET rating = ?').run(rating);
+      await at.publication.publish();
+    }
+    writer.close();
+    const states: unknown[] = [];
+    for (let question = { origin: first.origin, after: first.state }; ; ) {
+      const page = await source.after({ ...question, limit: 1 }, signal);
+      if (page === 'begun-anew') throw new Error('the states are known');
+      const { number, whole, tables } = page;
+      const [products] = tables.filter(({ table }) => table === '_product');
+      const rating = products?.columns.indexOf('rating') ?? -1;
+      states.push({
+        number: number - first.state,
+        whole,
+        ratings: [...new Set(products?.rows.map((row) => row[rating]))],
+      });
+      if (whole) break;
+      question = { origin: page.origin, after: number };
+    }
+    expect(states).toEqual([
+      { number: 1, whole: false, ratings: [3] },
+      { number: 2, whole: false, ratings: [3] },
+      { number: 3, whole: true, ratings: [3] },
+    ]);
   });
 
   it('refuses a schema of another installation, of a newer version, and of somebody else, untouched', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 
 /** A PostgreSQL of a test's own, in a temporary directory, reached by a unix socket alone: no port, no password. */
 export interface StartedPostgres extends Disposable {
@@ -14,6 +15,8 @@ export interface StartedPostgres extends Disposable {
   /** Fast: connections are broken off; immediate: as if it was killed. */
   stop(how?: 'fast' | 'immediate'): void;
   start(): void;
+  /** Runs `meanwhile`, and then brings back what the server had before: its last commits are lost. */
+  losing(meanwhile: () => Promise<void>): Promise<void>;
   /** Runs a statement that may stand in no transaction. */
   sql(statement: string): void;
 }
@@ -94,6 +97,23 @@ function clusterIn(settings: readonly string[]) {
     urlOf,
     start,
     stop,
+    losing: async (meanwhile: () => Promise<void>) => {
+      const kept = `${data}.kept`;
+      const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to]);
+      stop();
+      // Connections learn that they are broken in the event loop's next turn.
+      const begin = () => {
+        start();
+        return setImmediate();
+      };
+      copy(data, kept);
+      await begin();
+      await meanwhile();
+      stop('immediate');
+      rmSync(data, { recursive: true });
+      copy(kept, data);
+      await begin();
+    },
     sql: (statement: string) => run('psql', '-h', directory, '-U', 'owner', '-d', 'postgres', '-qc', statement),
     [Symbol.dispose]: () => {
       try {

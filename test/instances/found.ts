@@ -23,10 +23,19 @@ export function appliedIn({ mirror, inbox }: Instance): { last: number; waiting:
 
 /** The tables in which two mirrors differ. */
 export function differing(one: string, other: string): string[] {
+  return differingIn([...publishedTables, ...ownTables], one, other);
+}
+
+/** The tables that readers need in which a mirror and a copy for readers differ. */
+export function showingOtherwise(mirror: string, copy: string): string[] {
+  return differingIn(publishedTables, mirror, copy);
+}
+
+function differingIn(tables: readonly string[], one: string, other: string): string[] {
   const [ours, theirs] = [one, other].map((path) => {
     const db = new Database(path, { readonly: true });
     try {
-      return new Map([...publishedTables, ...ownTables].map((table) => [table, rowsIn(db, table)]));
+      return new Map(tables.map((table) => [table, rowsIn(db, table)]));
     } finally {
       db.close();
     }

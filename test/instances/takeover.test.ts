@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { readFeed } from './feed-reader.ts';
-import { appliedIn, changesIn, differing, missingInDatabase } from './found.ts';
+import { following } from './following.ts';
+import { appliedIn, changesIn, differing, missingInDatabase, showingOtherwise } from './found.ts';
 import { posting } from './posting.ts';
 import { ceiling, type Instance, patient, type Stage, sharedNow, stage } from './stage.ts';
 
@@ -86,6 +89,31 @@ describe('two instances', needs('postgres', 'time'), () => {
     // One feed, whoever led: no gap, no number twice, and nothing that was taken back.
     expect(feed.begun).toBe(1);
     expect(feed.seen).toEqual(changesIn(leader).slice(0, feed.seen.length));
+  });
+
+  it('have a follower over HTTP go on without a whole copy, whoever is killed', { timeout: longest }, async () => {
+    using directory = temporaryDirectory();
+    const copy = join(directory.path, 'copy.db');
+    const file = following(at.instances, copy);
+    const caughtUp = async () => {
+      const before = file.caught_up;
+      await expect.poll(() => file.caught_up, patient).toBeGreaterThan(before + 1);
+    };
+    const copies: number[] = [];
+    for (let round = 0; round < rounds.kills; round += 1) {
+      await caughtUp();
+      await leader.kill();
+      await caughtUp();
+      copies.push(file.copies);
+      leader.start();
+      [leader, other] = [other, leader];
+      await other.standsBy();
+    }
+    await at.sandbox.setReachable('no');
+    await expect.poll(() => showingOtherwise(leader.mirror, copy), { ...patient, interval: 500 }).toEqual([]);
+    await file.stop();
+    print({ kills: rounds.kills, whole_copies: file.copies - 1, copies });
+    expect(file.copies).toBe(1);
   });
 
   it('let a leader that was stopped call no more when it goes on, and have it follow', {

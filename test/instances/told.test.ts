@@ -38,12 +38,14 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
   let directory = '';
   let schema = '';
   let schemas = 0;
+  let origins = 0;
   beforeAll(() => {
     server = stack.use(startPostgres());
     directory = stack.use(temporaryDirectory()).path;
   });
   beforeEach(async () => {
     schema = `s${++schemas}`;
+    origins = 0;
     for (const name of ['a', 'b']) mkdirSync(dirname(optionsOf(name).path), { recursive: true });
     database = stack.use(await connectPostgres({ url: server.url, schema, connections: 2 }));
   });
@@ -66,7 +68,6 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     const again = openInbox(inbox.path, { master: null, now: instant(0) });
     const mirror = openMirror({ ...optionsOf(name), feed: { ...again.feed, waits_above: null }, publish_rows: 'all' });
     again.feed.opened(path);
-    let origins = 0;
     const publication = publicationOf({
       postgres: database,
       schema,
@@ -136,9 +137,9 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     const before = read('a');
     {
       using b = await lead('b');
-      expect(await b.publish()).toMatchObject({ origin: 'a 1', state: 2, rows: 0 });
+      expect(await b.publish()).toMatchObject({ origin: 'b 2', state: 2, rows: 0 });
       b.change('three');
-      expect(await b.publish()).toMatchObject({ origin: 'a 1', state: 3 });
+      expect(await b.publish()).toMatchObject({ origin: 'b 2', state: 3 });
       b.change('four');
       await b.publish();
     }
@@ -172,7 +173,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     await standBy('a');
     using a = await lead('a');
     expect(told(read('a'))).toEqual(['1 one']);
-    expect(await a.publish()).toMatchObject({ origin: 'a 1', state: 2 });
+    expect(await a.publish()).toMatchObject({ origin: 'a 2', state: 2 });
     expect(told(read('a'))).toEqual(['1 one', '2 two']);
   });
 

@@ -31,10 +31,23 @@ export interface RowPage {
   readonly tables: readonly TableRows[];
 }
 
+/** A page with the instant, by the daemon's clock, at which it was read. */
+export interface PublishedPage extends RowPage {
+  readonly published_at: number;
+}
+
 export interface RowQuestion {
   readonly origin: string;
   readonly after: number;
   readonly limit: number;
+}
+
+/** Keys of rows that have changed, as JSON, by their tables. */
+export interface NotedKeys {
+  readonly keys: ReadonlyMap<PublishedTable, readonly string[]>;
+  /** As of a page, and up to which number. */
+  readonly whole: boolean;
+  readonly number: number;
 }
 
 export interface RowPages {
@@ -43,6 +56,10 @@ export interface RowPages {
    * never given out: a follower starts with a new copy.
    */
   after(question: RowQuestion): RowPage;
+  /** Tells whether the numbers of a question are this file's. */
+  knows(question: RowQuestion): boolean;
+  /** Returns the keys that a page has, instead of the rows. Throws as `after` does. */
+  keysAfter(question: RowQuestion): NotedKeys;
   /** The last number given out. */
   newest(): number;
   /** Throws `rows-not-published` where none are. */
@@ -58,29 +75,35 @@ export function rowPages(db: Database): RowPages {
     'SELECT number, source, key FROM _row WHERE number > ? ORDER BY number LIMIT ?',
   );
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
-  const page = db.transaction(({ origin, after, limit }: RowQuestion): RowPage => {
+  const noted = db.transaction(({ origin, after, limit }: RowQuestion) => {
     const found = feed.get();
     if (found === undefined) throw notPublished();
     if (origin !== found.origin || after < found.floor || after > found.newest) throw begunAnew();
-    const noted = keys.all(after, limit);
-    const bySource = Map.groupBy(noted, ({ source }) => source);
-    const whole = noted.length < limit;
+    const rows = keys.all(after, limit);
+    const bySource = Map.groupBy(rows, ({ source }) => source);
+    const whole = rows.length < limit;
     return {
-      origin,
-      number: whole ? found.newest : (noted.at(-1)?.number ?? after),
+      keys: new Map([...bySource].map(([source, of]) => [source, of.map(({ key }) => key)])),
       whole,
+      number: whole ? found.newest : (rows.at(-1)?.number ?? after),
       schema_version: found.schema_version,
-      tables: [...bySource].map(([source, of]) =>
-        rowsOf(
-          db,
-          source,
-          of.map(({ key }) => JSON.parse(key) as Cell[]),
-        ),
-      ),
     };
+  });
+  const page = db.transaction((question: RowQuestion): RowPage => {
+    const { keys, ...found } = noted(question);
+    const tables = [...keys].map(([source, of]) =>
+      rowsOf(
+        db,
+        source,
+        of.map((key) => JSON.parse(key) as Cell[]),
+      ),
+    );
+    return { origin: question.origin, ...found, tables };
   });
   return {
     after: (question) => page(question),
+    keysAfter: (question) => noted(question),
+    knows: ({ origin }) => feed.get()?.origin === origin,
     newest: () => newest.get() ?? 0,
     refuseUnpublished: () => {
       if (feed.get() === undefined) throw notPublished();
@@ -112,7 +135,7 @@ function notPublished(): CataloguedError {
   });
 }
 
-function begunAnew(): CataloguedError {
+export function begunAnew(): CataloguedError {
   return new CataloguedError('rows-begun-anew', 'these rows are forgotten, or of another file', {
     exitCode: exitCodes.data,
     hint: 'begin with a new copy: GET /v1/rows/copy',
