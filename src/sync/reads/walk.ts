@@ -95,7 +95,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       const rows = page.entries.length + page.rejected.length;
       const fresh = page.entries.length - repeated;
       pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
-      const next = afterPage({ ...pages, rows, short: page.short, total: page.total });
+      const next = afterPage({ ...pages, rows, short: page.short, next: page.next, total: page.total });
       // A list that counts more on each page counts nothing.
       const isCounted = before.counted === page.total;
       if (next === 'endless') return endlessList(ports, record, list, { key, state, changed, isCounted, ...pages });
