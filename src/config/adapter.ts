@@ -83,7 +83,11 @@ function functionsOf(exported: Record<string, unknown>): Partial<Adapter> {
   const { request, answer } = exported;
   const found = Object.entries({ request, answer }).filter(([, value]) => value !== undefined);
   if (found.length === 0) {
-    const names = Object.keys(exported).slice(0, 5).join(', ') || 'nothing';
+    const names =
+      Object.keys(exported)
+        .filter((name) => name !== '__esModule')
+        .slice(0, 5)
+        .join(', ') || 'nothing';
     throw new AdapterRefused(`exports ${names}; expected a function request, a function answer, or both`);
   }
   for (const [name, value] of found) {

@@ -4,7 +4,7 @@ import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import type { ListQuestion } from '../domain/service/adapter.ts';
 import type { Logger } from '../log.ts';
-import { Asking, type CameText } from '../upstream/adapter/asking.ts';
+import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { createHttp, type HttpOptions } from '../upstream/http.ts';
 import { type CallLeadership, createLimiter, type Limiter } from '../upstream/limiter.ts';
@@ -17,7 +17,7 @@ import type { OpenFiles } from './open-files.ts';
 /** The client of the service: everything that calls it, through one limiter and one pool of connections. */
 export interface ServiceConnection {
   readonly limiter: Limiter;
-  readonly asking: Asking;
+  readonly asker: ServiceAsker;
   readonly upstream: Upstream;
   /** Sends any GET and returns it undecoded, for the probe. */
   readonly raw: RawReads;
@@ -55,7 +55,7 @@ export function connectService(
     ownClock.heard(date === null ? null : date - clock.now());
   };
   const connections = connectionsFor(config.budget.concurrency);
-  const asking = askingOf(stack, loaded, {
+  const asker = askerOf(stack, loaded, {
     clock,
     connections,
     heard,
@@ -64,7 +64,7 @@ export function connectService(
   });
   const { page_size, timeouts, max_bytes } = profile;
   const upstream = createUpstream({
-    asking,
+    asker,
     limiter,
     page_size,
     timeouts,
@@ -75,10 +75,10 @@ export function connectService(
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
   return {
     limiter,
-    asking,
+    asker,
     upstream,
-    raw: createRawReads({ asking: asking.withoutFilters(), limiter, clock, limits }),
-    probe: proberOf(service, { asking: asking.withoutFilters(), limiter, clock }),
+    raw: createRawReads({ asker: asker.withoutFilters(), limiter, clock, limits }),
+    probe: proberOf(service, { asker: asker.withoutFilters(), limiter, clock }),
     serviceClock: ownClock,
   };
 }
@@ -110,22 +110,22 @@ function learningLimiter(
 }
 
 /** Connects to the service through the adapter that is configured. The connections are closed with the stack. */
-export function askingOf(
+export function askerOf(
   stack: AsyncDisposableStack,
   { config, secrets, adapter }: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
   own: Omit<HttpOptions, 'base_url' | 'key' | 'user_agent' | 'timeouts' | 'throttle_statuses'>,
-): Asking {
+): ServiceAsker {
   const { base_url, user_agent, profile, select } = config.service;
   const { timeouts, throttle_statuses } = profile;
   const key = secrets.api_key;
   const http = stack.use(createHttp({ base_url, key, user_agent, timeouts, throttle_statuses, ...own }));
   const settings = { key, profile, select: queryOf(select), signing: config.signing.body };
-  return new Asking(http, adapter(), settings);
+  return new ServiceAsker(http, adapter(), settings);
 }
 
 function proberOf(
   { languages, currencies, profile: { timeouts, max_bytes } }: Config['service'],
-  { asking, limiter, clock }: Pick<ServiceConnection, 'asking' | 'limiter'> & Pick<OpenFiles, 'clock'>,
+  { asker, limiter, clock }: Pick<ServiceConnection, 'asker' | 'limiter'> & Pick<OpenFiles, 'clock'>,
 ): ServiceConnection['probe'] {
   const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
   const [language, currency] = [languages[0], currencies[0]];
@@ -133,12 +133,12 @@ function proberOf(
   const question = { kind: 'products', page: 1, after: null, page_size: 1, ...edition } as const;
   return async (signal) => {
     using patience = clock.deadline(timeouts.total, signal);
-    const prepared = asking.prepare(question);
+    const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     try {
       const ask = async (turn: AbortSignal): Promise<Outcome> => {
-        const came = await asking.send(prepared, { ...limits, signal: turn });
-        return came.kind === 'answer' ? (noList(asking, question, came) ?? came) : came;
+        const came = await asker.send(prepared, { ...limits, signal: turn });
+        return came.kind === 'answer' ? (noList(asker, question, came) ?? came) : came;
       };
       return await limiter.run(ask, patience.signal, 'notification', question.kind, question.kind);
     } catch (error) {
@@ -149,12 +149,12 @@ function proberOf(
 }
 
 /** Returns why an answer is no product list; null: it is one. */
-function noList(asking: Asking, question: ListQuestion, came: CameText): Outcome | null {
+function noList(asker: ServiceAsker, question: ListQuestion, came: CameText): Outcome | null {
   try {
-    asking.rows(question, came);
+    asker.rows(question, came);
     return null;
   } catch (error) {
-    return asking.undecodable(question, error, came.text);
+    return asker.undecodable(question, error, came.text);
   }
 }
 

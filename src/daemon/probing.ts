@@ -7,7 +7,7 @@ import { type ProbeReport, type ProbeSettings, probeService } from '../sync/repo
 import type { ProbePorts } from '../sync/reports/probe-calls.ts';
 import { createLimiter } from '../upstream/limiter.ts';
 import { createRawReads } from '../upstream/raw-reads.ts';
-import { askingOf } from './connect-service.ts';
+import { askerOf } from './connect-service.ts';
 import { isOneOfSeveral, onlyTheLeader } from './sharing/sharing.ts';
 import { type Overrides, wire } from './wiring.ts';
 
@@ -64,9 +64,9 @@ export async function probeAlone(
       throttled: () => undefined,
     }),
   );
-  const asking = askingOf(stack, loaded, { clock, connections: 1 }).withoutFilters();
+  const asker = askerOf(stack, loaded, { clock, connections: 1 }).withoutFilters();
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
-  const raw = createRawReads({ asking, limiter, clock, limits });
+  const raw = createRawReads({ asker, limiter, clock, limits });
   return await probeThrough({ raw, clock }, config, signal, pace);
 }
 

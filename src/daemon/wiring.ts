@@ -189,7 +189,7 @@ function subscriptionsOf(
     // The receiver's 404 has no body; that of a proxy has one.
     refusal: '',
     ...(selfTest === undefined ? {} : { selfTest }),
-    asking: service.asking,
+    asker: service.asker,
     limiter: service.limiter,
     service_clock: service.serviceClock,
   });

@@ -1,4 +1,3 @@
-import type { Instant } from '../clock.ts';
 import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
@@ -13,27 +12,15 @@ import type {
   SubscriptionQuestion,
 } from '../domain/service/adapter.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
-import type { Asking, CameText } from './adapter/asking.ts';
-import { ListPages } from './adapter/list-pages.ts';
+import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
 import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
 import { decodeVariants } from './decode-variants.ts';
 import type { Limiter } from './limiter.ts';
-import type { Outcome } from './outcome.ts';
-
-/** The result of a read: decoded, the same bytes as last time, or an outcome without an answer. */
-export type Reading<Value> =
-  | {
-      readonly kind: 'read';
-      readonly value: Value;
-      readonly hash: string;
-      readonly sent_at: Instant;
-      readonly bytes: number;
-    }
-  | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: Instant; readonly bytes: number }
-  | Exclude<Outcome, { kind: 'answer' }>;
+import { ListPages } from './list-pages.ts';
+import type { Reading } from './reading.ts';
 
 /** The service. Callers name the lane, or that a notification requested the call. */
 export interface Upstream {
@@ -79,7 +66,7 @@ export interface ReadRequest {
 }
 
 export interface UpstreamOptions {
-  readonly asking: Asking;
+  readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly page_size: number;
   readonly timeouts: { readonly total: number; readonly list: number };
@@ -97,7 +84,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { page_size, commission, mayPublish } = options;
   const received = { availability: 0, all: 0 };
   const read = reader(options, received);
-  const pages = new ListPages(options.asking.mayChainPages ? 'perhaps chained' : 'numbered');
+  const pages = new ListPages(options.asker.mayChainPages ? 'perhaps chained' : 'numbered');
 
   const readsIn = (entry: LaneEntry): ServiceReads => ({
     productPage: (page, language, currency, signal, order) => {
@@ -107,8 +94,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
           entry,
           question,
           // Whether a language is ignored the first page shows; a later one may be short and have none of its texts.
-          (came, asking) =>
-            decodeProductPage(asking.rows(question, came), currency, mayPublish, question.page === 1 ? language : null),
+          (came, asker) =>
+            decodeProductPage(asker.rows(question, came), currency, mayPublish, question.page === 1 ? language : null),
           { signal },
         ),
       );
@@ -116,7 +103,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     experiencePage: (page, language, currency, signal) => {
       const list = { kind: 'experiences', page_size, language, currency, ordered: false } as const;
       return pages.read(list, page, (question) =>
-        read(entry, question, (came, asking) => decodeExperiencePage(asking.rows(question, came), currency), {
+        read(entry, question, (came, asker) => decodeExperiencePage(asker.rows(question, came), currency), {
           signal,
         }),
       );
@@ -126,17 +113,17 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return read(
         entry,
         question,
-        (came, asking) => decodeProductDetail(asking.row(question, came).row, product_id, currency, mayPublish),
+        (came, asker) => decodeProductDetail(asker.row(question, came).row, product_id, currency, mayPublish),
         how,
       );
     },
     checkoutInformation: ({ product_id, language, ...how }) => {
       const question = { kind: 'checkout_information', product_id, language } as const;
-      return read(entry, question, (came, asking) => decodeCheckoutInformation(asking.row(question, came).row), how);
+      return read(entry, question, (came, asker) => decodeCheckoutInformation(asker.row(question, came).row), how);
     },
     variants: ({ product_id, language, ...how }) => {
       const question = { kind: 'variants', product_id, language } as const;
-      return read(entry, question, (came, asking) => decodeVariants(asking.rows(question, came).rows), how);
+      return read(entry, question, (came, asker) => decodeVariants(asker.rows(question, came).rows), how);
     },
     availability: async ({ product_id, language, from, to, currency, ...how }) => {
       const question = { kind: 'availability', product_id, language, currency, from, to } as const;
@@ -144,7 +131,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       const reading = await read(
         entry,
         question,
-        (came, asking) => decodeAvailability(asking.row(question, came, parseFast), wanted),
+        (came, asker) => decodeAvailability(asker.row(question, came, parseFast), wanted),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
         { ...how, salt: `${commission ? 'c' : ''}${from}/${to}` },
       );
@@ -166,34 +153,34 @@ interface HowToRead {
 }
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
-function reader({ asking, limiter, timeouts, max_bytes }: UpstreamOptions, received: { all: number }) {
+function reader({ asker, limiter, timeouts, max_bytes }: UpstreamOptions, received: { all: number }) {
   return async function read<Value>(
     entry: LaneEntry,
     question: ReadQuestion,
-    decode: (came: CameText, asking: Asking) => Value,
+    decode: (came: CameText, asker: ServiceAsker) => Value,
     { known_hash = null, salt = '', signal, sent }: HowToRead,
   ): Promise<Reading<Value>> {
-    const prepared = asking.prepare(question);
+    const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     const about = 'product_id' in question ? question.product_id : question.kind;
     const limits = {
       deadline_ms: 'page' in question ? timeouts.list : timeouts.total,
       max_bytes: 'page' in question ? max_bytes.list : max_bytes.product,
     };
-    const prefix = `${decoderGeneration}${asking.tag}${salt}:`;
+    const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
       sent?.();
-      const outcome = await asking.send(prepared, { ...limits, signal: turn, known_hash: known });
+      const outcome = await asker.send(prepared, { ...limits, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;
       received.all += bytes;
       const hash = `${prefix}${outcome.hash}`;
       if (outcome.hash === known) return { kind: 'unchanged', hash, sent_at, bytes };
       try {
-        return { kind: 'read', value: decode(outcome, asking), hash, sent_at, bytes };
+        return { kind: 'read', value: decode(outcome, asker), hash, sent_at, bytes };
       } catch (error) {
-        return asking.undecodable(question, error, outcome.text);
+        return asker.undecodable(question, error, outcome.text);
       }
     };
     return limiter.run(ask, signal, entry, about, question.kind);

@@ -2,7 +2,7 @@ import type { Experience } from '../domain/catalogue/experience.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
-import type { ReadRows } from './adapter/asking.ts';
+import type { ReadRows } from './adapter/service-asker.ts';
 import { decodePage, type Page, rated } from './decode-product.ts';
 import { elements, measure, members, missing, money, text, WrongShape } from './shape.ts';
 

@@ -4,7 +4,7 @@ import type { MayPublish } from '../domain/push/public-address.ts';
 import { knownZone } from '../domain/time/venue.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
-import type { ReadRows } from './adapter/asking.ts';
+import type { ReadRows } from './adapter/service-asker.ts';
 import { elements, integer, measure, members, missing, money, text, WrongShape } from './shape.ts';
 
 /** One page of a list. */

@@ -65,7 +65,7 @@ export type WithoutAnswer = Exclude<Outcome, { kind: 'answer' }>;
 
 export type Throttled = Extract<Outcome, { kind: 'throttled' }>;
 
-export type Refused = Extract<Outcome, { kind: 'refused' }>;
+export type RefusedOutcome = Extract<Outcome, { kind: 'refused' }>;
 
 export type Failed = Extract<Outcome, { kind: 'failed' }>;
 

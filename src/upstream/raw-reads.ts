@@ -1,6 +1,6 @@
 import type { Clock, Instant } from '../clock.ts';
 import type { Question } from '../domain/service/adapter.ts';
-import type { Asking, ReadAnswer } from './adapter/asking.ts';
+import type { ReadAnswer, ServiceAsker } from './adapter/service-asker.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -25,12 +25,12 @@ export interface RawReads {
 }
 
 export function createRawReads({
-  asking,
+  asker,
   limiter,
   clock,
   limits,
 }: {
-  readonly asking: Asking;
+  readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly limits: { readonly deadline_ms: number; readonly max_bytes: number };
@@ -42,20 +42,20 @@ export function createRawReads({
         head = { status, headers };
       };
       let [sent_at, sent] = [clock.now(), clock.monotonic()];
-      const prepared = elsewhere === undefined ? asking.prepare(question) : asking.nowhere(question);
+      const prepared = elsewhere === undefined ? asker.prepare(question) : asker.nowhere(question);
       const came: Outcome =
         prepared.kind === 'failed'
           ? prepared
           : await limiter.run(
               (turn) => {
                 [sent_at, sent] = [clock.now(), clock.monotonic()];
-                return asking.send(prepared, { ...limits, signal: turn, head: heard });
+                return asker.send(prepared, { ...limits, signal: turn, head: heard });
               },
               signal,
               'notification',
             );
       const took_ms = clock.monotonic() - sent;
-      const looked = came.kind === 'answer' ? asking.look(question, came) : null;
+      const looked = came.kind === 'answer' ? asker.look(question, came) : null;
       const refused = looked !== null && 'kind' in looked;
       const { status, headers } = head ?? { status: null, headers: {} };
       return {

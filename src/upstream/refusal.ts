@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { RefusalAnswer } from '../domain/service/adapter.ts';
 import { inflate } from './inflate.ts';
-import type { Refused } from './outcome.ts';
+import type { RefusedOutcome } from './outcome.ts';
 import { whole } from './response.ts';
 
 type Key = { reveal(): string } | null;
@@ -21,7 +21,7 @@ export function refusalText(body: readonly Buffer[], encoding: string | undefine
 }
 
 /** Returns a refusal in the words of the service, without the key and addresses. */
-export function refusal(status: number, { code, message }: RefusalAnswer['refused'], key: Key): Refused {
+export function refusal(status: number, { code, message }: RefusalAnswer['refused'], key: Key): RefusedOutcome {
   return {
     kind: 'refused',
     status,

@@ -2,7 +2,7 @@ import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
 import type { Members } from '../domain/values/members.ts';
-import { type Asking, noKey, type SendOptions } from './adapter/asking.ts';
+import { noKey, type SendOptions, type ServiceAsker } from './adapter/service-asker.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
@@ -47,7 +47,7 @@ export interface Subscriptions {
 }
 
 export interface SubscriptionsOptions {
-  readonly asking: Asking;
+  readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly profile: {
     readonly paths: Readonly<Record<'subscription' | 'reactivate', string | null>>;
@@ -64,12 +64,12 @@ export interface SubscriptionsOptions {
 type Change = SubscribeQuestion | ReactivateQuestion;
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { asking, limiter, profile, signing, service_clock, clock, entropy } = options;
+  const { asker, limiter, profile, signing, service_clock, clock, entropy } = options;
   const { paths } = profile;
   const limits = { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
 
   async function ask(question: Change | SubscriptionQuestion, offset: number, signal: AbortSignal): Promise<Outcome> {
-    const prepared = asking.prepare(question);
+    const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     // Signed when its turn has come: a token is valid for two minutes only.
     const sign: SendOptions['sign'] =
@@ -77,7 +77,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         ? undefined
         : (wanted) => signedToken(signing, wanted, { now: instant(clock.now() + offset), entropy });
     const call = (turn: AbortSignal) =>
-      asking.send(prepared, { ...limits, signal: turn, ...(sign === undefined ? {} : { sign }) });
+      asker.send(prepared, { ...limits, signal: turn, ...(sign === undefined ? {} : { sign }) });
     return limiter.run(call, signal, 'notification', null, `subscription ${question.subscription_id}`);
   }
 
@@ -91,7 +91,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     const claims = signing.body === 'jwt' && signing.claims;
     if (claims && isUnsigned(outcome) && Math.abs(newest - used) > offsetUsedMs)
       outcome = await ask(question, newest, signal);
-    return read(asking, question, outcome, signing);
+    return read(asker, question, outcome, signing);
   }
 
   return {
@@ -103,7 +103,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       change({ kind: 'subscribe', subscription_id, subscription_type, ...request }, signal),
     find: async (subscription_id, signal) => {
       const question = { kind: 'subscription', subscription_id } as const;
-      const found = withMissing(read(asking, question, await ask(question, 0, signal), signing));
+      const found = withMissing(read(asker, question, await ask(question, 0, signal), signing));
       // An answer without a word about the subscription would make it look right.
       return found.kind === 'read' && Object.values(found.value).every((value) => value === null)
         ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says nothing about a subscription' }
@@ -128,16 +128,16 @@ function isUnsigned(outcome: Outcome): boolean {
 }
 
 function read(
-  asking: Asking,
+  asker: ServiceAsker,
   question: Change | SubscriptionQuestion,
   outcome: Outcome,
   signing: Signing | null,
 ): Exclude<SubscriptionOutcome, Missing> {
   if (outcome.kind === 'answer') {
     try {
-      return { kind: 'read', value: decode(asking.row(question, outcome).row), sent_at: outcome.sent_at };
+      return { kind: 'read', value: decode(asker.row(question, outcome).row), sent_at: outcome.sent_at };
     } catch (error) {
-      return read(asking, question, asking.undecodable(question, error, outcome.text), signing);
+      return read(asker, question, asker.undecodable(question, error, outcome.text), signing);
     }
   }
   if (outcome.kind !== 'refused') return outcome;

@@ -1,7 +1,7 @@
 import { configFromObject } from '../../src/config/load.ts';
 import type { Adapter, AdapterProfile, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
-import { Asking, type ReadRows } from '../../src/upstream/adapter/asking.ts';
+import { type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
 import { standard } from '../../src/upstream/adapter/standard.ts';
 import type { Http } from '../../src/upstream/http.ts';
 import { WrongShape } from '../../src/upstream/shape.ts';
@@ -11,7 +11,7 @@ export const defaultProfile: AdapterProfile = configFromObject({ service: { base
   .profile;
 
 /** Asks a service over a client of HTTP; the built-in adapter is asked what `module` leaves out. */
-export function askingOver(
+export function askerOver(
   http: Http,
   {
     key = null,
@@ -24,10 +24,10 @@ export function askingOver(
     signing?: 'jwt' | 'json';
     profile?: Partial<AdapterProfile>;
   } = {},
-): Asking {
+): ServiceAsker {
   const named = Object.keys(module).length === 0 ? null : '/etc/catalogued/adapter.mjs';
   const adapter = { file: named, hash: named === null ? null : 'sha256:012345678901', module };
-  return new Asking(http, adapter, { key, signing, select: {}, profile: { ...defaultProfile, ...profile } });
+  return new ServiceAsker(http, adapter, { key, signing, select: {}, profile: { ...defaultProfile, ...profile } });
 }
 
 /** What the built-in adapter reads of an answer; throws why it cannot. */

@@ -13,7 +13,7 @@ import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { memoryAddresses } from './callback-addresses.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
-import { askingOver, defaultProfile } from './standard-answers.ts';
+import { askerOver, defaultProfile } from './standard-answers.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
 import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
@@ -87,7 +87,7 @@ export async function subscriptionHarness(
     chance: () => 0.5,
     log: log.log,
     service: createSubscriptions({
-      asking: askingOver(http, { profile: { paths } }),
+      asker: askerOver(http, { profile: { paths } }),
       limiter: { run: (call, signal) => call(signal) },
       profile: {
         paths,

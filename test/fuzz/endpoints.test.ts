@@ -4,7 +4,7 @@ import { createUpstream, type ServiceReads } from '../../src/upstream/client.ts'
 import type { Http, ServiceRequest } from '../../src/upstream/http.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
-import { askingOver } from '../fakes/standard-answers.ts';
+import { askerOver } from '../fakes/standard-answers.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -47,8 +47,8 @@ describe('the answer of an endpoint, with parts replaced, left out, doubled and 
     url = sandbox.url;
     const { profile } = testConfig(path, url).config.service;
     const limiter = { run: (ask: (turn: AbortSignal) => Promise<Outcome>) => ask(signal) };
-    const asking = askingOver({ ask } as unknown as Http, { profile });
-    const options = { asking, limiter, ...profile, commission: true, mayPublish: () => true };
+    const asker = askerOver({ ask } as unknown as Http, { profile });
+    const options = { asker, limiter, ...profile, commission: true, mayPublish: () => true };
     reads = createUpstream(options as never).in('fill' as never);
     const list = await endpoints.products(reads, 0);
     product_id = list.kind === 'read' ? (list.value.entries[0]?.product_id ?? 0) : 0;

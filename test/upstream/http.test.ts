@@ -21,7 +21,7 @@ import {
 import { createLimiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
-import { askingOver } from '../fakes/standard-answers.ts';
+import { askerOver } from '../fakes/standard-answers.ts';
 import { manualClock } from './manual-clock.ts';
 
 const key = 'canary-key-7f3a';
@@ -75,11 +75,11 @@ function client(base_url: string, options: Partial<HttpOptions> = {}) {
     ...options,
   });
   closers.push(() => http[Symbol.asyncDispose]());
-  const asking = askingOver(http, { key: { reveal: () => key } });
+  const asker = askerOver(http, { key: { reveal: () => key } });
   const question = { kind: 'subscription', subscription_id: 'any' } as const;
   const headers: Record<string, string> = options.key === null ? {} : { authorization: `Token ${keyPlaceholder}` };
   const get = (path = '/v2/products', limits: Partial<AskOptions> = {}, query: ServiceRequest['query'] = {}) =>
-    asking.send(
+    asker.send(
       { kind: 'prepared', question, sign: null, request: { method: 'GET', path, query, headers, body: null } },
       { deadline_ms: 60_000, max_bytes: 1_000_000, signal: never, ...limits },
     );

@@ -8,7 +8,7 @@ import { serviceClock } from '../../src/upstream/service-clock.ts';
 import type { Signing } from '../../src/upstream/signing.ts';
 import { createSubscriptions, type SubscriptionRequest } from '../../src/upstream/subscriptions.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
-import { askingOver } from '../fakes/standard-answers.ts';
+import { askerOver } from '../fakes/standard-answers.ts';
 import { answer, payloadOf, type ServedCall, subscriptionService } from '../fakes/subscription-service.ts';
 import { manualClock } from './manual-clock.ts';
 
@@ -54,7 +54,7 @@ async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS25
     }),
   );
   const subscriptions = createSubscriptions({
-    asking: askingOver(http, { key: apiKey, signing: signing?.body ?? 'jwt' }),
+    asker: askerOver(http, { key: apiKey, signing: signing?.body ?? 'jwt' }),
     limiter: { run: (call, signal) => call(signal) },
     profile: {
       paths: {

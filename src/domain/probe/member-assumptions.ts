@@ -46,9 +46,9 @@ export const rowMembers = {
   checkout_information: { has_timeslots: 'flag', has_dynamic_pricing: 'flag', additional_information: 'object' },
   variants: { id: 'id', label: 'text', variant_type: 'text' },
   availability: { sales_enabled: 'flag', max_tickets_per_order: 'number', dates: 'list', variants: 'list' },
-  'availability dates': { date: 'text', availability: 'number', timeslots: 'list' },
-  'availability timeslots': { time: 'text', timezone: 'text', availability: 'number', variants: 'list' },
-  'availability offers': { id: 'id', max_tickets: 'number', currency: 'text', price_mediation: 'object' },
+  'dates of availability': { date: 'text', availability: 'number', timeslots: 'list' },
+  'timeslots of a date': { time: 'text', timezone: 'text', availability: 'number', variants: 'list' },
+  'variants of a timeslot': { id: 'id', max_tickets: 'number', currency: 'text', price_mediation: 'object' },
 } as const satisfies RowMembers;
 
 type Rows = Readonly<Partial<Record<keyof typeof rowMembers, readonly Members[]>>>;
@@ -116,9 +116,9 @@ function rowsOfExchange({ question: { kind }, read }: Exchange): Rows {
   return {
     availability: [row],
     variants: rowsOf(row.variants),
-    'availability dates': dates,
-    'availability timeslots': slots,
-    'availability offers': slots.flatMap((slot) => rowsOf(slot.variants)),
+    'dates of availability': dates,
+    'timeslots of a date': slots,
+    'variants of a timeslot': slots.flatMap((slot) => rowsOf(slot.variants)),
   };
 }
 

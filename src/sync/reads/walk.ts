@@ -13,9 +13,9 @@ import {
 import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
-import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 

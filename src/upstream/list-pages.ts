@@ -1,6 +1,6 @@
-import type { ListQuestion } from '../../domain/service/adapter.ts';
-import type { Reading } from '../client.ts';
-import type { Page } from '../decode-product.ts';
+import type { ListQuestion } from '../domain/service/adapter.ts';
+import type { Page } from './decode-product.ts';
+import type { Reading } from './reading.ts';
 
 type List = Omit<ListQuestion, 'page' | 'after'>;
 

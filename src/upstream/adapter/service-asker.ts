@@ -13,7 +13,7 @@ import type { NamedAdapter } from '../../domain/service/named-adapter.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
 import { isMembers, type Members, memberNames } from '../../domain/values/members.ts';
 import { type AskOptions, type Http, keyPlaceholder, type ServiceRequest } from '../http.ts';
-import { type Failed, failed, type Outcome, type Refused } from '../outcome.ts';
+import { type Failed, failed, type Outcome, type RefusedOutcome } from '../outcome.ts';
 import { exampleOf, line, refusal, withoutKey } from '../refusal.ts';
 import { WrongShape } from '../shape.ts';
 import { standard } from './standard.ts';
@@ -68,7 +68,7 @@ function own(name: string): [string, string] {
  * Asks the service questions through an adapter: builds requests, sends them, and reads answers. An adapter that throws or
  * returns something else than it may fails the one question that it was asked.
  */
-export class Asking {
+export class ServiceAsker {
   readonly #http: Http;
   readonly #adapter: NamedAdapter;
   readonly #settings: AdapterSettings;
@@ -97,8 +97,8 @@ export class Asking {
   }
 
   /** The same, for the whole product list. */
-  withoutFilters(): Asking {
-    return new Asking(this.#http, this.#adapter, { ...this.#settings, select: {}, key: this.#key });
+  withoutFilters(): ServiceAsker {
+    return new ServiceAsker(this.#http, this.#adapter, { ...this.#settings, select: {}, key: this.#key });
   }
 
   /** Returns the request that asks a question, or the failure of an adapter that has none. Sends nothing. */
@@ -129,7 +129,7 @@ export class Asking {
       asked = withToken(request, await signer(sign));
     }
     const outcome = await this.#http.ask(asked, { ...options, effect: isChange(question) ? 'change' : 'read' });
-    return outcome.kind === 'refused-text' ? this.#refusalOf(question, outcome) : outcome;
+    return outcome.kind === 'refused-text' ? this.refusalOf(question, outcome) : outcome;
   }
 
   /**
@@ -147,8 +147,22 @@ export class Asking {
     return this.#read(question, came.status, body) as RowAnswer;
   }
 
+  /** Returns a refusal in the words that the adapter reads. Its status means what it means whatever they are. */
+  refusalOf(question: Question, { status, text }: CameText): RefusedOutcome {
+    const body = parsedIfJson(text, JSON.parse);
+    try {
+      const { refused } = this.#answer(question, status, body) as RefusalAnswer;
+      return refusal(status, refused, this.#key);
+    } catch (error) {
+      if (!(error instanceof AdapterFault)) throw error;
+      const usual = standard.answer(question, status, body, standard) as RefusalAnswer;
+      const { message, ...outcome } = refusal(status, usual.refused, this.#key);
+      return { ...outcome, message: `${message} (${error.message})` };
+    }
+  }
+
   /** Returns everything that an adapter reads of an answer, or the outcome of one that says no. */
-  look(question: Question, came: CameText): ReadAnswer | Refused {
+  look(question: Question, came: CameText): ReadAnswer | RefusedOutcome {
     try {
       return this.#read(question, came.status, parsedIfJson(came.text, parseExact));
     } catch (error) {
@@ -158,7 +172,7 @@ export class Asking {
   }
 
   /** Returns the outcome of an answer that cannot be read; any other error is thrown again. */
-  undecodable(question: Question, error: unknown, text: string): Failed | Refused {
+  undecodable(question: Question, error: unknown, text: string): Failed | RefusedOutcome {
     const quoted = () => exampleOf(text, this.#key);
     if (error instanceof Refusal) return error.outcome;
     if (error instanceof AdapterFault) return { ...failed('adapter', error.message), example: quoted() };
@@ -190,21 +204,6 @@ export class Asking {
     const problem = answerProblem(question, status, given);
     if (problem !== null) throw this.#fault('answer', question, problem);
     return given as unknown as AdapterAnswer;
-  }
-
-  /** A status means what it means whatever an adapter makes of the body. */
-  #refusalOf(question: Question, { status, text }: { status: number; text: string }): Outcome {
-    const body = parsedIfJson(text, JSON.parse);
-    try {
-      const answer = this.#answer(question, status, body);
-      if ('refused' in answer) return refusal(status, answer.refused, this.#key);
-    } catch (error) {
-      if (!(error instanceof AdapterFault)) throw error;
-      const usual = standard.answer(question, status, body, standard) as RefusalAnswer;
-      const { message, ...outcome } = refusal(status, usual.refused, this.#key);
-      return { ...outcome, message: `${message} (${error.message})` };
-    }
-    throw new Error('an answer to a refused request is a refusal');
   }
 
   #call(name: keyof Adapter, question: Question, run: () => unknown): Members {
@@ -274,9 +273,9 @@ export class Asking {
 
 /** Ends the reading of an answer that says no in its body. */
 class Refusal extends Error {
-  readonly outcome: Refused;
+  readonly outcome: RefusedOutcome;
 
-  constructor(outcome: Refused) {
+  constructor(outcome: RefusedOutcome) {
     super('the answer is a refusal');
     this.outcome = outcome;
   }
@@ -305,25 +304,23 @@ function isChange({ kind }: Question): boolean {
 
 /** Returns what is wrong with the form of an answer; null: nothing. Its rows are the decoders' business. */
 function answerProblem({ kind }: Question, status: number, given: Members): string | null {
-  const { rows, row, refused, unusable, next, total, page_size } = given;
-  const parts = ['rows', 'row', 'refused', 'unusable'].filter((name) => given[name] !== undefined);
-  const listed = kind === 'products' || kind === 'experiences' || kind === 'variants';
+  const wanted = kind === 'products' || kind === 'experiences' || kind === 'variants' ? 'rows' : 'row';
+  const parts = ['rows', 'row', 'refused', 'unusable'].filter((name) => Object.hasOwn(given, name));
+  const [part = ''] = parts;
+  const value = given[part];
   if (parts.length !== 1)
-    return `returns ${parts.length === 0 ? `members: ${memberNames(given)}` : parts.join(' and ')}; expected ${listed ? 'rows' : 'row'}, refused or unusable`;
-  if (status >= 400 && refused === undefined) return `returns ${parts[0]} for status ${status}; expected refused`;
-  if (unusable !== undefined)
-    return typeof unusable === 'string' ? null : `returns unusable ${kindOf(unusable)}; expected text`;
-  if (refused !== undefined) return refusedProblem(refused);
-  if (listed && !Array.isArray(rows))
-    return row === undefined ? `returns rows ${kindOf(rows)}; expected a list` : 'returns row; expected rows';
-  if (!listed)
-    return isMembers(row)
-      ? null
-      : `returns ${row === undefined ? 'rows' : `row ${kindOf(row)}`}; expected row, an object`;
+    return `returns ${parts.join(' and ') || `members: ${memberNames(given)}`}; expected ${wanted}, refused or unusable`;
+  if (status >= 400 && part !== 'refused') return `returns ${part} for status ${status}; expected refused`;
+  if (part === 'refused') return refusedProblem(value);
+  if (part === 'unusable') return typeof value === 'string' ? null : `returns unusable ${kindOf(value)}; expected text`;
+  if (part !== wanted) return `returns ${part}; expected ${wanted}`;
+  if (part === 'row') return isMembers(value) ? null : `returns row ${kindOf(value)}; expected an object`;
+  if (!Array.isArray(value)) return `returns rows ${kindOf(value)}; expected a list`;
+  const { next, total, page_size } = given;
   if (next != null && (typeof next !== 'string' || next === ''))
     return `returns next ${next === '' ? 'an empty text' : kindOf(next)}; expected text, null at the end, or nothing`;
-  for (const [name, value] of Object.entries({ total, page_size }))
-    if (value != null && !isNumeric(value)) return `returns ${name} ${kindOf(value)}; expected a number`;
+  for (const [name, count] of Object.entries({ total, page_size }))
+    if (count != null && !isNumeric(count)) return `returns ${name} ${kindOf(count)}; expected a number`;
   return null;
 }
 
