@@ -13,17 +13,19 @@ import { requestResync, resyncResources } from '../src/sync/records/resync.ts';
 import { canary, canaryMark } from './fakes/canary.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { startJobs } from './fakes/daemon-jobs.ts';
-import { type Difference, differentService, type PassingRequest } from './fakes/different-service.ts';
+import { differentHarness } from './fakes/different-harness.ts';
+import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
 import { runHere } from './fakes/run-here.ts';
+import { keyShape, queryKeyShape } from './fakes/service-shapes.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from './fakes/test-config.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
-import { type VirtualHarness, virtualHarness } from './fakes/virtual-harness.ts';
 
 /*
  * Services that differ from the specification as services do. What a key of `service.profile` describes is mirrored as
- * from any other service. What no key describes yet is refused in words, and never taken for a catalogue.
+ * from any other service. What no key describes is refused in words, and never
+ * taken for a catalogue: it takes an adapter (test/adapter).
  */
 
 const hour = 3_600_000;
@@ -34,14 +36,6 @@ interface Deviation {
   readonly difference: Difference;
   readonly profile: object;
 }
-
-const keyed = (isSent: (request: PassingRequest) => boolean): Difference => ({
-  request: (request) => {
-    if (!isSent(request)) return { status: 401 };
-    request.headers.authorization = `Token ${canary.key}`;
-    return null;
-  },
-});
 
 const pagesFromZero: Difference = {
   request: ({ url: { searchParams } }) => {
@@ -54,16 +48,15 @@ const pagesFromZero: Difference = {
 const followed: readonly Deviation[] = [
   {
     service: 'takes the bare key in a header of its own',
-    difference: keyed(({ headers }) => headers['x-api-key'] === canary.key && headers.authorization === undefined),
+    difference: keyShape(
+      canary.key,
+      ({ headers }) => headers['x-api-key'] === canary.key && headers.authorization === undefined,
+    ),
     profile: { authorization: { header: 'X-Api-Key', scheme: null } },
   },
   {
     service: 'takes the key in the query',
-    difference: keyed(({ url, headers }) => {
-      const sent = url.searchParams.get('api_key') === canary.key && headers.authorization === undefined;
-      url.searchParams.delete('api_key');
-      return sent;
-    }),
+    difference: queryKeyShape(canary.key),
     profile: { authorization: { parameter: 'api_key' } },
   },
   {
@@ -167,28 +160,9 @@ const refused: readonly Refused[] = [
   },
 ];
 
-/** A daemon whose service is the sandbox but for one difference. */
-async function before(difference: Difference, profile: object, service: object = {}): Promise<VirtualHarness> {
-  let target = '';
-  const different = await differentService(() => target, difference);
-  const harness = await virtualHarness(
-    { products: 12, key: canary.key, quirks: { page_size: 'ignored' } },
-    { service: { ...service, base_url: different.url, profile } },
-    { secrets: { api_key: createSecret(canary.key) } },
-  );
-  target = harness.sandbox.url;
-  return {
-    ...harness,
-    [Symbol.asyncDispose]: async () => {
-      await harness[Symbol.asyncDispose]();
-      await different[Symbol.asyncDispose]();
-    },
-  };
-}
-
 describe('a service that', () => {
   it.each(followed)('$service is mirrored', async ({ difference, profile }) => {
-    await using harness = await before(difference, profile);
+    await using harness = await differentHarness(difference, { profile });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     expect(harness.wiring.mirror.products.count()).toBe(12);
     const { differences, first, products } = await harness.compare();
@@ -200,7 +174,7 @@ describe('a service that', () => {
 describe('a service that cannot be followed', () => {
   it.each(refused)('$service: it is never green, and the words name it', async (refusal) => {
     const { difference, settings = {}, code = 'answers-unusable', says, probed, profile } = refusal;
-    await using harness = await before(difference, {}, settings);
+    await using harness = await differentHarness(difference, settings);
     const { wiring, parts, clock } = harness;
     const job = requestResync(wiring.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
     const state = () => wiring.mirror.jobs.find(job.job_id);

@@ -39,7 +39,7 @@ async function found(probes: Partial<ServiceProbes>): Promise<Record<string, Che
     {
       config,
       notOffered: () => [],
-      probe: async () => ({ kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: instant(0) }),
+      probe: async () => ({ kind: 'answer', status: 200, text: '{}', hash: '', bytes: 2, sent_at: instant(0) }),
       offset: () => 400,
       subscriptions: managed({}),
       peers: () => [],

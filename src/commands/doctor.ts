@@ -113,7 +113,8 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
       )),
     ];
   } catch (error) {
-    if (error instanceof CataloguedError) return [daemon('wrong', error.message, error.hint ?? null)];
+    if (error instanceof CataloguedError)
+      return [daemon('wrong', [error.message, ...error.details].join(' '), error.hint ?? null)];
     if (error instanceof AdminRefusal) return [daemon('wrong', `it refuses: ${error.message}`, error.hint ?? null)];
     const code = (error as NodeJS.ErrnoException).code;
     if (code === undefined) throw error;

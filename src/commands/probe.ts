@@ -4,10 +4,12 @@ import { Command } from 'commander';
 import { documentText } from '../config/document.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { probeAlone } from '../daemon/probing.ts';
+import { tryAdapter } from '../daemon/recorded-trial.ts';
 import type { Overrides } from '../daemon/wiring.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
 import { createLog } from '../log.ts';
+import { readRecording } from '../sandbox/reads/recording-file.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
 import { mostCalls } from '../sync/reports/probe-calls.ts';
 import { askDaemon, configurationFor } from './setup.ts';
@@ -23,13 +25,15 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
         'Exit 0: the comparison is complete, as far as its output says; 69: the service cannot be used; 75: it asks for a long pause, or a daemon holds the lock.',
     )
     .option('--record <dir>', 'save the answers, without texts, ids and prices, for catalogued sandbox --recorded DIR')
+    .option('--adapter <file>', 'use this module in place of service.adapter; no daemon may run')
+    .option('--recorded <dir>', 'have the adapter read answers that --record saved: no network, no key')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nOutput: for each assumption what was seen and what it means, then the service.profile that follows. A running daemon\nasks the service; without one the command does, holding the lock.\n\nExamples:\n  catalogued probe\n  catalogued probe --record ./recorded && catalogued sandbox --recorded ./recorded\n  catalogued probe --json | jq \'.findings[] | select(.verdict == "otherwise")\'',
+      '\nOutput: for each assumption what was seen and what it means, then the service.profile that follows. A running daemon\nasks the service; without one the command does, holding the lock.\n\nExamples:\n  catalogued probe\n  catalogued probe --record ./recorded && catalogued sandbox --recorded ./recorded\n  catalogued probe --adapter ./adapter.mjs --recorded ./recorded\n  catalogued probe --adapter ./adapter.mjs\n  catalogued probe --json | jq \'.findings[] | select(.verdict == "otherwise")\'',
     )
-    .action(async ({ record, json }: { record?: string; json?: boolean }, command: Command) => {
-      const loaded = configurationFor(io, command);
+    .action(async ({ record, adapter, recorded, json }: Options, command: Command) => {
+      const loaded = configurationFor(adapter === undefined ? io : withAdapter(io, adapter), command);
       const progress = progressOf(io);
       io.ifStopped('the comparison is not complete; a probe stores nothing');
       const alone = () =>
@@ -37,11 +41,13 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
           ...overrides,
           progressed: progress.progressed,
         });
-      const report = (await askRunning(io, loaded)) ?? (await alone().finally(progress.end));
+      const live = async () =>
+        (adapter === undefined ? await askRunning(io, loaded) : null) ?? (await alone().finally(progress.end));
+      const report = recorded === undefined ? await live() : await tryAdapter(loaded, readRecording(recorded));
       const told = report.findings.length > 0;
       if (report.unusable !== null && !told) throw unusable(report.unusable);
       if (record !== undefined) keep(record, report);
-      const { recorded: _, ...facts } = report;
+      const { recorded: __, ...facts } = report;
       io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : render(report));
       if (record !== undefined)
         io.stderr.write(
@@ -50,6 +56,18 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
       if (report.unusable !== null) throw unusable(report.unusable);
       if (report.cut_short !== null) throw cutShort(report.cut_short);
     });
+}
+
+interface Options {
+  readonly record?: string;
+  readonly adapter?: string;
+  readonly recorded?: string;
+  readonly json?: boolean;
+}
+
+/** The same environment, as if it named the adapter. */
+function withAdapter(io: Io, file: string): Io {
+  return { ...io, env: { ...io.env, CATALOGUED_SERVICE__ADAPTER: file } };
 }
 
 async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | null> {
@@ -103,18 +121,21 @@ function render({ unusable: refused, findings, calls, profile, cut_short }: Prob
   const count = (verdict: keyof typeof marks) => findings.filter((each) => each.verdict === verdict).length;
   const counts = `${count('as believed')} as believed ✓, ${count('otherwise')} otherwise ≠, ${count('cannot tell')} cannot tell ?; ${calls} calls`;
   const follows =
-    Object.keys(profile).length === 0
-      ? refused === null
-        ? 'The configured service.profile fits.'
-        : 'No key of service.profile follows from this.'
-      : `The service.profile that follows:\n\n${documentText({ service: { profile } })}`.trimEnd();
+    calls === 0
+      ? 'Nothing was sent.'
+      : Object.keys(profile).length === 0
+        ? refused === null
+          ? 'The configured service.profile fits.'
+          : 'No key of service.profile follows from this.'
+        : `The service.profile that follows:\n\n${documentText({ service: { profile } })}`.trimEnd();
   return `${lines.join('\n')}\n\n${counts}${cut_short === null ? '' : `; ended early: ${cut_short}`}.\n${follows}\n`;
 }
 
 const hints: Readonly<Record<string, string>> = {
   'key-refused':
     'compare service.api_key_file (or CATALOGUED_API_KEY) with the key the service gave you, and how it is sent: service.profile.authorization (header, scheme, parameter)',
-  'not-followed': 'check service.profile; if no key describes the service, send us: catalogued probe --record DIR',
+  'not-followed':
+    'check service.profile; if no key describes the service, write an adapter (docs/service.md), from what catalogued probe --record DIR saves',
 };
 
 function unusable({ code, message }: NonNullable<ProbeReport['unusable']>): CataloguedError {

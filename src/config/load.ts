@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
+import type { NamedAdapter } from '../domain/service/named-adapter.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { AdapterRefused, loadAdapter } from './adapter.ts';
 import { type ConfigDocument, documentOf, type Problem, readDocument } from './document.ts';
 import { type Env, readVariables, type Setting } from './environment.ts';
 import { problemsOf } from './problems.ts';
@@ -26,6 +28,8 @@ export interface ParsedConfig {
   readonly config: Config;
   /** Not wrong, and worth a look. */
   readonly warnings: readonly string[];
+  /** Returns the adapter of `service.adapter`: loaded when it is first asked for, and refused then (78). */
+  adapter(): NamedAdapter;
   /** Of a key like `cadence.images`. */
   origin(key: string): Origin;
 }
@@ -63,13 +67,13 @@ export function loadConfig(place: Place): LoadedConfig {
  * where all of them are matters of permission).
  */
 export function loadWholeConfig(place: Place): LoadedConfig {
-  return load(place, (values) => refusedSecrets(values, place.env));
+  return load(place, (values) => [...refusedSecrets(values, place.env), ...refusedAdapter(values)]);
 }
 
-/** Returns what is wrong with the secrets of values that may be wrong themselves. */
-type LookAtSecrets = (values: unknown) => readonly RefusedSecret[];
+/** Returns what is wrong with the files that values name, which may be wrong themselves. */
+type LookAtFiles = (values: unknown) => readonly RefusedSecret[];
 
-function load({ file, env }: Place, look: LookAtSecrets): LoadedConfig {
+function load({ file, env }: Place, look: LookAtFiles): LoadedConfig {
   const document = readDocument(file === null ? '' : readText(file));
   const parsed = resolveConfig(document, env, file ?? 'the environment', look);
   const { config } = parsed;
@@ -89,7 +93,7 @@ export function configFromObject(input: unknown): Config {
   return resolveConfig(documentOf(input), {}, 'the configuration').config;
 }
 
-function resolveConfig(document: ConfigDocument, env: Env, name: string, look: LookAtSecrets = () => []): ParsedConfig {
+function resolveConfig(document: ConfigDocument, env: Env, name: string, look: LookAtFiles = () => []): ParsedConfig {
   const { settings, problems } = readVariables(env);
   const unreadable = document.values === undefined;
   const values = unreadable ? {} : overlaid(document.values, settings);
@@ -97,18 +101,29 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
   const secrets = unreadable ? [] : look(values);
   const wellFormed = result.success && document.problems.length + problems.length === 0;
   const [only] = secrets;
+  const variableOf = (key: string) =>
+    settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
   if (wellFormed && only === undefined) {
     const set = new Set(settings.map(({ key }) => key));
+    const { adapter } = result.data.service;
     return {
       config: result.data,
       warnings: warningsOf(result.data),
+      adapter: once(() => {
+        const [refused] = refusedAdapter({ service: { adapter } });
+        if (refused === undefined) return loadAdapter(adapter);
+        const { key, error } = refused;
+        throw invalid(
+          name,
+          [{ line: variableOf(key) === null ? document.lineOf(key.split('.')) : null, text: error.message }],
+          false,
+        );
+      }),
       origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
     };
   }
   // It says best itself what to do.
-  if (wellFormed && only !== undefined && secrets.length === 1) throw only.error;
-  const variableOf = (key: string) =>
-    settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
+  if (wellFormed && only !== undefined && secrets.length === 1 && only.key !== adapterKey) throw only.error;
   // Of a file that cannot be read nothing else can be said.
   const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
   const unusable = secrets.map(({ key, error: { message, hint } }) => ({
@@ -117,6 +132,31 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
   }));
   const onlyPermissions = wellFormed && secrets.every(({ error }) => error.exitCode === exitCodes.permission);
   throw invalid(name, [...document.problems, ...refused, ...problems, ...unusable], onlyPermissions);
+}
+
+const adapterKey = 'service.adapter';
+
+/** Returns why the adapter that values name cannot be used, in at most one problem. */
+function refusedAdapter(values: unknown): RefusedSecret[] {
+  const file = isSection(values) && isSection(values.service) ? values.service.adapter : null;
+  try {
+    if (typeof file === 'string' && file !== '') loadAdapter(file);
+    return [];
+  } catch (error) {
+    if (!(error instanceof AdapterRefused)) throw error;
+    const { configuration: exitCode } = exitCodes;
+    return [
+      { key: adapterKey, error: new CataloguedError('configuration', `${adapterKey}: ${error.message}`, { exitCode }) },
+    ];
+  }
+}
+
+function once<Value>(load: () => Value): () => Value {
+  let known: { readonly value: Value } | null = null;
+  return () => {
+    known ??= { value: load() };
+    return known.value;
+  };
 }
 
 function invalid(name: string, problems: readonly Problem[], onlyPermissions: boolean): CataloguedError {

@@ -210,6 +210,9 @@ export const service = z
       languages: listOf(language, 'language', ['en']).describe('The first is primary: it decides what is visible.'),
       currencies: listOf(currency, 'currency', ['EUR']).describe('The first is primary.'),
       select: select.describe('Filters of the product list, passed through: city_id, country_id, tag_id …'),
+      adapter: optionalFile().describe(
+        'A module that asks a service of another shape and reads its answers (docs/service.md); null: the one that is built in.',
+      ),
       profile: profile.describe(
         'Properties of the service that the specification leaves open; catalogued probe compares them with the live service.',
       ),

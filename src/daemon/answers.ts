@@ -4,7 +4,7 @@ import type { AdminOptions } from '../admin/server.ts';
 import { instant, systemEntropy } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
-import { serviceChecks } from '../doctor/doctor.ts';
+import { adapterCheck, serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
@@ -46,7 +46,7 @@ import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
 interface AnswerParts {
-  readonly loaded: Pick<LoadedConfig, 'placesOf'>;
+  readonly loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>;
   readonly schedule: Pick<Schedule, 'list' | 'run'>;
   readonly reload: Reload;
   /** Null: nothing is published. */
@@ -199,6 +199,7 @@ export function answersOf(
         const checks = [
           ...openFileChecks(files.findings()),
           secretChanges(loaded),
+          adapterCheck('adapter in use', loaded.adapter),
           ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];

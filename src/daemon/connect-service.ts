@@ -2,22 +2,22 @@ import { type Chance, DeadlineExceeded } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
+import type { ListQuestion } from '../domain/service/adapter.ts';
 import type { Logger } from '../log.ts';
-import { createUpstream, type Upstream, undecodable } from '../upstream/client.ts';
-import { createHttp, type Http } from '../upstream/http.ts';
+import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
+import { createUpstream, type Upstream } from '../upstream/client.ts';
+import { createHttp, type HttpOptions } from '../upstream/http.ts';
 import { type CallLeadership, createLimiter, type Limiter } from '../upstream/limiter.ts';
-import { type Failed, failed, type Outcome } from '../upstream/outcome.ts';
+import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
-import { exampleOf } from '../upstream/refusal.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
-import { answered, elements } from '../upstream/shape.ts';
 import { connectionsFor } from '../upstream/turns.ts';
 import type { OpenFiles } from './open-files.ts';
 
 /** The client of the service: everything that calls it, through one limiter and one pool of connections. */
 export interface ServiceConnection {
   readonly limiter: Limiter;
-  readonly http: Http;
+  readonly asker: ServiceAsker;
   readonly upstream: Upstream;
   /** Sends any GET and returns it undecoded, for the probe. */
   readonly raw: RawReads;
@@ -39,11 +39,12 @@ export interface ConnectOptions {
 /** Wires the client, which is closed with the stack; what the limiter has learned is kept in the mirror. */
 export function connectService(
   stack: AsyncDisposableStack,
-  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  loaded: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
   opened: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
   { chance, log, imageAddresses, leadership }: ConnectOptions,
 ): ServiceConnection {
   const { clock } = opened;
+  const { config } = loaded;
   const { service, mirror, images } = config;
   const { profile } = service;
   const limiter = learningLimiter(stack, config, opened, { chance, leadership });
@@ -53,33 +54,31 @@ export function connectService(
     clock.heard(date);
     ownClock.heard(date === null ? null : date - clock.now());
   };
-  const http = stack.use(
-    createHttp({
-      ...connectionOf(config),
-      key: secrets.api_key,
-      clock,
-      heard,
-      late: limiter.late,
-      maySend: leadership?.trusted,
-    }),
-  );
-  const quote = (text: string) => exampleOf(text, secrets.api_key);
+  const connections = connectionsFor(config.budget.concurrency);
+  const asker = askerOf(stack, loaded, {
+    clock,
+    connections,
+    heard,
+    late: limiter.late,
+    maySend: leadership?.trusted,
+  });
+  const { page_size, timeouts, max_bytes } = profile;
   const upstream = createUpstream({
-    http,
+    asker,
     limiter,
-    profile,
-    select: queryOf(service.select),
+    page_size,
+    timeouts,
+    max_bytes,
     commission: mirror.commission,
     mayPublish: publishable([...images.hosts, ...imageAddresses]),
-    quote,
   });
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
   return {
     limiter,
-    http,
+    asker,
     upstream,
-    raw: createRawReads({ http, limiter, clock, limits }),
-    probe: proberOf(profile, { http, limiter, clock, quote }),
+    raw: createRawReads({ asker: asker.withoutFilters(), limiter, clock, limits }),
+    probe: proberOf(service, { asker: asker.withoutFilters(), limiter, clock }),
     serviceClock: ownClock,
   };
 }
@@ -110,37 +109,38 @@ function learningLimiter(
   return limiter;
 }
 
-function connectionOf({ service, budget }: Config) {
-  const { authorization, timeouts, throttle_statuses } = service.profile;
-  return {
-    base_url: service.base_url,
-    authorization,
-    user_agent: service.user_agent,
-    timeouts,
-    connections: connectionsFor(budget.concurrency),
-    throttle_statuses,
-  };
+/** Connects to the service through the adapter that is configured. The connections are closed with the stack. */
+export function askerOf(
+  stack: AsyncDisposableStack,
+  { config, secrets, adapter }: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
+  own: Omit<HttpOptions, 'base_url' | 'key' | 'user_agent' | 'timeouts' | 'throttle_statuses'>,
+): ServiceAsker {
+  const { base_url, user_agent, profile, select } = config.service;
+  const { timeouts, throttle_statuses } = profile;
+  const key = secrets.api_key;
+  const http = stack.use(createHttp({ base_url, key, user_agent, timeouts, throttle_statuses, ...own }));
+  const settings = { key, profile, select: queryOf(select), signing: config.signing.body };
+  return new ServiceAsker(http, adapter(), settings);
 }
 
 function proberOf(
-  { parameters, paths, first_page, timeouts, max_bytes }: Config['service']['profile'],
-  {
-    http,
-    limiter,
-    clock,
-    quote,
-  }: Pick<ServiceConnection, 'http' | 'limiter'> & Pick<OpenFiles, 'clock'> & { quote(text: string): string },
+  { languages, currencies, profile: { timeouts, max_bytes } }: Config['service'],
+  { asker, limiter, clock }: Pick<ServiceConnection, 'asker' | 'limiter'> & Pick<OpenFiles, 'clock'>,
 ): ServiceConnection['probe'] {
   const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
-  const query = { [parameters.page]: String(first_page), [parameters.page_size]: '1' };
+  const [language, currency] = [languages[0], currencies[0]];
+  const edition = { language, currency, ordered: false };
+  const question = { kind: 'products', page: 1, after: null, page_size: 1, ...edition } as const;
   return async (signal) => {
     using patience = clock.deadline(timeouts.total, signal);
+    const prepared = asker.prepare(question);
+    if (prepared.kind === 'failed') return prepared;
     try {
       const ask = async (turn: AbortSignal): Promise<Outcome> => {
-        const came = await http.get(paths.products, query, { ...limits, signal: turn });
-        return came.kind === 'answer' ? (noList(came.text, quote) ?? came) : came;
+        const came = await asker.send(prepared, { ...limits, signal: turn });
+        return came.kind === 'answer' ? (noList(asker, question, came) ?? came) : came;
       };
-      return await limiter.run(ask, patience.signal, 'notification', paths.products, paths.products);
+      return await limiter.run(ask, patience.signal, 'notification', question.kind, question.kind);
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
       return failed('deadline', 'no answer in time, or it asked for a longer pause');
@@ -149,12 +149,12 @@ function proberOf(
 }
 
 /** Returns why an answer is no product list; null: it is one. */
-function noList(text: string, quote: (text: string) => string): Failed | null {
+function noList(asker: ServiceAsker, question: ListQuestion, came: CameText): Outcome | null {
   try {
-    elements(answered(JSON.parse(text)).products, 'products');
+    asker.rows(question, came);
     return null;
   } catch (error) {
-    return undecodable(error, text, quote);
+    return asker.undecodable(question, error, came.text);
   }
 }
 

@@ -5,9 +5,9 @@ import type { Logger } from '../log.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
 import type { ProbePorts } from '../sync/reports/probe-calls.ts';
-import { createHttp } from '../upstream/http.ts';
 import { createLimiter } from '../upstream/limiter.ts';
 import { createRawReads } from '../upstream/raw-reads.ts';
+import { askerOf } from './connect-service.ts';
 import { isOneOfSeveral, onlyTheLeader } from './sharing/sharing.ts';
 import { type Overrides, wire } from './wiring.ts';
 
@@ -40,7 +40,7 @@ export async function probeAlone(
     ...overrides
   }: { progressed?: ProbeProgress; calls_a_second?: number } & Overrides = {},
 ): Promise<ProbeReport> {
-  const { config, secrets } = loaded;
+  const { config } = loaded;
   const pace = {
     ...(progressed === undefined ? {} : { progressed }),
     ...(calls_a_second === undefined ? {} : { calls_a_second }),
@@ -53,7 +53,7 @@ export async function probeAlone(
   const { clock = systemClock, chance = systemChance } = overrides;
   await using stack = new AsyncDisposableStack();
   if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));
-  const { profile, base_url, user_agent } = config.service;
+  const { profile } = config.service;
   const limiter = stack.use(
     createLimiter({
       budget: config.budget,
@@ -64,28 +64,16 @@ export async function probeAlone(
       throttled: () => undefined,
     }),
   );
-  const http = stack.use(
-    createHttp({
-      base_url,
-      authorization: profile.authorization,
-      key: secrets.api_key,
-      user_agent,
-      timeouts: profile.timeouts,
-      connections: 1,
-      throttle_statuses: profile.throttle_statuses,
-      clock,
-    }),
-  );
+  const asker = askerOf(stack, loaded, { clock, connections: 1 }).withoutFilters();
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
-  const raw = createRawReads({ http, limiter, clock, limits });
+  const raw = createRawReads({ asker, limiter, clock, limits });
   return await probeThrough({ raw, clock }, config, signal, pace);
 }
 
 function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {
-  const { paths, parameters, first_page, page_size, days_per_request, throttle_statuses } = service.profile;
+  const { paths, first_page, page_size, days_per_request, throttle_statuses } = service.profile;
   return {
     paths,
-    parameters,
     first_page,
     page_size,
     days_per_request,

@@ -15,7 +15,7 @@ import {
   type SubscriptionsOptions,
 } from '../upstream/subscriptions.ts';
 
-interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
+interface Parts extends Pick<SubscriptionsOptions, 'asker' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
   readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'entropy' | 'log'>;
   readonly mayRotate: () => boolean;

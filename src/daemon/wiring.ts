@@ -71,7 +71,7 @@ export interface Wiring
   readonly sharing: Sharing | null;
 }
 
-type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
+type Loaded = Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>;
 
 /**
  * Reads the secrets (77, 78), takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
@@ -189,7 +189,7 @@ function subscriptionsOf(
     // The receiver's 404 has no body; that of a proxy has one.
     refusal: '',
     ...(selfTest === undefined ? {} : { selfTest }),
-    http: service.http,
+    asker: service.asker,
     limiter: service.limiter,
     service_clock: service.serviceClock,
   });

@@ -5,7 +5,7 @@ import { todoOf } from '../domain/conditions/table.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
-import type { CataloguedError } from '../errors.ts';
+import { CataloguedError } from '../errors.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
@@ -58,12 +58,14 @@ export const withheldCredentials: readonly Check[] = [
 ];
 
 /** Returns the checks that need neither daemon nor service. */
-export function localChecks({ config, warnings, file }: LoadedConfig, credentials: readonly Check[]): Check[] {
+export function localChecks(loaded: LoadedConfig, credentials: readonly Check[]): Check[] {
+  const { config, warnings, file } = loaded;
   const { path, state_dir } = config.mirror;
   return [
     ok('configuration', `${file ?? 'the environment'} is valid`),
     ...warnings.map((warning) => ok('configuration warning', warning)),
     ...credentials,
+    adapterCheck('adapter', loaded.adapter),
     directoryCheck('mirror directory', dirname(path), 'shared'),
     directoryCheck('state directory', state_dir, 'private'),
     ...fileChecks(config),
@@ -71,6 +73,17 @@ export function localChecks({ config, warnings, file }: LoadedConfig, credential
     sqlite(),
     ...receiverRule(config),
   ];
+}
+
+/** Names the adapter and its hash, or says why it cannot be used. */
+export function adapterCheck(name: string, load: LoadedConfig['adapter']): Check {
+  try {
+    const { file, hash } = load();
+    return ok(name, file === null ? 'the one that is built in' : `${file}, ${hash}`);
+  } catch (error) {
+    if (!(error instanceof CataloguedError)) throw error;
+    return wrong(name, error.details.join('; '), 'correct the module, or set service.adapter: null');
+  }
 }
 
 /** Returns the checks that need the service and a running receiver. Calls the service twice or more. */

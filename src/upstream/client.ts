@@ -1,4 +1,3 @@
-import type { Instant } from '../clock.ts';
 import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
@@ -6,30 +5,22 @@ import type { ProductEntry } from '../domain/catalogue/product.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
-import type { ResourcePath } from '../domain/schedule/resources.ts';
+import type {
+  Question,
+  ReactivateQuestion,
+  SubscribeQuestion,
+  SubscriptionQuestion,
+} from '../domain/service/adapter.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
-import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
+import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
+import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
 import { decodeVariants } from './decode-variants.ts';
-import type { Http } from './http.ts';
 import type { Limiter } from './limiter.ts';
-import { type Failed, failed, type Outcome } from './outcome.ts';
-import { exampleOf } from './refusal.ts';
-import { WrongShape } from './shape.ts';
-
-/** The result of a read: decoded, the same bytes as last time, or an outcome without an answer. */
-export type Reading<Value> =
-  | {
-      readonly kind: 'read';
-      readonly value: Value;
-      readonly hash: string;
-      readonly sent_at: Instant;
-      readonly bytes: number;
-    }
-  | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: Instant; readonly bytes: number }
-  | Exclude<Outcome, { kind: 'answer' }>;
+import { ListPages } from './list-pages.ts';
+import type { Reading } from './reading.ts';
 
 /** The service. Callers name the lane, or that a notification requested the call. */
 export interface Upstream {
@@ -74,105 +65,75 @@ export interface ReadRequest {
   readonly sent?: (() => void) | undefined;
 }
 
-/** The part of the service profile that says how to ask (service-facts.md; every value is configuration). */
-export interface Profile {
-  readonly paths: Readonly<Record<ResourcePath, string | null>>;
-  readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
-  /** The number of a list's first page. */
-  readonly first_page: number;
+export interface UpstreamOptions {
+  readonly asker: ServiceAsker;
+  readonly limiter: Pick<Limiter, 'run'>;
   readonly page_size: number;
-  /** A query parameter with its value; null: none. */
-  readonly list_order: string | null;
   readonly timeouts: { readonly total: number; readonly list: number };
   readonly max_bytes: { readonly list: number; readonly product: number };
-}
-
-export interface UpstreamOptions {
-  readonly http: Pick<Http, 'get'>;
-  readonly limiter: Pick<Limiter, 'run'>;
-  readonly profile: Profile;
-  /** Filters of the product list, passed through (`service.select`). */
-  readonly select: Readonly<Record<string, string | readonly string[]>>;
   /** Whether the distributor's commission is mirrored. */
   readonly commission: boolean;
   /** Decides which image URLs are given to readers. */
   readonly mayPublish: MayPublish;
-  /** Returns the start of an answer for a person to see, without the key; absent: there is no key to hide. */
-  readonly quote?: (text: string) => string;
 }
 
 /** The decoder's generation: part of every body hash, so that a new one reads unchanged bodies again. */
 const decoderGeneration = '2';
 
-export function createUpstream({
-  http,
-  limiter,
-  profile,
-  select,
-  commission,
-  mayPublish,
-  quote = (text) => exampleOf(text, null),
-}: UpstreamOptions): Upstream {
-  const { paths, parameters } = profile;
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { page_size, commission, mayPublish } = options;
   const received = { availability: 0, all: 0 };
-
-  const read = reader({ http, limiter, profile, received, quote });
-  const inText = (language: string) => ({ [parameters.language]: language });
-  const inBoth = (language: string, currency: string) => ({ ...inText(language), [parameters.currency]: currency });
-  const paged = (page: number) => ({
-    [parameters.page]: String(page - 1 + profile.first_page),
-    [parameters.page_size]: String(profile.page_size),
-  });
-  const [orderName = '', orderValue = ''] = profile.list_order?.split('=') ?? [];
-  const inOrder = orderName === '' || orderName in select ? {} : { [orderName]: orderValue };
+  const read = reader(options, received);
+  const pages = new ListPages(options.asker.mayChainPages ? 'perhaps chained' : 'numbered');
 
   const readsIn = (entry: LaneEntry): ServiceReads => ({
-    productPage: (page, language, currency, signal, ordered) =>
-      read(
+    productPage: (page, language, currency, signal, order) => {
+      const list = { kind: 'products', page_size, language, currency, ordered: order !== undefined } as const;
+      return pages.read(list, page, (question) =>
+        read(
+          entry,
+          question,
+          // Whether a language is ignored the first page shows; a later one may be short and have none of its texts.
+          (came, asker) =>
+            decodeProductPage(asker.rows(question, came), currency, mayPublish, question.page === 1 ? language : null),
+          { signal },
+        ),
+      );
+    },
+    experiencePage: (page, language, currency, signal) => {
+      const list = { kind: 'experiences', page_size, language, currency, ordered: false } as const;
+      return pages.read(list, page, (question) =>
+        read(entry, question, (came, asker) => decodeExperiencePage(asker.rows(question, came), currency), {
+          signal,
+        }),
+      );
+    },
+    product: ({ product_id, language, currency, ...how }) => {
+      const question = { kind: 'product', product_id, language, currency } as const;
+      return read(
         entry,
-        paths.products,
-        { ...select, ...inBoth(language, currency), ...paged(page), ...(ordered === undefined ? {} : inOrder) },
-        // Whether a language is ignored the first page shows; a later one may be short and have none of its texts.
-        (text) => decodeProductPage(parseExact(text), currency, mayPublish, page === 1 ? language : null),
-        { list: true, signal },
-      ),
-    experiencePage: (page, language, currency, signal) =>
-      read(
-        entry,
-        paths.experiences,
-        { ...inBoth(language, currency), ...paged(page) },
-        (text) => decodeExperiencePage(parseExact(text), currency),
-        { list: true, signal },
-      ),
-    product: ({ product_id, language, currency, known_hash, signal }) =>
-      read(
-        entry,
-        paths.product,
-        inBoth(language, currency),
-        (text) => decodeProductDetail(parseExact(text), product_id, currency, mayPublish),
-        { product_id, known_hash, signal },
-      ),
-    checkoutInformation: ({ product_id, language, known_hash, signal }) =>
-      read(entry, paths.checkout_information, inText(language), (text) => decodeCheckoutInformation(parseExact(text)), {
-        product_id,
-        known_hash,
-        signal,
-      }),
-    variants: ({ product_id, language, known_hash, signal }) =>
-      read(entry, paths.variants, inText(language), (text) => decodeVariants(parseExact(text)), {
-        product_id,
-        known_hash,
-        signal,
-      }),
-    availability: async ({ product_id, language, from, to, currency, known_hash, signal, sent }) => {
-      const question: AvailabilityQuestion = { from, to, currency, commission };
+        question,
+        (came, asker) => decodeProductDetail(asker.row(question, came).row, product_id, currency, mayPublish),
+        how,
+      );
+    },
+    checkoutInformation: ({ product_id, language, ...how }) => {
+      const question = { kind: 'checkout_information', product_id, language } as const;
+      return read(entry, question, (came, asker) => decodeCheckoutInformation(asker.row(question, came).row), how);
+    },
+    variants: ({ product_id, language, ...how }) => {
+      const question = { kind: 'variants', product_id, language } as const;
+      return read(entry, question, (came, asker) => decodeVariants(asker.rows(question, came).rows), how);
+    },
+    availability: async ({ product_id, language, from, to, currency, ...how }) => {
+      const question = { kind: 'availability', product_id, language, currency, from, to } as const;
+      const wanted = { from, to, currency, commission };
       const reading = await read(
         entry,
-        paths.availability,
-        { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
-        (text) => decodeAvailability(parseFast(text), question),
+        question,
+        (came, asker) => decodeAvailability(asker.row(question, came, parseFast), wanted),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
-        { product_id, known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal, sent },
+        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}` },
       );
       if ('bytes' in reading) received.availability += reading.bytes;
       return reading;
@@ -182,60 +143,47 @@ export function createUpstream({
   return { in: (entry) => reads.get(entry) ?? readsIn(entry), received: () => ({ ...received }) };
 }
 
+type ReadQuestion = Exclude<Question, SubscriptionQuestion | SubscribeQuestion | ReactivateQuestion>;
+
+interface HowToRead {
+  readonly known_hash?: string | null;
+  readonly salt?: string;
+  readonly signal: AbortSignal;
+  readonly sent?: (() => void) | undefined;
+}
+
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
-function reader({
-  http,
-  limiter,
-  profile,
-  received,
-  quote,
-}: Pick<UpstreamOptions, 'http' | 'limiter' | 'profile'> & {
-  readonly received: { all: number };
-  readonly quote: (text: string) => string;
-}) {
+function reader({ asker, limiter, timeouts, max_bytes }: UpstreamOptions, received: { all: number }) {
   return async function read<Value>(
     entry: LaneEntry,
-    path: string | null,
-    query: Record<string, string | readonly string[]>,
-    decode: (text: string) => Value,
-    {
-      product_id = null,
-      known_hash = null,
-      list = false,
-      salt = '',
-      signal,
-      sent,
-    }: {
-      product_id?: number | null;
-      known_hash?: string | null;
-      list?: boolean;
-      salt?: string;
-      signal: AbortSignal;
-      sent?: (() => void) | undefined;
-    },
+    question: ReadQuestion,
+    decode: (came: CameText, asker: ServiceAsker) => Value,
+    { known_hash = null, salt = '', signal, sent }: HowToRead,
   ): Promise<Reading<Value>> {
-    if (path === null) throw new Error('the service profile has no path for this resource');
-    const limits = list
-      ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
-      : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
-    const prefix = `${decoderGeneration}${salt}:`;
+    const prepared = asker.prepare(question);
+    if (prepared.kind === 'failed') return prepared;
+    const about = 'product_id' in question ? question.product_id : question.kind;
+    const limits = {
+      deadline_ms: 'page' in question ? timeouts.list : timeouts.total,
+      max_bytes: 'page' in question ? max_bytes.list : max_bytes.product,
+    };
+    const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
-    const address = product_id === null ? path : path.replaceAll('{product_id}', String(product_id));
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
       sent?.();
-      const outcome = await http.get(address, query, { ...limits, signal: turn, known_hash: known });
+      const outcome = await asker.send(prepared, { ...limits, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;
       received.all += bytes;
       const hash = `${prefix}${outcome.hash}`;
       if (outcome.hash === known) return { kind: 'unchanged', hash, sent_at, bytes };
       try {
-        return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
+        return { kind: 'read', value: decode(outcome, asker), hash, sent_at, bytes };
       } catch (error) {
-        return undecodable(error, outcome.text, quote);
+        return asker.undecodable(question, error, outcome.text);
       }
     };
-    return limiter.run(ask, signal, entry, product_id ?? path, path);
+    return limiter.run(ask, signal, entry, about, question.kind);
   };
 }
 
@@ -251,14 +199,4 @@ const longNumber = new RegExp('[0-9.]'.repeat(16));
  */
 function parseFast(text: string): unknown {
   return longNumber.test(text) ? parseExact(text) : JSON.parse(text);
-}
-
-/** Returns the failure that an answer is whose text cannot be decoded; any other error is thrown again. */
-export function undecodable(error: unknown, text: string, quote: (text: string) => string): Failed {
-  if (error instanceof WrongShape) return { ...failed('wrong-shape', error.message), example: quote(text) };
-  if (error instanceof SyntaxError)
-    return failed('not-json', `the service answers with text that is no JSON: ${quote(text)}`);
-  // A body nested 200,000 levels deep parses, and overflows the stack when it is printed again.
-  if (error instanceof RangeError) return failed('too-deep', 'the body is nested too deeply');
-  throw error;
 }

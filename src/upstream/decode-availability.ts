@@ -7,13 +7,14 @@ import {
   timeOfSlot,
 } from '../domain/catalogue/availability.ts';
 import type { VariantGroup } from '../domain/catalogue/variant.ts';
+import type { RowAnswer } from '../domain/service/adapter.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
-import { decodeVariantList } from './decode-variants.ts';
-import { answered, elements, elementsIn, flag, integer, members, moneyIn, text, WrongShape } from './shape.ts';
+import { decodeVariants } from './decode-variants.ts';
+import { elements, elementsIn, flag, integer, members, moneyIn, text, WrongShape } from './shape.ts';
 
-export interface AvailabilityQuestion {
+export interface DatesWanted {
   readonly from: string;
   readonly to: string;
   /** The currency asked for: a price in any other stays out of the price columns. */
@@ -22,7 +23,7 @@ export interface AvailabilityQuestion {
   readonly commission: boolean;
 }
 
-const knownAnswer = new Set(['success', 'sales_enabled', 'capped_at', 'max_tickets_per_order', 'dates', 'variants']);
+const knownAnswer = new Set(['sales_enabled', 'max_tickets_per_order', 'dates', 'variants']);
 const knownDate = new Set(['date', 'availability', 'timeslots']);
 const knownSlot = new Set(['time', 'timezone', 'availability', 'variants']);
 const knownOffer = new Set(['id', 'max_tickets', 'currency', 'price_mediation', 'pricing_restriction']);
@@ -39,8 +40,7 @@ const placedPrices = [...priceMembers.entries()];
  * Decodes an availability answer (specification §2, service-facts.md section 6) into the compact form that the mirror
  * stores.
  */
-export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
-  const answer = answered(json);
+export function decodeAvailability({ row: answer, covers_to }: RowAnswer, question: DatesWanted): AvailabilityAnswer {
   const days = new Map<string, DayForm>();
   const asked: Asked = {
     ...question,
@@ -66,11 +66,11 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
     throw new WrongShape(`asked for prices in ${question.currency}, answered in ${asked.met.foreign}`);
   return {
     sales_enabled: flag(answer.sales_enabled),
-    covered_to: coveredTo(answer.capped_at, question, named),
+    covered_to: coveredTo(covers_to, question, named),
     named,
     max_tickets_per_order: integer(answer.max_tickets_per_order),
     days,
-    variants: decodeVariantList(elementsIn(answer, 'variants')),
+    variants: decodeVariants(elementsIn(answer, 'variants')),
     groups: groupsIn(answer.groups),
     context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
     ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),
@@ -89,15 +89,15 @@ function namedWith(named: AvailabilityAnswer['named'], date: string): Availabili
   return { from: earlier(named?.from ?? date, date), to: later(named?.to ?? date, date) };
 }
 
-/** Where an answer ends. Of a cap that cannot be read only this is known: it speaks of its own last date. */
-function coveredTo(capped_at: unknown, { from, to }: AvailabilityQuestion, named: AvailabilityAnswer['named']): string {
-  if (capped_at == null) return to;
-  const end = isDate(capped_at) ? capped_at : (named?.to ?? addDays(from, -1));
+/** Returns the last date that an answer speaks of. Of an end that cannot be read only this is known: it speaks of its own last date. */
+function coveredTo(covers_to: unknown, { from, to }: DatesWanted, named: AvailabilityAnswer['named']): string {
+  if (covers_to == null) return to;
+  const end = isDate(covers_to) ? covers_to : (named?.to ?? addDays(from, -1));
   return earlier(end, to);
 }
 
 /** The question, and what was refused of its answer so far. */
-type Asked = AvailabilityQuestion & {
+type Asked = DatesWanted & {
   readonly money: ReturnType<typeof moneyIn>;
   readonly refused: { prices: number };
   /** Offers in the currency asked for, and another currency that was met. */

@@ -2,12 +2,13 @@ import type { Experience } from '../domain/catalogue/experience.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
+import type { ReadRows } from './adapter/service-asker.ts';
 import { decodePage, type Page, rated } from './decode-product.ts';
 import { elements, measure, members, missing, money, text, WrongShape } from './shape.ts';
 
 /** Decodes a page of the experience list (service-facts.md section 3). */
-export function decodeExperiencePage(json: unknown, currency: string): Page<Experience> {
-  return decodePage(json, 'experiences', (row) => decodeExperience(row, currency));
+export function decodeExperiencePage(list: ReadRows, currency: string): Page<Experience> {
+  return decodePage(list, (row) => decodeExperience(row, currency));
 }
 
 function decodeExperience(json: unknown, currency: string): Experience {

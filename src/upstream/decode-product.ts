@@ -4,19 +4,8 @@ import type { MayPublish } from '../domain/push/public-address.ts';
 import { knownZone } from '../domain/time/venue.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
-import {
-  answered,
-  elements,
-  elementsIn,
-  integer,
-  measure,
-  members,
-  membersIn,
-  missing,
-  money,
-  text,
-  WrongShape,
-} from './shape.ts';
+import type { ReadRows } from './adapter/service-asker.ts';
+import { elements, integer, measure, members, missing, money, text, WrongShape } from './shape.ts';
 
 /** One page of a list. */
 export interface Page<Entry> {
@@ -27,6 +16,8 @@ export interface Page<Entry> {
   readonly total: number | null;
   /** Whether it has fewer rows than it says itself that a page has. */
   readonly short: boolean;
+  /** How the answer itself says that the next page is asked for; null: there is none; undefined: it does not say. */
+  readonly next: string | null | undefined;
   /** The names of the answer's members, as an example for people. */
   readonly members: string;
 }
@@ -36,18 +27,18 @@ export interface Page<Entry> {
  * `language`, a page on which every row is in another one is a wrong shape: the service ignores what it is asked for.
  */
 export function decodeProductPage(
-  json: unknown,
+  list: ReadRows,
   currency: string,
   mayPublish: MayPublish,
   language: string | null = null,
 ): Page<ProductEntry> {
-  if (language !== null) refuseOtherLanguage(json, language);
-  return decodePage(json, 'products', (row) => decodeProduct(row, currency, mayPublish));
+  if (language !== null) refuseOtherLanguage(list.rows, language);
+  return decodePage(list, (row) => decodeProduct(row, currency, mayPublish));
 }
 
 /** A product that has no texts in the language, and says so, may be answered in another. One row alone decides nothing. */
-function refuseOtherLanguage(json: unknown, language: string): void {
-  const rows = isMembers(json) && Array.isArray(json.products) ? json.products.filter(isMembers) : [];
+function refuseOtherLanguage(list: readonly unknown[], language: string): void {
+  const rows = list.filter(isMembers);
   const said = rows.map((row) => text(row.language)?.toLowerCase() ?? null);
   if (said.length < 2 || said.some((each) => each === null || each === language)) return;
   const ignored = rows.some(({ languages }) => !Array.isArray(languages) || languages.includes(language));
@@ -57,25 +48,23 @@ function refuseOtherLanguage(json: unknown, language: string): void {
     );
 }
 
-/** Decodes the single-product read: `{success, product}`. */
+/** Decodes a product's own read. */
 export function decodeProductDetail(
-  json: unknown,
+  row: unknown,
   product_id: number,
   currency: string,
   mayPublish: MayPublish,
 ): ProductEntry {
-  const entry = decodeProduct(membersIn(answered(json), 'product'), currency, mayPublish);
+  const entry = decodeProduct(row, currency, mayPublish);
   if (entry.product_id !== product_id)
     throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
   return entry;
 }
 
-/** Decodes a paged list under the member `name`, with its pagination. */
-export function decodePage<Entry>(json: unknown, name: string, decode: (row: unknown) => Entry): Page<Entry> {
-  const answer = answered(json);
-  const rows = elementsIn(answer, name);
-  const pagination = isMembers(answer.pagination) ? answer.pagination : {};
-  const [size, total] = [integer(pagination.page_size), integer(pagination.total)];
+/** Decodes the rows of a page, and what is said of the whole list. */
+export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entry): Page<Entry> {
+  const { rows, next, members } = list;
+  const [size, total] = [integer(list.page_size), integer(list.total)];
   const entries: Entry[] = [];
   const rejected: string[] = [];
   for (const row of rows) {
@@ -87,7 +76,8 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
       rejected.push(error.message);
     }
   }
-  return { entries, rejected, total, short: size !== null && rows.length < size, members: memberNames(answer) };
+  const short = size !== null && rows.length < size;
+  return { entries, rejected, total, short, next, members };
 }
 
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {

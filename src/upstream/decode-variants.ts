@@ -1,15 +1,13 @@
 import type { Variant } from '../domain/catalogue/variant.ts';
 import { identifier } from '../domain/values/identifier.ts';
-import { answered, elements, elementsIn, members, missing, WrongShape } from './shape.ts';
+import { members, missing, WrongShape } from './shape.ts';
 
-/** Decodes the variants of a product (specification §2). */
-export function decodeVariants(json: unknown): Variant[] {
-  return decodeVariantList(elementsIn(answered(json), 'variants'));
-}
-
-/** Returns the member `variants` of either answer that has one; a variant without a usable id is a wrong shape. */
-export function decodeVariantList(json: unknown): Variant[] {
-  const variants = elements(json, 'variants').map((element) => {
+/**
+ * Decodes the variants of a product, also those in its availability (specification §2). One without a usable id is a
+ * wrong shape.
+ */
+export function decodeVariants(rows: readonly unknown[]): Variant[] {
+  const variants = rows.map((element) => {
     const { id } = members(element, 'a variant');
     const variant_id = identifier(id);
     if (id === undefined) throw missing(element, 'id of a variant');

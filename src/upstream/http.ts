@@ -2,28 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { errors, Pool } from 'undici';
 import { type Clock, type Instant, instant } from '../clock.ts';
+import type { AdapterRequest } from '../domain/service/adapter.ts';
 import { exchange } from './exchange.ts';
 import { inflate } from './inflate.ts';
 import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { connectorOverSameMemory } from './read-memory.ts';
-import { errorBodyBytes, exampleOf, line, redirectTarget, refusalText, refused, withoutKey } from './refusal.ts';
+import { errorBodyBytes, exampleOf, line, redirectTarget, refusalText, withoutKey } from './refusal.ts';
 import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
-
-/** How the key is sent: in the query if there is a parameter for it, else in the header if there is one, else not at all. */
-export interface Authorization {
-  readonly header: string | null;
-  /** Null: the header carries the bare key. */
-  readonly scheme: string | null;
-  /** The query parameter that carries the key. */
-  readonly parameter: string | null;
-}
 
 export interface HttpOptions {
   /** The service's origin; a path in it is not used. */
   readonly base_url: string;
-  readonly authorization: Authorization;
   readonly key: { reveal(): string } | null;
   readonly user_agent: string;
   /**
@@ -43,35 +34,46 @@ export interface HttpOptions {
   readonly maySend?: (() => boolean) | undefined;
 }
 
-export interface GetOptions {
+/** Stands for the key in headers and in the query of a request. */
+export const keyPlaceholder = '{api_key}';
+
+/** A request as it is sent, but for the key and the headers that are the same for all. */
+export interface ServiceRequest {
+  readonly method: NonNullable<AdapterRequest['method']>;
+  /** Absolute, perhaps with a query. */
+  readonly path: string;
+  readonly query: NonNullable<AdapterRequest['query']>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export interface AskOptions {
   /** From sending to the last byte, whatever trickles in between. */
   readonly deadline_ms: number;
   /** Before and after inflating. */
   readonly max_bytes: number;
   readonly signal: AbortSignal;
+  /** A read is answered with JSON and 200; of a change 201 and 204 are answers too, and of one that is no JSON the text is empty. */
+  readonly effect: 'read' | 'change';
   /** The hash of a body that was read before: one that comes again is whole and UTF-8, and is not put together. */
   readonly known_hash?: string | null;
   /** Called with the status and the headers (in lower case) as soon as they arrive. */
   readonly head?: (status: number, headers: Readonly<Record<string, string>>) => void;
 }
 
-export interface SendOptions extends GetOptions {
-  readonly method: 'PUT' | 'POST';
-  /** Null: none. */
-  readonly body: { readonly type: string; readonly text: string } | null;
+/** The body of a refusal, which an adapter reads. */
+export interface RefusedText {
+  readonly kind: 'refused-text';
+  readonly status: number;
+  readonly text: string;
 }
 
 export interface Http extends AsyncDisposable {
   /**
-   * Sends one GET of an absolute path, without retries. Rejects only with the reason of an aborted `signal`, and for an
-   * invalid path. Messages contain neither the key nor the query, and no address but that of a redirect.
+   * Sends one request, without retries. Rejects only with the reason of an aborted `signal`, and for an invalid path.
+   * Messages contain neither the key nor the query, and no address but that of a redirect.
    */
-  get(path: string, query: Readonly<Record<string, string | readonly string[]>>, options: GetOptions): Promise<Outcome>;
-  /**
-   * One PUT or POST, tried once, by the same rules; but 201 and 204 are answers too, and what they say is not
-   * specified: of an answer that is no JSON the text is empty.
-   */
-  send(path: string, options: SendOptions): Promise<Outcome>;
+  ask(request: ServiceRequest, options: AskOptions): Promise<Outcome | RefusedText>;
 }
 
 /** More than a clock is slewed by while an answer comes. */
@@ -82,7 +84,7 @@ const movedMs = 30_000;
  * so the key goes nowhere else.
  */
 export function createHttp(options: HttpOptions): Http {
-  const { base_url, authorization, key, user_agent, timeouts, clock } = options;
+  const { base_url, key, user_agent, timeouts, clock } = options;
   const pool = new Pool(new URL(base_url).origin, {
     connections: options.connections,
     pipelining: 1,
@@ -92,24 +94,18 @@ export function createHttp(options: HttpOptions): Http {
     headersTimeout: timeouts.headers,
     bodyTimeout: timeouts.idle,
   });
-  const headers = {
-    accept: 'application/json',
-    'accept-encoding': 'gzip',
-    'user-agent': user_agent,
-    ...headerWithKey(options),
-  };
-  const inQuery = authorization.parameter === null || key === null ? {} : { [authorization.parameter]: key.reveal() };
+  const usual = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': user_agent };
+  const withKey = (text: string) => (key === null ? text : text.replaceAll(keyPlaceholder, key.reveal()));
   /** An answer to an address with the key in it may repeat the address: links to other pages do. */
-  const cleaned = (outcome: Outcome) =>
-    authorization.parameter !== null && outcome.kind === 'answer'
+  const cleaned = (outcome: Outcome, query: ServiceRequest['query']): Outcome =>
+    outcome.kind === 'answer' && Object.values(query).some((value) => String(value).includes(keyPlaceholder))
       ? { ...outcome, text: withoutKey(outcome.text, key) }
       : outcome;
 
-  async function call(
-    path: string,
-    request: { method: 'GET' | SendOptions['method']; headers: Record<string, string>; body?: string },
-    { deadline_ms, max_bytes, signal, head, known_hash = null }: GetOptions,
-  ): Promise<Outcome> {
+  async function ask(
+    { method, path, query, headers, body: sends }: ServiceRequest,
+    { deadline_ms, max_bytes, signal, effect, head, known_hash = null }: AskOptions,
+  ): Promise<Outcome | RefusedText> {
     signal.throwIfAborted();
     if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
     using deadline = clock.deadline(deadline_ms, signal);
@@ -119,20 +115,22 @@ export function createHttp(options: HttpOptions): Http {
       said.head = answer;
       hear(answer, options);
       head?.(answer.statusCode, plainHeaders(answer));
-      said.verdict = judgeHead(answer, request.method, options);
+      said.verdict = judgeHead(answer, effect, options);
       return said.verdict === null && answer.statusCode < 400 ? max_bytes : errorBodyBytes;
     };
     /** Returns what the head, and the body if it came, mean; null where neither says it. */
-    const meaning = (body: readonly Buffer[] | null): Outcome | null => {
-      if (said.verdict === 'done') return read([], known_hash, sentAt(sent, clock));
+    const meaning = (body: readonly Buffer[] | null): Outcome | RefusedText | null => {
+      if (said.verdict === 'done')
+        return read([], known_hash, { status: said.head?.statusCode ?? 0, sent_at: sentAt(sent, clock) });
       if (said.head === null || body === null) return said.verdict;
       const encoding = header(said.head, 'content-encoding');
       if (said.verdict?.kind === 'failed' && said.verdict.code === 'not-json-type')
         return { ...said.verdict, message: `${said.verdict.message}: ${exampleOf(refusalText(body, encoding), key)}` };
       if (said.verdict !== null) return said.verdict;
       const { statusCode: status } = said.head;
-      if (status >= 400) return refused(status, refusalText(body, encoding), key);
-      return cleaned(read(inflate(body, encoding, max_bytes), known_hash, sentAt(sent, clock)));
+      if (status >= 400) return { kind: 'refused-text', status, text: refusalText(body, encoding) };
+      const came = { status, sent_at: sentAt(sent, clock) };
+      return cleaned(read(inflate(body, encoding, max_bytes), known_hash, came), query);
     };
     const asked_at = clock.monotonic();
     const starts = () => {
@@ -140,9 +138,14 @@ export function createHttp(options: HttpOptions): Http {
       options.late?.(clock.monotonic() - asked_at);
       return null;
     };
-    const over = { request: { path: withQuery(path, inQuery), ...request }, signal: deadline.signal, starts, begins };
+    const request = {
+      method,
+      path: withQuery(path, query, withKey),
+      headers: { ...usual, ...mapped(headers, withKey) },
+      ...(sends === null ? {} : { body: sends }),
+    };
     try {
-      const body = await exchange(pool, over);
+      const body = await exchange(pool, { request, signal: deadline.signal, starts, begins });
       return meaning(body) ?? failed('http', 'the answer is no HTTP');
     } catch (error) {
       signal.throwIfAborted();
@@ -151,20 +154,11 @@ export function createHttp(options: HttpOptions): Http {
     }
   }
 
-  return {
-    get: (path, query, limits) => call(withQuery(path, query), { method: 'GET', headers }, limits),
-    send: (path, { method, body, ...limits }) =>
-      body === null
-        ? call(path, { method, headers }, limits)
-        : call(path, { method, headers: { ...headers, 'content-type': body.type }, body: body.text }, limits),
-    [Symbol.asyncDispose]: () => pool.destroy(),
-  };
+  return { ask, [Symbol.asyncDispose]: () => pool.destroy() };
 }
 
-function headerWithKey({ authorization, key }: HttpOptions): Record<string, string> {
-  const { header, scheme, parameter } = authorization;
-  if (header === null || parameter !== null || key === null) return {};
-  return { [header]: scheme === null ? key.reveal() : `${scheme} ${key.reveal()}` };
+function mapped(headers: Readonly<Record<string, string>>, each: (value: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, each(value)]));
 }
 
 /** When it was sent, by the clock as it is now: this very answer may have shown that it was wrong. */
@@ -188,7 +182,7 @@ function hear(response: Head, { heard, clock }: HttpOptions): void {
  */
 function judgeHead(
   response: Head,
-  method: 'GET' | SendOptions['method'],
+  effect: AskOptions['effect'],
   { throttle_statuses, clock, base_url, key }: HttpOptions,
 ): Outcome | 'done' | null {
   const status = response.statusCode;
@@ -202,17 +196,20 @@ function judgeHead(
     const target = redirectTarget(header(response, 'location'), base_url, key);
     return failed('redirect', `the service redirects${target === null ? '' : ` to ${target}`} (${status})`);
   }
-  const sent = method !== 'GET';
-  if (status !== 200 && !(sent && (status === 201 || status === 204))) return failedStatus(status);
+  if (status !== 200 && !(effect === 'change' && (status === 201 || status === 204))) return failedStatus(status);
   const type = header(response, 'content-type')?.trim() ?? '';
   if (/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type)) return null;
-  if (sent) return 'done';
+  if (effect === 'change') return 'done';
   const named = /^text\/html\b/i.test(type) ? 'HTML' : line(type, 80) || 'a body of no type';
   return failed('not-json-type', `the service answers with ${named} instead of JSON`);
 }
 
 /** A body that was read before is not put together. All of it is done with the memory of its parts at once. */
-function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent_at: Instant): Outcome {
+function read(
+  parts: readonly Buffer[] | Failed,
+  known_hash: string | null,
+  came: { readonly status: number; readonly sent_at: Instant },
+): Outcome {
   if ('kind' in parts) return parts;
   const sum = createHash('sha256');
   for (const part of parts) sum.update(part);
@@ -220,7 +217,7 @@ function read(parts: readonly Buffer[] | Failed, known_hash: string | null, sent
   const body = hash === known_hash ? noBytes : whole(parts);
   if (!isUtf8(body)) return failed('invalid-utf8', 'the service answers with text that is not UTF-8');
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  return { kind: 'answer', text: utf8.decode(body), hash, bytes, sent_at };
+  return { kind: 'answer', text: utf8.decode(body), hash, bytes, ...came };
 }
 
 const noBytes = Buffer.alloc(0);
@@ -235,10 +232,10 @@ function plainHeaders({ headers }: Head): Record<string, string> {
 }
 
 /** Adds parameters to a path, which may have some already. */
-function withQuery(path: string, query: Readonly<Record<string, string | readonly string[]>>): string {
+function withQuery(path: string, query: ServiceRequest['query'], withKey: (value: string) => string): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
-    for (const each of [value].flat()) parameters.append(name, String(each));
+    for (const each of [value].flat()) parameters.append(name, withKey(String(each)));
   const text = parameters.toString();
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }

@@ -4,8 +4,8 @@ import { type Failed, type FailureCode, failedStatus, type WithoutAnswer } from 
 const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set<FailureCode>(['deadline', 'reset', 'closed']), calls: 5 };
-/** Failures of ours: they say nothing about the service. */
-const ours: ReadonlySet<FailureCode> = new Set<FailureCode>(['not-sendable', 'no-signing-key']);
+/** Failures of ours and of an adapter: they say nothing about the service. */
+const ours: ReadonlySet<FailureCode> = new Set<FailureCode>(['not-sendable', 'no-signing-key', 'adapter']);
 
 /** So many 5xx among the last answers are the service's trouble, unless all are about one product: then they are its own. */
 const trouble = { of: 20, calls: 10, subjects: 2 };

@@ -16,7 +16,8 @@ export type FailureCode =
   | 'not-json'
   | 'wrong-shape'
   | 'too-deep'
-  | 'no-signing-key';
+  | 'no-signing-key'
+  | 'adapter';
 
 /** What one call to the service can end in: expected outcomes are values. */
 export type Outcome =
@@ -26,6 +27,7 @@ export type Outcome =
    */
   | {
       readonly kind: 'answer';
+      readonly status: number;
       readonly text: string;
       /** sha256, hexadecimal. */
       readonly hash: string;
@@ -62,6 +64,8 @@ export type Outcome =
 export type WithoutAnswer = Exclude<Outcome, { kind: 'answer' }>;
 
 export type Throttled = Extract<Outcome, { kind: 'throttled' }>;
+
+export type RefusedOutcome = Extract<Outcome, { kind: 'refused' }>;
 
 export type Failed = Extract<Outcome, { kind: 'failed' }>;
 

@@ -1,11 +1,14 @@
 import type { Clock, Instant } from '../clock.ts';
-import type { Http } from './http.ts';
+import type { Question } from '../domain/service/adapter.ts';
+import type { ReadAnswer, ServiceAsker } from './adapter/service-asker.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 
-/** A call as it was seen from outside: nothing is decoded. */
+/** A call as it was seen from outside: its rows are not decoded. */
 export interface RawAnswer {
   readonly outcome: Outcome;
+  /** What the adapter reads of it; null: there is no answer. */
+  readonly read: ReadAnswer | null;
   /** Null where no head of an answer came. */
   readonly status: number | null;
   /** In lower case. */
@@ -15,39 +18,54 @@ export interface RawAnswer {
   readonly took_ms: number;
 }
 
-/** GETs of any path through the one limiter: for what asks how the service behaves, not what it says. */
+/** Any question through the one limiter: for what asks how the service behaves, not what it says. */
 export interface RawReads {
-  get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RawAnswer>;
+  /** `elsewhere` asks at a path that does not exist. */
+  ask(question: Question, signal: AbortSignal, elsewhere?: 'elsewhere'): Promise<RawAnswer>;
 }
 
 export function createRawReads({
-  http,
+  asker,
   limiter,
   clock,
   limits,
 }: {
-  readonly http: Pick<Http, 'get'>;
+  readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly limits: { readonly deadline_ms: number; readonly max_bytes: number };
 }): RawReads {
   return {
-    get: async (path, query, signal) => {
+    ask: async (question, signal, elsewhere) => {
       let head: { status: number; headers: Readonly<Record<string, string>> } | null = null;
-      let [sent_at, sent] = [clock.now(), clock.monotonic()];
-      const ask = (turn: AbortSignal) => {
-        [sent_at, sent] = [clock.now(), clock.monotonic()];
-        return http.get(path, query, {
-          ...limits,
-          signal: turn,
-          head: (status, headers) => {
-            head = { status, headers };
-          },
-        });
+      const heard = (status: number, headers: Readonly<Record<string, string>>) => {
+        head = { status, headers };
       };
-      const outcome = await limiter.run(ask, signal, 'notification');
+      let [sent_at, sent] = [clock.now(), clock.monotonic()];
+      const prepared = elsewhere === undefined ? asker.prepare(question) : asker.nowhere(question);
+      const came: Outcome =
+        prepared.kind === 'failed'
+          ? prepared
+          : await limiter.run(
+              (turn) => {
+                [sent_at, sent] = [clock.now(), clock.monotonic()];
+                return asker.send(prepared, { ...limits, signal: turn, head: heard });
+              },
+              signal,
+              'notification',
+            );
+      const took_ms = clock.monotonic() - sent;
+      const looked = came.kind === 'answer' ? asker.look(question, came) : null;
+      const refused = looked !== null && 'kind' in looked;
       const { status, headers } = head ?? { status: null, headers: {} };
-      return { outcome, status, headers, sent_at, took_ms: clock.monotonic() - sent };
+      return {
+        outcome: refused ? looked : came,
+        read: refused ? null : looked,
+        status,
+        headers,
+        sent_at,
+        took_ms,
+      };
     },
   };
 }

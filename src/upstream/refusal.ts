@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import type { RefusalAnswer } from '../domain/service/adapter.ts';
 import { inflate } from './inflate.ts';
-import type { Outcome } from './outcome.ts';
+import type { RefusedOutcome } from './outcome.ts';
 import { whole } from './response.ts';
 
 type Key = { reveal(): string } | null;
@@ -19,33 +20,14 @@ export function refusalText(body: readonly Buffer[], encoding: string | undefine
   return isUtf8(bytes) ? utf8.decode(bytes) : '';
 }
 
-/**
- * Returns the three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status.
- */
-export function refused(status: number, text: string, key: Key): Outcome {
-  let members: { error_code?: unknown; error?: unknown; message?: unknown; field_errors?: unknown } = {};
-  try {
-    members = (JSON.parse(text) as typeof members | null) ?? {};
-  } catch {
-    // Not JSON: the status has to do.
-  }
-  const code = [members.error_code, members.error].find((value) => typeof value === 'string' && value !== '');
-  const message = typeof members.message === 'string' ? members.message : `the service answered ${status}`;
+/** Returns a refusal in the words of the service, without the key and addresses. */
+export function refusal(status: number, { code, message }: RefusalAnswer['refused'], key: Key): RefusedOutcome {
   return {
     kind: 'refused',
     status,
-    code: typeof code === 'string' ? line(withoutSecrets(code, key), 80) : `status-${status}`,
-    message: line(withoutSecrets(message + fieldErrors(members.field_errors), key), 300),
+    code: line(withoutSecrets(code ?? `status-${status}`, key), 80),
+    message: line(withoutSecrets(message ?? `the service answered ${status}`, key), 300),
   };
-}
-
-/** `validation_error` says of each field what is wrong with it. */
-function fieldErrors(errors: unknown): string {
-  if (typeof errors !== 'object' || errors === null || Array.isArray(errors)) return '';
-  const fields = Object.entries(errors)
-    .slice(0, 10)
-    .map(([field, error]) => `${field}: ${typeof error === 'string' ? error : 'refused'}`);
-  return fields.length === 0 ? '' : ` (${fields.join('; ')})`;
 }
 
 /** The service may repeat what was sent to it. */

@@ -39,13 +39,6 @@ export function missing(value: unknown, expected: string): WrongShape {
   return new WrongShape(`members: ${memberNames(value)}; expected: ${expected}`);
 }
 
-/** Returns an answer's top level: an object whose `success` is not false. */
-export function answered(value: unknown): Members {
-  const answer = members(value, 'the answer');
-  if (answer.success === false) throw new WrongShape('the answer says success: false');
-  return answer;
-}
-
 /** Text, or null for null, a missing member and what is no text. */
 export function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;

@@ -1,12 +1,13 @@
 import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
-import { isMembers, type Members } from '../domain/values/members.ts';
-import type { Http } from './http.ts';
+import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
+import type { Members } from '../domain/values/members.ts';
+import { noKey, type SendOptions, type ServiceAsker } from './adapter/service-asker.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
 import { integer, text } from './shape.ts';
-import { type Signing, signedBody } from './signing.ts';
+import { type Signing, signedToken } from './signing.ts';
 
 /** What the service is asked to have. */
 export interface SubscriptionRequest {
@@ -46,7 +47,7 @@ export interface Subscriptions {
 }
 
 export interface SubscriptionsOptions {
-  readonly http: Pick<Http, 'get' | 'send'>;
+  readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly profile: {
     readonly paths: Readonly<Record<'subscription' | 'reactivate', string | null>>;
@@ -60,35 +61,37 @@ export interface SubscriptionsOptions {
   readonly entropy: Entropy;
 }
 
+type Change = SubscribeQuestion | ReactivateQuestion;
+
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { http, limiter, profile, signing, service_clock, clock, entropy } = options;
+  const { asker, limiter, profile, signing, service_clock, clock, entropy } = options;
   const { paths } = profile;
   const limits = { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
-  const pathOf = (path: string | null, subscription_id: string): string => {
-    if (path === null) throw new Error('the service profile has no path for this');
-    return path.replaceAll('{subscription_id}', encodeURIComponent(subscription_id));
-  };
+
+  async function ask(question: Change | SubscriptionQuestion, offset: number, signal: AbortSignal): Promise<Outcome> {
+    const prepared = asker.prepare(question);
+    if (prepared.kind === 'failed') return prepared;
+    // Signed when its turn has come: a token is valid for two minutes only.
+    const sign: SendOptions['sign'] =
+      signing === null || signing.body === 'json'
+        ? undefined
+        : (wanted) => signedToken(signing, wanted, { now: instant(clock.now() + offset), entropy });
+    const call = (turn: AbortSignal) =>
+      asker.send(prepared, { ...limits, signal: turn, ...(sign === undefined ? {} : { sign }) });
+    return limiter.run(call, signal, 'notification', null, `subscription ${question.subscription_id}`);
+  }
 
   /** Signed, and corrected once where the service's clock makes the claims look wrong. */
-  async function send(method: 'PUT' | 'POST', path: string, payload: object, signal: AbortSignal): Promise<Outcome> {
+  async function change(question: Change, signal: AbortSignal): Promise<Exclude<SubscriptionOutcome, Missing>> {
     if (signing === null) return noKey;
-    const once = async (offset: number) => {
-      const call = async (turn: AbortSignal) =>
-        // Signed when its turn has come: a token is valid for two minutes only.
-        http.send(path, {
-          method,
-          body: await signedBody(signing, payload, { now: instant(clock.now() + offset), entropy }),
-          ...limits,
-          signal: turn,
-        });
-      return limiter.run(call, signal, 'notification', null, path);
-    };
     const known = service_clock.offset() ?? 0;
     const used = Math.abs(known) > offsetUsedMs ? known : 0;
-    const outcome = await once(used);
+    let outcome = await ask(question, used, signal);
     const newest = service_clock.newest() ?? used;
     const claims = signing.body === 'jwt' && signing.claims;
-    return claims && isUnsigned(outcome) && Math.abs(newest - used) > offsetUsedMs ? once(newest) : outcome;
+    if (claims && isUnsigned(outcome) && Math.abs(newest - used) > offsetUsedMs)
+      outcome = await ask(question, newest, signal);
+    return read(asker, question, outcome, signing);
   }
 
   return {
@@ -96,43 +99,28 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       put: paths.subscription !== null && signing !== null,
       reactivate: paths.reactivate !== null && signing !== null,
     },
-    put: async ({ subscription_id, type, entity_ids, change_types, callback_url }, signal) => {
-      const payload = {
-        subscription_type: type,
-        ...(entity_ids === null ? {} : { entity_ids }),
-        change_types,
-        callback_url,
-      };
-      const outcome = await send('PUT', pathOf(paths.subscription, subscription_id), payload, signal);
-      return read(outcome, { callback_url, signing });
-    },
+    put: ({ subscription_id, type: subscription_type, ...request }, signal) =>
+      change({ kind: 'subscribe', subscription_id, subscription_type, ...request }, signal),
     find: async (subscription_id, signal) => {
-      const path = pathOf(paths.subscription, subscription_id);
-      const call = (turn: AbortSignal) => http.get(path, {}, { ...limits, signal: turn });
-      const outcome = await limiter.run(call, signal, 'notification', null, path);
-      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410))
-        return { kind: 'missing', status: outcome.status };
-      const found = read(outcome, { callback_url: null, signing });
+      const question = { kind: 'subscription', subscription_id } as const;
+      const found = withMissing(read(asker, question, await ask(question, 0, signal), signing));
       // An answer without a word about the subscription would make it look right.
       return found.kind === 'read' && Object.values(found.value).every((value) => value === null)
         ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says nothing about a subscription' }
         : found;
     },
-    reactivate: async (subscription_id, callback_url, signal) => {
-      const payload = callback_url === null ? {} : { callback_url };
-      const outcome = await send('POST', pathOf(paths.reactivate, subscription_id), payload, signal);
-      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410))
-        return { kind: 'missing', status: outcome.status };
-      return read(outcome, { callback_url, signing });
-    },
+    reactivate: async (subscription_id, callback_url, signal) =>
+      withMissing(await change({ kind: 'reactivate', subscription_id, callback_url }, signal)),
   };
 }
 
-const noKey: Outcome = {
-  kind: 'failed',
-  code: 'no-signing-key',
-  message: 'there is no key to sign with: set signing.key_file, or signing.body: json if the service accepts that',
-};
+type Missing = Extract<SubscriptionOutcome, { kind: 'missing' }>;
+
+function withMissing(outcome: Exclude<SubscriptionOutcome, Missing>): SubscriptionOutcome {
+  return outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410)
+    ? { kind: 'missing', status: outcome.status }
+    : outcome;
+}
 
 /** The service does not accept the token: by its status, or because it could not be decoded. */
 function isUnsigned(outcome: Outcome): boolean {
@@ -140,19 +128,23 @@ function isUnsigned(outcome: Outcome): boolean {
 }
 
 function read(
+  asker: ServiceAsker,
+  question: Change | SubscriptionQuestion,
   outcome: Outcome,
-  sent: { callback_url: string | null; signing: Signing | null },
-): Exclude<SubscriptionOutcome, { kind: 'missing' }> {
-  if (outcome.kind === 'refused') {
-    const advice = adviceOn(outcome, sent.signing);
-    const message = withoutAddress(outcome.message, sent.callback_url);
-    return { ...outcome, message: advice === null ? message : `${message.replace(/\.$/, '')}: ${advice}` };
+  signing: Signing | null,
+): Exclude<SubscriptionOutcome, Missing> {
+  if (outcome.kind === 'answer') {
+    try {
+      return { kind: 'read', value: decode(asker.row(question, outcome).row), sent_at: outcome.sent_at };
+    } catch (error) {
+      return read(asker, question, asker.undecodable(question, error, outcome.text), signing);
+    }
   }
-  if (outcome.kind !== 'answer') return outcome;
-  const answer = decode(outcome.text);
-  return answer === null
-    ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says success: false' }
-    : { kind: 'read', value: answer, sent_at: outcome.sent_at };
+  if (outcome.kind !== 'refused') return outcome;
+  const advice = adviceOn(outcome, signing);
+  const callback_url = 'callback_url' in question ? question.callback_url : null;
+  const message = withoutAddress(outcome.message, callback_url);
+  return { ...outcome, message: advice === null ? message : `${message.replace(/\.$/, '')}: ${advice}` };
 }
 
 /** Returns what to do about a refusal, where it is known. */
@@ -173,17 +165,8 @@ function withoutAddress(message: string, callback_url: string | null): string {
   return token === '' ? message : message.replaceAll(token, '[address]');
 }
 
-/** Read defensively: the answer's shape is not specified, and a list of ids may hold text. Null: it says no. */
-function decode(body: string): SubscriptionAnswer | null {
-  let answer: unknown = null;
-  try {
-    answer = JSON.parse(body);
-  } catch {
-    // Not JSON: the status has said all.
-  }
-  if (!isMembers(answer)) return { type: null, entity_ids: null, change_types: null, callback_url: null, status: null };
-  if (answer.success === false) return null;
-  const subscription = [answer.subscription, answer.data].find(isMembers) ?? answer;
+/** Reads it defensively: the answer's shape is not specified, and a list of ids may hold text. */
+function decode(subscription: Members): SubscriptionAnswer {
   return {
     type: text(subscription.subscription_type),
     entity_ids: listOf(subscription, 'entity_ids', idOf),

@@ -185,7 +185,7 @@ function serviceOf({ limits, shape, strays }: Cell) {
 function outcomeOf(came: string, until: number | null): Outcome {
   switch (came) {
     case 'through':
-      return { kind: 'answer', text: '', hash: '', bytes: 0, sent_at: instant(0) };
+      return { kind: 'answer', status: 200, text: '', hash: '', bytes: 0, sent_at: instant(0) };
     case 'throttled':
     case '429':
       return { kind: 'throttled', status: 429, until: until === null ? null : instant(until) };

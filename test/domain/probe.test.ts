@@ -2,24 +2,21 @@ import { expect, it } from 'vitest';
 import type { Exchange, ProbeEvidence } from '../../src/domain/probe/assumption.ts';
 import { listAssumptions } from '../../src/domain/probe/list-assumptions.ts';
 import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
+import type { ListQuestion } from '../../src/domain/service/adapter.ts';
+
+const list = (page: number): ListQuestion => ({
+  kind: 'products', page, after: null, page_size: 100, language: 'en', currency: 'USD', ordered: false,
+}); // biome-ignore format: one question
 
 const exchange = (name: string, given: Partial<Exchange>): Exchange => ({
-  name, path: '/products', query: { currency: 'USD' }, status: 200, headers: {}, json: undefined, failure: null, sent_at: 0, took_ms: 1,
+  name, question: list(1), read: null, status: 200, headers: {}, json: undefined, failure: null, sent_at: 0, took_ms: 1,
   ...given,
 }); // biome-ignore format: one call
 
 function seen(assumption: string, exchanges: readonly Exchange[]): string {
-  const parameters = {
-    page: 'page',
-    page_size: 'page_size',
-    language: 'language',
-    currency: 'currency',
-    from: 'from',
-    to: 'to',
-  };
   const evidence: ProbeEvidence = {
     exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
-    languages: ['en'], first_page: 1, parameters, calls_a_second: 1,
+    languages: ['en'], first_page: 1, calls_a_second: 1,
   }; // biome-ignore format: what a probe has seen
   return [...listAssumptions, ...readAssumptions].find(({ name }) => name === assumption)?.judge(evidence).seen ?? '';
 }
@@ -30,10 +27,10 @@ it.each([
   ['has no answer: 200 not-json', { failure: { code: 'not-json', message: '' } }],
   ['has no answer: connection reset', { status: null, failure: { code: 'reset', message: 'connection reset' } }],
 ])('a made-up currency %s', (says, invented) => {
-  const listed = (currency: string) => ({ products: [{ currency }] });
+  const listed = (currency: string) => ({ rows: [{ currency }] });
   const exchanges = [
-    exchange('list', { json: listed('EUR') }),
-    exchange('currency', { json: listed('USD') }),
+    exchange('list', { read: listed('EUR') }),
+    exchange('currency', { read: listed('USD') }),
     exchange('made-up currency', invented),
   ];
   expect(seen('currency', exchanges)).toBe(`EUR: EUR; USD: USD; a made-up one ${says}`);
@@ -48,11 +45,11 @@ it.each([
 });
 
 it.each([
-  ['page 1001 is empty', { json: { products: [] } }],
-  ['page 1001 has 1 rows', { json: { products: [{}] } }],
+  ['page 1001 is empty', { read: { rows: [] } }],
+  ['page 1001 has 1 rows', { read: { rows: [{}] } }],
   ['page 1001 is refused: 400 bad_request', { status: 400, failure: { code: 'bad_request', message: '' } }],
   ['page 1001 is refused: 499 closed', { status: 499, failure: { code: 'closed', message: '' } }],
   ['500 internal', { status: 500, failure: { code: 'internal', message: '' } }],
 ])('a page beyond the last: %s', (says, asked) => {
-  expect(seen('end of the list', [exchange('beyond the end', { query: { page: '1001' }, ...asked })])).toBe(says);
+  expect(seen('end of the list', [exchange('beyond the end', { question: list(1001), ...asked })])).toBe(says);
 });

@@ -4,18 +4,21 @@ import type { AddressInfo } from 'node:net';
 
 /** A request on its way to the sandbox. */
 export interface PassingRequest {
-  readonly method: string;
+  method: string;
   /** Path and query: what is changed in it is what the sandbox is asked. */
   readonly url: URL;
-  /** Only `authorization` is passed on, as it stands here in the end. */
+  /** Only `authorization` and `content-type` are passed on, as they stand here in the end. */
   readonly headers: Record<string, string | string[] | undefined>;
+  body: string;
 }
 
 /** How a service differs from the sandbox: null lets a request through. */
 export interface Difference {
   request?(request: PassingRequest): { status: number; body?: object; headers?: Record<string, string> } | null;
-  /** Changes an answer, parsed; of what stays undefined nothing changes. */
-  answer?(json: Record<string, unknown>, request: PassingRequest): Record<string, unknown> | undefined;
+  /** Changes an answer that is no refusal, parsed; of what stays undefined nothing changes. */
+  answer?(json: Record<string, unknown>, request: PassingRequest): unknown;
+  /** The same for a refusal: also its status. */
+  refusal?(json: Record<string, unknown>, status: number): { readonly status: number; readonly body: unknown };
 }
 
 /** A service that is the sandbox at `target` but for one difference. A function: the sandbox may start later. */
@@ -29,18 +32,39 @@ export async function differentService(
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(incoming.url ?? '/', typeof target === 'string' ? target : target());
-    const request = { method: incoming.method ?? 'GET', url, headers: incoming.headers };
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const { method = 'GET', headers } = incoming;
+    const request: PassingRequest = { method, url, headers: { ...headers }, body: Buffer.concat(chunks).toString() };
+    const send = (status: number, body: string, more: Record<string, string> = {}) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...more });
+      response.end(body);
+    };
     const refused = difference.request?.(request) ?? null;
     if (refused !== null) {
-      response.writeHead(refused.status, { 'content-type': 'application/json', ...refused.headers });
-      response.end(JSON.stringify(refused.body ?? { success: false, error_code: 'no', message: 'Not here.' }));
+      const body = refused.body ?? { success: false, error_code: 'no', message: 'Not here.' };
+      send(refused.status, JSON.stringify(body), refused.headers);
       return;
     }
-    const answer = await fetch(url, { headers: { authorization: String(request.headers.authorization ?? '') } });
+    const passed = ['authorization', 'content-type'].flatMap((name) => {
+      const value = request.headers[name];
+      return typeof value === 'string' ? [[name, value] as [string, string]] : [];
+    });
+    const answer = await fetch(url, {
+      method: request.method,
+      headers: passed,
+      ...(request.body === '' ? {} : { body: request.body }),
+    });
     const text = await answer.text();
-    const changed = answer.ok ? difference.answer?.(JSON.parse(text) as Record<string, unknown>, request) : undefined;
-    response.writeHead(answer.status, { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' });
-    response.end(changed === undefined ? text : JSON.stringify(changed));
+    const date = { date: answer.headers.get('date') ?? '' };
+    const json = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+    if (!answer.ok && difference.refusal !== undefined) {
+      const { status, body } = difference.refusal(json, answer.status);
+      send(status, JSON.stringify(body), date);
+      return;
+    }
+    const changed = answer.ok ? difference.answer?.(json, request) : undefined;
+    send(answer.status, changed === undefined ? text : JSON.stringify(changed), date);
   }
 
   await once(server, 'listening');

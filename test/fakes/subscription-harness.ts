@@ -14,6 +14,7 @@ import { memoryAddresses } from './callback-addresses.ts';
 import { noNeeds } from './no-needs.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
+import { askerOver, defaultProfile } from './standard-answers.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
 import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
@@ -70,7 +71,6 @@ export async function subscriptionHarness(
   const http = stack.use(
     createHttp({
       base_url: service.url,
-      authorization: { header: null, scheme: 'Token', parameter: null },
       key: null,
       user_agent: 'brand catalogued',
       timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },
@@ -81,16 +81,17 @@ export async function subscriptionHarness(
     }),
   );
   const path = '/v2/product-change-notification/{subscription_id}';
+  const paths = { ...defaultProfile.paths, subscription: path, reactivate: reactivate ? `${path}/reactivate` : null };
   const ports: SubscriptionPorts = {
     mirror: test.mirror,
     clock,
     chance: () => 0.5,
     log: log.log,
     service: createSubscriptions({
-      http,
+      asker: askerOver(http, { profile: { paths } }),
       limiter: { run: (call, signal) => call(signal) },
       profile: {
-        paths: { subscription: path, reactivate: reactivate ? `${path}/reactivate` : null },
+        paths,
         timeouts: { total: 60_000 },
         max_bytes: { product: 1_000_000 },
       },

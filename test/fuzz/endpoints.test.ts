@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import { createUpstream, type ServiceReads } from '../../src/upstream/client.ts';
+import type { Http, ServiceRequest } from '../../src/upstream/http.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
+import { askerOver } from '../fakes/standard-answers.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -31,11 +33,11 @@ let body: string | null = null;
 let reads: ServiceReads;
 let product_id = 0;
 
-async function get(path: string, query: Readonly<Record<string, string | readonly string[]>>): Promise<Outcome> {
+async function ask({ path, query }: ServiceRequest): Promise<Outcome> {
   const asked = new URL(path, url);
   for (const [name, value] of Object.entries(query)) asked.searchParams.set(name, String(value));
   body ??= await (await fetch(asked)).text();
-  return { kind: 'answer', text: body, hash: body.slice(0, 40), bytes: body.length, sent_at: instant(0) };
+  return { kind: 'answer', status: 200, text: body, hash: body.slice(0, 40), bytes: body.length, sent_at: instant(0) };
 }
 
 describe('the answer of an endpoint, with parts replaced, left out, doubled and emptied,', needs('time'), () => {
@@ -45,7 +47,8 @@ describe('the answer of an endpoint, with parts replaced, left out, doubled and 
     url = sandbox.url;
     const { profile } = testConfig(path, url).config.service;
     const limiter = { run: (ask: (turn: AbortSignal) => Promise<Outcome>) => ask(signal) };
-    const options = { http: { get }, limiter, profile, select: {}, commission: true, mayPublish: () => true };
+    const asker = askerOver({ ask } as unknown as Http, { profile });
+    const options = { asker, limiter, ...profile, commission: true, mayPublish: () => true };
     reads = createUpstream(options as never).in('fill' as never);
     const list = await endpoints.products(reads, 0);
     product_id = list.kind === 'read' ? (list.value.entries[0]?.product_id ?? 0) : 0;

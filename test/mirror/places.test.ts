@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
+import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
@@ -107,7 +108,8 @@ it('a price of an experience is that of the primary currency, and none where the
 });
 
 it('what the list says of an experience with another type is not said', () => {
-  const decoded = (given: object) => decodeExperiencePage({ experiences: [{ id: 5, ...given }] }, 'EUR').entries[0];
+  const decoded = (given: object) =>
+    decodeExperiencePage(rowsAnswered('experiences', { experiences: [{ id: 5, ...given }] }), 'EUR').entries[0];
   const nothing = { ...experienceOf(5, { title: null }), document: undefined };
   for (const value of [5, true, null, [], ['a'], '', {}])
     expect(

@@ -259,7 +259,7 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
       }));
       named.push(dates.length);
       const value = decodeAvailability(
-        { success: true, sales_enabled: true, dates, variants: [] },
+        { row: { sales_enabled: true, dates, variants: [] } },
         { ...asked, commission: false },
       );
       return { kind: 'read' as const, value, hash: `${runs}`, sent_at, bytes: 1 };

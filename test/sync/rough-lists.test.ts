@@ -101,7 +101,7 @@ describe('a row', () => {
 });
 
 describe('after a page', () => {
-  const page = { rows: 100, short: false, total: 250, served: 100, barren: 0 };
+  const page = { rows: 100, short: false, next: undefined, total: 250, served: 100, barren: 0 };
   it.each([
     ['the list goes on while rows are announced', page, 'more'],
     ['a short page is no end while rows are announced', { ...page, rows: 10, short: true, served: 10 }, 'more'],
@@ -111,6 +111,10 @@ describe('after a page', () => {
     ['an empty page is the end', { ...page, rows: 0, served: 100 }, 'end'],
     ['a short page is the end where nothing is announced', { ...page, rows: 99, short: true, total: null }, 'end'],
     ['a full page is none where nothing is announced', { ...page, total: null }, 'more'],
+    ['an answer that has a next page goes on, whatever it counts', { ...page, next: 'more', served: 250 }, 'more'],
+    ['an answer that has none is the last', { ...page, next: null }, 'end'],
+    ['an empty page that has a next page goes on', { ...page, rows: 0, next: 'more' }, 'more'],
+    ['next pages that bring nothing are a list without an end', { ...page, next: 'more', barren: 3 }, 'endless'],
     ['two pages without a new row may be drift', { ...page, total: 1e6, barren: 2 }, 'more'],
     ['three are a list without an end', { ...page, total: 1e6, barren: 3 }, 'endless'],
     ['a million rows are more than anybody offers', { ...page, total: null, served: 1_000_001 }, 'endless'],

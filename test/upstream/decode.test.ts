@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { summarise } from '../../src/domain/catalogue/availability.ts';
 import { publishable } from '../../src/domain/push/public-address.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';
-import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
+import { decodeAvailability as decodeRow } from '../../src/upstream/decode-availability.ts';
 import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
 import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
 import { needs, sharedData } from '../fakes/needs.ts';
+import { rowAnswered, rowsAnswered } from '../fakes/standard-answers.ts';
 
 const question = { from: '2026-12-01', to: '2026-12-31', currency: 'EUR', commission: false };
 
@@ -23,9 +24,13 @@ const availability = {
   groups: [{ id: 7, name: 'Default' }],
 }; // biome-ignore format: the service's own layout
 
+const decodeDates = (json: unknown, asked: typeof question) => decodeRow(rowAnswered('availability', json), asked);
+const decodeList = (json: unknown, currency: string, mayPublish: (url: string) => boolean) =>
+  decodeProductPage(rowsAnswered('products', json), currency, mayPublish);
+
 describe('an availability answer', () => {
   it('becomes compact rows in minor units, and everything without a place is kept', () => {
-    const answer = decodeAvailability(availability, question);
+    const answer = decodeDates(availability, question);
     expect(answer.days.get('2026-12-01')).toEqual([
       38,
       'Europe/Amsterdam',
@@ -44,7 +49,7 @@ describe('an availability answer', () => {
   });
 
   it('names groups of variants, and passes over those that have no id or no name', () => {
-    const named = (groups: unknown) => decodeAvailability({ ...availability, groups }, question).groups;
+    const named = (groups: unknown) => decodeDates({ ...availability, groups }, question).groups;
     expect(
       named([
         { id: 7, name: 'Default' },
@@ -59,35 +64,30 @@ describe('an availability answer', () => {
   });
 
   it('keeps the commission where it is asked for', () => {
-    const day = decodeAvailability(availability, { ...question, commission: true }).days.get('2026-12-01');
+    const day = decodeDates(availability, { ...question, commission: true }).days.get('2026-12-01');
     expect(day?.[2][0]?.[2][0]?.[5]).toBe(120);
   });
 
   it('ends where the service capped it', () => {
-    expect(decodeAvailability({ ...availability, capped_at: '2026-12-20' }, question).covered_to).toBe('2026-12-20');
-    expect(decodeAvailability({ ...availability, capped_at: '2027-06-01' }, question).covered_to).toBe('2026-12-31');
+    expect(decodeDates({ ...availability, capped_at: '2026-12-20' }, question).covered_to).toBe('2026-12-20');
+    expect(decodeDates({ ...availability, capped_at: '2027-06-01' }, question).covered_to).toBe('2026-12-31');
   });
 
   it('ends with its own last date where nobody can read how the service capped it', () => {
-    const { covered_to, named } = decodeAvailability({ ...availability, capped_at: 'soon' }, question);
+    const { covered_to, named } = decodeDates({ ...availability, capped_at: 'soon' }, question);
     expect(covered_to).toBe(named?.to);
-    expect(decodeAvailability({ ...availability, dates: [], capped_at: 7 }, question).covered_to < question.from).toBe(
-      true,
-    );
+    expect(decodeDates({ ...availability, dates: [], capped_at: 7 }, question).covered_to < question.from).toBe(true);
   });
 
   it('merges a date that stands twice, and names dates that were not asked for without their tickets', () => {
     const [date] = availability.dates;
-    const answer = decodeAvailability(
-      { ...availability, dates: [date, { ...date, date: '2027-03-01' }, date] },
-      question,
-    );
+    const answer = decodeDates({ ...availability, dates: [date, { ...date, date: '2027-03-01' }, date] }, question);
     expect([...answer.days.keys()]).toEqual([date?.date]);
     expect(answer.named).toEqual({ from: date?.date, to: '2027-03-01' });
   });
 
   it('in another currency than was asked for throughout is none', () => {
-    expect(() => decodeAvailability(availability, { ...question, currency: 'USD' })).toThrow(
+    expect(() => decodeDates(availability, { ...question, currency: 'USD' })).toThrow(
       'asked for prices in USD, answered in EUR',
     );
   });
@@ -97,7 +97,7 @@ describe('an availability answer', () => {
     const [slot] = date?.timeslots ?? [];
     const [first] = slot?.variants ?? [];
     const dates = [{ ...date, timeslots: [{ ...slot, variants: [first, { ...first, id: 7, currency: 'USD' }] }] }];
-    const [, offer] = [...decodeAvailability({ ...availability, dates }, question).days.values()][0]?.[2][0]?.[2] ?? [];
+    const [, offer] = [...decodeDates({ ...availability, dates }, question).days.values()][0]?.[2][0]?.[2] ?? [];
     expect(offer?.slice(0, 7)).toEqual([7, 10, null, null, null, null, null]);
     expect(offer?.[7]).toMatchObject({ currency: 'USD', price_mediation: { total_retail_price_incl_vat: 18.5 } });
   });
@@ -107,7 +107,7 @@ describe('an availability answer', () => {
     const [slot] = date?.timeslots ?? [];
     const offer = { id: 5, max_tickets: 9, price_mediation: { total_retail_price_incl_vat: -5 } };
     const dates = [{ ...date, timeslots: [{ ...slot, variants: [offer] }] }];
-    const answer = decodeAvailability({ ...availability, dates }, question);
+    const answer = decodeDates({ ...availability, dates }, question);
     const [, , slots] = [...answer.days.values()][0] ?? [];
     expect(slots?.[0]?.[2]).toEqual([
       [5, 0, null, null, null, null, null, { max_tickets: 9, price_mediation: { total_retail_price_incl_vat: -5 } }],
@@ -131,13 +131,15 @@ describe('an availability answer', () => {
     ['it is an array', []],
     ['it is null', null],
   ])('is a failed read where %s', (_, json) => {
-    expect(() => decodeAvailability(json, question)).toThrow(expect.objectContaining({ name: 'WrongShape' }));
+    expect(() => decodeDates(json, question)).toThrow(expect.objectContaining({ name: 'WrongShape' }));
   });
 });
 
 describe('checkout information', () => {
   it('is a failed read without its flags', () => {
-    expect(() => decodeCheckoutInformation({ success: true })).toThrow(expect.objectContaining({ name: 'WrongShape' }));
+    expect(() => decodeCheckoutInformation(rowAnswered('checkout_information', { success: true }).row)).toThrow(
+      expect.objectContaining({ name: 'WrongShape' }),
+    );
   });
 });
 
@@ -151,7 +153,7 @@ describe('a product page', () => {
       { large: 'file:///etc/passwd' },
       { large: 'http://169.254.169.254/latest/meta-data', small: '' },
     ];
-    const [entry] = decodeProductPage({ products: [{ id: 1, price: -5, images }] }, 'EUR', publishable([])).entries;
+    const [entry] = decodeList({ products: [{ id: 1, price: -5, images }] }, 'EUR', publishable([])).entries;
     expect(entry?.images?.map(({ document }) => document)).toEqual([JSON.stringify(images[0])]);
     expect(entry).toMatchObject({ from_price: null, refused: { images: 3, prices: 1 } });
     expect(entry?.document).toContain('-5');
@@ -163,7 +165,7 @@ describe('a product page', () => {
       (price, index) => `{"id":${index + 1},"currency":"EUR","price":9,"prediscount_price":${price}}`,
     );
     const foreign = '{"id":99,"currency":"USD","price":9,"prediscount_price":12}';
-    const page = decodeProductPage(parseExact(`{"products":[${[...rows, foreign].join()}]}`), 'EUR', anywhere);
+    const page = decodeList(parseExact(`{"products":[${[...rows, foreign].join()}]}`), 'EUR', anywhere);
     expect(page.entries.map(({ prediscount_price }) => prediscount_price)).toEqual([
       2250,
       999,
@@ -181,7 +183,7 @@ describe('a product page', () => {
   });
 
   it('rejects the row whose id cannot be told apart, and keeps the others', () => {
-    const page = decodeProductPage(
+    const page = decodeList(
       parseExact(
         '{"success":true,"products":[{"id":"9007199254740993"},{"id":9007199254740993},{"id":"7","price":17.0,"currency":"EUR"}],"pagination":{"page":1,"page_size":100,"total":3}}',
       ),
@@ -194,7 +196,7 @@ describe('a product page', () => {
   });
 
   it('treats an unknown sale status as data that is not sellable', () => {
-    const page = decodeProductPage(
+    const page = decodeList(
       {
         products: [
           { id: 1, sale_status: 'paused' },
@@ -216,7 +218,7 @@ describe('a product page', () => {
       { large: url('short'), credit: null },
       { large: url('1a1b2c3d4e5f60718293a4b5c6d7e8f9'), credits: 'a second time' },
     ];
-    const [entry] = decodeProductPage({ products: [{ id: 1, images }] }, 'EUR', anywhere).entries;
+    const [entry] = decodeList({ products: [{ id: 1, images }] }, 'EUR', anywhere).entries;
     expect(entry?.images?.map(({ image_key, position, credit }) => [image_key, position, credit])).toEqual([
       ['0a1b2c3d4e5f60718293a4b5c6d7e8f9', 0, 'A. Photographer'],
       ['1a1b2c3d4e5f60718293a4b5c6d7e8f9', 1, 'B'],
@@ -231,7 +233,12 @@ describe('the recorded answers of 2018', needs('data'), () => {
     '%s decodes without losing a member',
     (name) => {
       const json = JSON.parse(readFileSync(new URL(name, sharedData), 'utf8')) as { product: Record<string, unknown> };
-      const entry = decodeProductDetail(json, 973698, name.includes('usd') ? 'USD' : 'EUR', anywhere);
+      const entry = decodeProductDetail(
+        rowAnswered('product', json).row,
+        973698,
+        name.includes('usd') ? 'USD' : 'EUR',
+        anywhere,
+      );
       const { images, ...rest } = json.product;
       expect(JSON.parse(entry.document)).toEqual(rest);
       expect(entry.images?.map(({ document }) => JSON.parse(document) as unknown)).toEqual(images);

@@ -11,10 +11,17 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
-import { createHttp, type GetOptions, type HttpOptions } from '../../src/upstream/http.ts';
+import {
+  type AskOptions,
+  createHttp,
+  type HttpOptions,
+  keyPlaceholder,
+  type ServiceRequest,
+} from '../../src/upstream/http.ts';
 import { createLimiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
+import { askerOver } from '../fakes/standard-answers.ts';
 import { manualClock } from './manual-clock.ts';
 
 const key = 'canary-key-7f3a';
@@ -59,7 +66,6 @@ function client(base_url: string, options: Partial<HttpOptions> = {}) {
   const clock = manualClock();
   const http = createHttp({
     base_url,
-    authorization: { header: 'Authorization', scheme: 'Token', parameter: null },
     key: { reveal: () => key },
     user_agent: 'brand catalogued',
     timeouts: { connect: 5_000, headers: 60_000, idle: 60_000 },
@@ -69,15 +75,21 @@ function client(base_url: string, options: Partial<HttpOptions> = {}) {
     ...options,
   });
   closers.push(() => http[Symbol.asyncDispose]());
-  const get = (path = '/v2/products', limits: Partial<GetOptions> = {}, query: Parameters<typeof http.get>[1] = {}) =>
-    http.get(path, query, { deadline_ms: 60_000, max_bytes: 1_000_000, signal: never, ...limits });
+  const asker = askerOver(http, { key: { reveal: () => key } });
+  const question = { kind: 'subscription', subscription_id: 'any' } as const;
+  const headers: Record<string, string> = options.key === null ? {} : { authorization: `Token ${keyPlaceholder}` };
+  const get = (path = '/v2/products', limits: Partial<AskOptions> = {}, query: ServiceRequest['query'] = {}) =>
+    asker.send(
+      { kind: 'prepared', question, sign: null, request: { method: 'GET', path, query, headers, body: null } },
+      { deadline_ms: 60_000, max_bytes: 1_000_000, signal: never, ...limits },
+    );
   return { clock, http, get };
 }
 
 const json = { 'content-type': 'application/json' };
 
 /** What comes of one answer; the response is the server's to write. */
-async function outcomeOf(listener: RequestListener, limits: Partial<GetOptions> = {}): Promise<Outcome> {
+async function outcomeOf(listener: RequestListener, limits: Partial<AskOptions> = {}): Promise<Outcome> {
   return client(await serve(listener)).get('/v2/products', limits);
 }
 
@@ -89,6 +101,7 @@ describe('an answer', () => {
     const body = Buffer.from('{"å":1}');
     expect(await get()).toEqual({
       kind: 'answer',
+      status: 200,
       text: '{"å":1}',
       hash: createHash('sha256').update(body).digest('hex'),
       bytes: body.length,

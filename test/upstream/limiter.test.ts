@@ -5,7 +5,7 @@ import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.t
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';
 
-const answer: Outcome = { kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: instant(0) };
+const answer: Outcome = { kind: 'answer', status: 200, text: '{}', hash: '', bytes: 2, sent_at: instant(0) };
 const forbidden: Outcome = { kind: 'refused', status: 403, code: 'status-403', message: 'no' };
 const missing: Outcome = { kind: 'refused', status: 404, code: 'not_found', message: 'no' };
 const refusedConnection: Outcome = { kind: 'unreachable', code: 'connection-refused', message: 'no' };

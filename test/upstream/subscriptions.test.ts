@@ -8,6 +8,7 @@ import { serviceClock } from '../../src/upstream/service-clock.ts';
 import type { Signing } from '../../src/upstream/signing.ts';
 import { createSubscriptions, type SubscriptionRequest } from '../../src/upstream/subscriptions.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
+import { askerOver } from '../fakes/standard-answers.ts';
 import { answer, payloadOf, type ServedCall, subscriptionService } from '../fakes/subscription-service.ts';
 import { manualClock } from './manual-clock.ts';
 
@@ -33,6 +34,8 @@ function key(): SigningKey {
   return read;
 }
 
+const apiKey = { reveal: () => 'api-key' };
+
 async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS256', key: key(), claims: false }) {
   const stack = new AsyncDisposableStack();
   const clock = manualClock();
@@ -41,8 +44,7 @@ async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS25
   const http = stack.use(
     createHttp({
       base_url: service.url,
-      authorization: { header: 'Authorization', scheme: 'Token', parameter: null },
-      key: { reveal: () => 'api-key' },
+      key: apiKey,
       user_agent: 'brand catalogued',
       timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },
       connections: 2,
@@ -52,7 +54,7 @@ async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS25
     }),
   );
   const subscriptions = createSubscriptions({
-    http,
+    asker: askerOver(http, { key: apiKey, signing: signing?.body ?? 'jwt' }),
     limiter: { run: (call, signal) => call(signal) },
     profile: {
       paths: {

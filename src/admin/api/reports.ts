@@ -186,7 +186,7 @@ export const probe = z.object({
         resource: text,
         product_id: z.int().nullable(),
         recorded_on: date,
-        query: z.record(text, text),
+        question: z.record(text, z.unknown()),
         status: z.int(),
         body: z.unknown(),
       }),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
 import type { Clock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -18,7 +19,7 @@ import { failingRows, fileFacts, productRows } from './files.ts';
 import { lastLines } from './log.ts';
 
 /** What a report is about, beside the installation. */
-export interface Question {
+export interface ReportSubject {
   /** Of the product whose records are to be in it; null: none. */
   readonly product_id: number | null;
   /** A file with the log; null: the journal's. */
@@ -31,13 +32,14 @@ export type Fact = () => unknown;
 /** Returns the files of a report by their names. `loaded` throws where there is no usable configuration. */
 export function factsFor(
   loaded: () => LoadedConfig,
-  { product_id, log }: Question,
+  { product_id, log }: ReportSubject,
   { io, clock }: { readonly io: Pick<Io, 'env' | 'signal'>; readonly clock: Clock },
 ): Readonly<Record<string, Fact>> {
   const mirror = () => loaded().config.mirror;
   return {
     'versions.json': () => versions(io.env),
     'config.json': () => configuration(loaded()),
+    'adapter.json': () => adapter(loaded()),
     'doctor.json': () => doctor(io, loaded()),
     'status.json': () => status(io, loaded()),
     'mirror.json': () => fileFacts(mirror().path),
@@ -69,6 +71,12 @@ function configuration(loaded: LoadedConfig): Record<string, unknown> {
   const { file, warnings } = loaded;
   const rows = withoutSecretsElse(loaded);
   return { file, warnings, values: Object.fromEntries(rows.map(({ key, value, origin }) => [key, { value, origin }])) };
+}
+
+/** Names the adapter by its hash, with its text: it holds no key. */
+function adapter(loaded: LoadedConfig): Record<string, unknown> {
+  const { file, hash } = loaded.adapter();
+  return { file, hash, text: file === null ? null : readFileSync(file, 'utf8') };
 }
 
 /** A secret that this user cannot read is no reason to leave out the rest. */

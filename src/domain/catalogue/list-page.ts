@@ -4,6 +4,8 @@ export interface PageFacts {
   readonly rows: number;
   /** Whether it has fewer rows than the answer itself says a page has; the requested number may be ignored. */
   readonly short: boolean;
+  /** How the answer says that the next page is asked for; null: this is the last one; undefined: it does not say. */
+  readonly next: string | null | undefined;
   /** How many rows the whole list has, as the page says; null: it does not say. */
   readonly total: number | null;
   /** Rows of this attempt so far, including this page; repeated rows count each time. */
@@ -19,12 +21,12 @@ const mostRows = 1_000_000;
 
 /**
  * Tells whether a list goes on after a page. If it says its length, that decides, not how full a page is: a service may
- * return fewer rows than requested. `endless`: reading on is pointless.
+ * return fewer rows than requested. If it says how the next page is asked for, that decides before all else. `endless`: reading on is pointless.
  */
-export function afterPage({ rows, short, total, served, barren }: PageFacts): 'more' | 'end' | 'endless' {
-  if (rows === 0) return 'end';
+export function afterPage({ rows, short, next, total, served, barren }: PageFacts): 'more' | 'end' | 'endless' {
+  if (next === null || (next === undefined && rows === 0)) return 'end';
   // More rows than the total says, and a full page: the total is wrong, and only a short page is the end.
   const known = total !== null && (served <= total || short);
-  if (known ? served >= total : short) return 'end';
+  if (next === undefined && (known ? served >= total : short)) return 'end';
   return barren >= mostBarren || served > mostRows ? 'endless' : 'more';
 }

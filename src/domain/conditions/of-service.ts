@@ -83,7 +83,7 @@ export const ofService = {
     severity: 'error',
     means:
       'the service answers, and its answers about a list or about many products cannot be used: rows under another name, an id that is called otherwise, pages that are not numbered, a language that is ignored, no JSON. A mirror is not filled from such a list; what was mirrored before stays and becomes outdated',
-    todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, send us what `catalogued probe --record DIR` keeps; if it answered otherwise before, tell the service',
+    todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, `service.adapter` names a module that does (docs/service.md), and `catalogued probe --adapter FILE` tries it; if it answered otherwise before, tell the service',
     depends_on: ['key-refused', 'service-unreachable', 'service-unusable', 'service-pause'],
     found: ({ unusable }) => {
       if (unusable === null) return null;

@@ -5,7 +5,7 @@ import { isList, type Resource } from '../schedule/resources.ts';
  * otherwise, pages that are not numbered. A single record may be broken; a list, or many records, show the service.
  */
 
-/** Codes of failures in which an answer came and nothing in it could be used. */
+/** Codes of failures in which an answer came and nothing in it could be used, or nothing can be asked. */
 const codes = [
   'wrong-shape',
   'same-page',
@@ -15,6 +15,7 @@ const codes = [
   'invalid-utf8',
   'bad-encoding',
   'too-deep',
+  'adapter',
 ];
 
 /** So many records of a resource, and such a share of them, are no longer single ones. */

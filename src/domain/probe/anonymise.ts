@@ -1,3 +1,4 @@
+import type { Question } from '../service/adapter.ts';
 import { decimalText } from '../values/exact-json.ts';
 import type { Exchange } from './assumption.ts';
 
@@ -8,7 +9,8 @@ export interface Recorded {
   readonly product_id: number | null;
   /** The day in UTC on which it was asked. */
   readonly recorded_on: string;
-  readonly query: Readonly<Record<string, string>>;
+  /** What was asked, the same for every service: an adapter can be tried on it. */
+  readonly question: Readonly<Record<string, unknown>>;
   readonly status: number;
   readonly body: unknown;
 }
@@ -30,19 +32,16 @@ const placeName = /^(lat|lng|latitude|longitude|distance)$/;
  * types, nulls, unknown members, dates, the service's fixed words, and what is dangerous about a text. Numbers keep
  * their printed form.
  */
-export function record(
-  seen: readonly { exchange: Exchange; resource: string; product_id: number | null }[],
-  now: number,
-): Recorded[] {
+export function record(exchanges: readonly Exchange[], now: number): Recorded[] {
   const names = pseudonyms();
   const recorded_on = new Date(now).toISOString().slice(0, 10);
-  return seen
-    .filter(({ exchange: { status } }) => status !== null)
-    .map(({ exchange: { status, query, json, failure }, resource, product_id }) => ({
-      resource,
-      product_id: product_id === null ? null : names.id(product_id),
+  return exchanges
+    .filter(({ status }) => status !== null)
+    .map(({ name, status, question, json, failure }) => ({
+      resource: name === 'nowhere' ? name : question.kind,
+      product_id: 'product_id' in question ? names.id(question.product_id) : null,
       recorded_on,
-      query,
+      question: anonymousQuestion(question, names),
       status: status ?? 0,
       body:
         failure === null
@@ -53,6 +52,12 @@ export function record(
               message: 'As it was recorded.',
             },
     }));
+}
+
+/** A cursor is the service's, and may say anything. */
+function anonymousQuestion(question: Question, names: Pseudonyms): Recorded['question'] {
+  if ('product_id' in question) return { ...question, product_id: names.id(question.product_id) };
+  return 'after' in question && question.after !== null ? { ...question, after: 'recorded' } : { ...question };
 }
 
 type Pseudonyms = ReturnType<typeof pseudonyms>;

@@ -1,3 +1,4 @@
+import type { ListAnswer, Question, RowAnswer, UnusableAnswer } from '../service/adapter.ts';
 import { isMembers, type Members } from '../values/members.ts';
 
 /*
@@ -9,14 +10,16 @@ import { isMembers, type Members } from '../values/members.ts';
 export interface Exchange {
   /** The name of the call: `list`, `list again`, `dates` … Each occurs once. */
   readonly name: string;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
+  /** Asked of a path that does not exist where the name is `nowhere`. */
+  readonly question: Question;
   /** Null if no head of an answer arrived. */
   readonly status: number | null;
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined without a usable body: refused, broken, not JSON. */
   readonly json: unknown;
+  /** What the adapter reads of it; null: there is no usable body. */
+  readonly read: ListAnswer | RowAnswer | UnusableAnswer | null;
   /** The code and message of a failure; null: there was an answer. */
   readonly failure: { readonly code: string; readonly message: string } | null;
   readonly sent_at: number;
@@ -38,8 +41,6 @@ export interface ProbeEvidence {
   readonly currency: string;
   /** All configured languages, the primary one first. */
   readonly languages: readonly string[];
-  /** Names of the query's parameters. */
-  readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
   /** Calls a second that the probe made at most. */
   readonly calls_a_second: number;
 }
@@ -91,6 +92,23 @@ export function cannotTell(seen: string, means = ''): Judgement {
 
 export function exchange({ exchanges }: ProbeEvidence, name: string): Exchange | null {
   return exchanges.find((each) => each.name === name) ?? null;
+}
+
+/** Returns the rows that an answer has; none where it has none. */
+export function rowsIn(evidence: ProbeEvidence, name: string): Members[] {
+  return rowsOf(listIn(evidence, name)?.rows);
+}
+
+/** Returns what an answer says of the whole list. */
+export function listIn(evidence: ProbeEvidence, name: string): ListAnswer | null {
+  const read = exchange(evidence, name)?.read ?? null;
+  return read !== null && 'rows' in read ? read : null;
+}
+
+/** Returns the one row that an answer is; null where it is none. */
+export function rowIn(evidence: ProbeEvidence, name: string): RowAnswer | null {
+  const read = exchange(evidence, name)?.read ?? null;
+  return read !== null && 'row' in read ? read : null;
 }
 
 /** Returns the members of what was answered; null where there is no answer, or none of this shape. */

@@ -7,13 +7,17 @@ import {
   asBelieved,
   cannotTell,
   distinct,
+  type Exchange,
   ending,
   exchange,
   type Judgement,
+  listIn,
   membersOf,
   numberOf,
   otherwise,
   type ProbeEvidence,
+  rowIn,
+  rowsIn,
   rowsOf,
   share,
   unusable,
@@ -37,19 +41,18 @@ export const listAssumptions: readonly Assumption[] = [
 ];
 
 function listed(evidence: ProbeEvidence): Members[] {
-  return ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
+  return ['list', 'page 2'].flatMap((name) => rowsIn(evidence, name));
 }
 
 /** Hint for a service that no key of the profile describes. */
-const notFollowed = 'catalogued cannot follow this yet, and nothing is filled: send us catalogued probe --record DIR';
+const notFollowed =
+  'no key describes this: write an adapter (docs/service.md, service.adapter). Nothing is filled until then';
 
 function listShape(evidence: ProbeEvidence): Judgement {
-  const answered = exchange(evidence, 'list')?.json;
-  if (answered === undefined) return cannotTell('the list was not answered');
-  const answer = membersOf(answered);
-  if (!Array.isArray(answer?.products))
-    return unusable(`members: ${memberNames(answered)}; expected: products`, notFollowed);
-  const rows = rowsOf(answer.products);
+  const read = exchange(evidence, 'list')?.read ?? null;
+  if (read === null) return cannotTell('the list was not answered');
+  if ('unusable' in read) return unusable(read.unusable, notFollowed);
+  const rows = rowsIn(evidence, 'list');
   const [unnamed] = rows.filter(({ id }) => identifier(id) === null);
   if (rows.length === 0) return cannotTell('no rows');
   if (unnamed === undefined) return asBelieved(`${rows.length} rows with an id`);
@@ -65,8 +68,8 @@ function firstPage(evidence: ProbeEvidence): Judgement {
   if (before === null) return cannotTell('not asked');
   if (before.failure !== null)
     return before.status === null ? cannotTell(ending(before)) : asBelieved('page 0 is refused');
-  const listed = new Set(rowsOf(answerTo(evidence, 'list')?.products).map(({ id }) => String(id)));
-  const rows = rowsOf(membersOf(before.json)?.products);
+  const listed = new Set(rowsIn(evidence, 'list').map(({ id }) => String(id)));
+  const rows = rowsIn(evidence, 'page 0');
   const unknown = rows.filter(({ id }) => !listed.has(String(id))).length;
   if (unknown <= rows.length / 2) return asBelieved(rows.length === 0 ? 'page 0 is empty' : 'page 0 is page 1');
   return otherwise(
@@ -79,15 +82,14 @@ function firstPage(evidence: ProbeEvidence): Judgement {
 }
 
 function pageSize(evidence: ProbeEvidence): Judgement {
-  const answer = answerTo(evidence, 'list');
-  if (answer === null) return cannotTell('the list was not answered');
-  const rows = rowsOf(answer.products).length;
-  const pagination = membersOf(answer.pagination);
-  const total = numberOf(pagination?.total);
+  const list = listIn(evidence, 'list');
+  if (list === null) return cannotTell('the list was not answered');
+  const rows = rowsIn(evidence, 'list').length;
+  const total = numberOf(list.total);
   const seen = `${rows} rows of ${evidence.page_size} asked for${total === null ? '' : `, ${total} in all`}`;
   if (rows === evidence.page_size) return asBelieved(seen);
-  const size = numberOf(pagination?.page_size) ?? rows;
-  const more = rowsOf(answerTo(evidence, 'page 2')?.products).length > 0;
+  const size = numberOf(list.page_size) ?? rows;
+  const more = rowsIn(evidence, 'page 2').length > 0;
   if (rows < evidence.page_size && (size >= evidence.page_size || !more))
     return cannotTell(seen, 'the whole list is shorter than a page');
   return otherwise(seen, `a walk takes ${Math.ceil(evidence.page_size / Math.max(1, rows))} times the calls`, {
@@ -96,11 +98,11 @@ function pageSize(evidence: ProbeEvidence): Judgement {
 }
 
 function listTotal(evidence: ProbeEvidence): Judgement {
-  const first = answerTo(evidence, 'list');
+  const first = listIn(evidence, 'list');
   if (first === null) return cannotTell('the list was not answered');
-  const pages = ['list', 'page 2'].map((name) => rowsOf(answerTo(evidence, name)?.products));
+  const pages = ['list', 'page 2'].map((name) => rowsIn(evidence, name));
   const rows = pages.flat();
-  const total = numberOf(membersOf(first.pagination)?.total);
+  const total = numberOf(first.total);
   if (total === null) return cannotTell(`${rows.length} rows on two pages, and no total`);
   const missing = missingRows(evidence, pages, total);
   if (missing === null) return cannotTell(`${rows.length} of ${total} rows on two pages`);
@@ -120,7 +122,7 @@ function missingRows(
   [first = [], second = []]: readonly (readonly Members[])[],
   total: number,
 ): { readonly rows: number; readonly seen: string } | null {
-  const named = numberOf(membersOf(answerTo(evidence, 'list')?.pagination)?.page_size);
+  const named = numberOf(listIn(evidence, 'list')?.page_size);
   const size = Math.min(evidence.page_size, named ?? evidence.page_size);
   const [there, wanted] = [first.length + second.length, Math.min(total, 2 * size)];
   // Pages are smaller than they say.
@@ -129,20 +131,20 @@ function missingRows(
   if (total <= 2 * size) return { rows: 0, seen: '' };
   const last = exchange(evidence, 'last page');
   if (last === null || last.failure !== null) return null;
-  const page = Number(last.query[evidence.parameters.page]) + 1 - evidence.first_page;
-  const [rows, due] = [rowsOf(membersOf(last.json)?.products).length, Math.min(size, total - (page - 1) * size)];
+  const page = pageOf(last);
+  const [rows, due] = [rowsIn(evidence, 'last page').length, Math.min(size, total - (page - 1) * size)];
   return { rows: due - rows, seen: `${rows} of ${due} rows on page ${page}, the last of ${total} rows` };
 }
 
 function listOrder(evidence: ProbeEvidence): Judgement {
   const [first, again, second] = ['list', 'list again', 'page 2'].map((name) =>
-    rowsOf(answerTo(evidence, name)?.products).flatMap(({ id }) => (id === undefined ? [] : [String(id)])),
+    rowsIn(evidence, name).flatMap(({ id }) => (id === undefined ? [] : [String(id)])),
   ) as [string[], string[], string[]];
   if (first.length < 2 || again.length < 2) return cannotTell('the first page was not answered twice');
   if (second.length > 0 && second.every((id, index) => first[index] === id))
     return unusable(
       `page 2 is page 1 once more; members: ${memberNames(answerTo(evidence, 'page 2'))}`,
-      'check service.profile.parameters.page and first_page. Pages by offset or cursor cannot be followed yet, and nothing is filled',
+      'check service.profile.parameters.page and first_page. Pages by offset or cursor take an adapter (docs/service.md); nothing is filled until then',
     );
   const moved = first.filter((id, index) => again[index] !== id).length;
   const repeated = second.filter((id) => first.includes(id)).length;
@@ -152,11 +154,15 @@ function listOrder(evidence: ProbeEvidence): Judgement {
   return asBelieved(seen);
 }
 
+function pageOf({ question }: Exchange): number {
+  return 'page' in question ? question.page : 1;
+}
+
 function listEnd(evidence: ProbeEvidence): Judgement {
   const beyond = exchange(evidence, 'beyond the end');
   if (beyond === null) return cannotTell('not asked');
-  const rows = rowsOf(membersOf(beyond.json)?.products).length;
-  const page = beyond.query[evidence.parameters.page];
+  const rows = rowsIn(evidence, 'beyond the end').length;
+  const page = pageOf(beyond) - 1 + evidence.first_page;
   if (beyond.failure !== null)
     return beyond.status !== null && beyond.status >= 400 && beyond.status < 500
       ? otherwise(`page ${page} is refused: ${ending(beyond)}`, 'a walk ends at the total that the list names')
@@ -199,7 +205,7 @@ function unrated(evidence: ProbeEvidence): Judgement {
 }
 
 function images(evidence: ProbeEvidence): Judgement {
-  const detail = membersOf(answerTo(evidence, 'product')?.product);
+  const detail = rowIn(evidence, 'product')?.row ?? null;
   const rows = [...listed(evidence), ...(detail === null ? [] : [detail])];
   if (rows.length === 0) return cannotTell('no rows');
   const without = rows.filter(({ images: value }) => !Array.isArray(value));

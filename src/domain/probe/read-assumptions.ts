@@ -1,8 +1,8 @@
+import type { ListQuestion } from '../service/adapter.ts';
 import { daysBetween } from '../time/dates.ts';
 import type { Members } from '../values/members.ts';
 import {
   type Assumption,
-  answerTo,
   asBelieved,
   cannotTell,
   distinct,
@@ -14,6 +14,8 @@ import {
   otherwise,
   type ProbeEvidence,
   type ProfilePart,
+  rowIn,
+  rowsIn,
   rowsOf,
   unusable,
 } from './assumption.ts';
@@ -126,20 +128,16 @@ interface Dated {
   readonly from: string;
   readonly to: string;
   readonly dates: readonly string[];
-  readonly answer: Members;
+  readonly covers_to: unknown;
 }
 
 function dated(evidence: ProbeEvidence, name: string): Dated | null {
-  const asked = exchange(evidence, name);
-  const answer = answerTo(evidence, name);
-  if (asked === null || answer === null) return null;
-  const { from, to } = evidence.parameters;
-  return {
-    from: asked.query[from] ?? '',
-    to: asked.query[to] ?? '',
-    dates: rowsOf(answer.dates).map(({ date }) => String(date)),
-    answer,
-  };
+  const asked = exchange(evidence, name)?.question;
+  const answer = rowIn(evidence, name);
+  if (asked?.kind !== 'availability' || answer === null) return null;
+  const { from, to } = asked;
+  const dates = rowsOf(answer.row.dates).map(({ date }) => String(date));
+  return { from, to, dates, covers_to: answer.covers_to };
 }
 
 function dates(evidence: ProbeEvidence): Judgement {
@@ -193,7 +191,7 @@ function days(evidence: ProbeEvidence): Judgement {
     return asked !== null && asked.status === 400
       ? otherwise(`a longer range is refused: ${ending(asked)}`, 'ranges are asked for in parts anyway')
       : cannotTell('availability was not answered');
-  const { capped_at } = many.answer;
+  const { covers_to: capped_at } = many;
   const sorted = many.dates.toSorted();
   const [earliest = many.from, last] = [sorted[0], sorted.at(-1)];
   // Where the requested dates are ignored, the answer has another beginning.
@@ -227,14 +225,14 @@ function closed(evidence: ProbeEvidence): Judgement {
     return asked.status === 400 && asked.failure.code === 'checkout_disabled'
       ? asBelieved('400 checkout_disabled')
       : otherwise(ending(asked), 'a failed read: its dates stay as they were');
-  const answer = answerTo(evidence, 'closed product');
-  const seen = `sales_enabled ${JSON.stringify(answer?.sales_enabled)}, ${rowsOf(answer?.dates).length} dates`;
-  return answer?.sales_enabled === false ? asBelieved(seen) : otherwise(seen, 'the list and the product decide');
+  const row = rowIn(evidence, 'closed product')?.row;
+  const seen = `sales_enabled ${JSON.stringify(row?.sales_enabled)}, ${rowsOf(row?.dates).length} dates`;
+  return row?.sales_enabled === false ? asBelieved(seen) : otherwise(seen, 'the list and the product decide');
 }
 
 function tickets(evidence: ProbeEvidence): Judgement {
   const offers = ['dates', 'near dates', 'many dates']
-    .flatMap((name) => rowsOf(answerTo(evidence, name)?.dates))
+    .flatMap((name) => rowsOf(rowIn(evidence, name)?.row.dates))
     .flatMap((day) => rowsOf(day.timeslots))
     .flatMap((slot) => rowsOf(slot.variants));
   if (offers.length === 0) return cannotTell('no date had tickets');
@@ -251,13 +249,13 @@ function currency(evidence: ProbeEvidence): Judgement {
 function language(evidence: ProbeEvidence): Judgement {
   const said = (row: Members) => String(row.language).toLowerCase();
   const judged = choice(evidence, { other: 'language', made_up: 'made-up language', said, primary: evidence.language });
-  const asked = exchange(evidence, 'language')?.query[evidence.parameters.language] ?? '';
-  const primary = rowsOf(answerTo(evidence, 'list')?.products).every((row) => said(row) === evidence.language);
+  const asked = listQuestion(evidence, 'language')?.language ?? '';
+  const primary = rowsIn(evidence, 'list').every((row) => said(row) === evidence.language);
   // The probe makes up a second language where one is configured: nothing follows from that for the mirror.
   if (judged.verdict !== 'otherwise' || (primary && !evidence.languages.includes(asked))) return judged;
   return unusable(
     judged.seen,
-    `${judged.means}. A language in a header cannot be followed yet: configure one language`,
+    `${judged.means}. A language in a header takes an adapter (docs/service.md); until then configure one language`,
   );
 }
 
@@ -268,13 +266,12 @@ function choice(
     made_up,
     said,
     primary,
-  }: { other: string; made_up: string; said: (row: Members) => string; primary: string },
+  }: { other: 'currency' | 'language'; made_up: string; said: (row: Members) => string; primary: string },
 ): Judgement {
-  const first = distinct(rowsOf(answerTo(evidence, 'list')?.products).map(said));
-  const parameter = other === 'currency' ? evidence.parameters.currency : evidence.parameters.language;
+  const first = distinct(rowsIn(evidence, 'list').map(said));
   const asked = exchange(evidence, other);
-  const wanted = asked?.query[parameter] ?? '';
-  const rows = distinct(rowsOf(answerTo(evidence, other)?.products).map(said));
+  const wanted = listQuestion(evidence, other)?.[other] ?? '';
+  const rows = distinct(rowsIn(evidence, other).map(said));
   const invented = exchange(evidence, made_up);
   const seen = `${primary}: ${first.join(', ') || 'nothing'}; ${wanted}: ${rows.join(', ') || ends(asked)}; a made-up one ${fateOf(invented)}`;
   if (first.length === 0) return cannotTell(seen);
@@ -288,6 +285,11 @@ function choice(
   if (rows.length === 0) return cannotTell(seen);
   const key = other === 'currency' ? 'currencies' : 'languages';
   return asBelieved(seen, invented?.failure === null ? `a mistake in service.${key} is not refused` : '');
+}
+
+function listQuestion(evidence: ProbeEvidence, name: string): ListQuestion | null {
+  const question = exchange(evidence, name)?.question;
+  return question !== undefined && 'page' in question ? question : null;
 }
 
 function fateOf(invented: Exchange | null): string {

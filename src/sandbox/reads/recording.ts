@@ -11,7 +11,6 @@ export interface RecordedAnswer {
   readonly resource: string;
   readonly product_id: number | null;
   readonly recorded_on: string;
-  readonly query: Readonly<Record<string, string>>;
   readonly status: number;
   readonly body: unknown;
 }

@@ -3,7 +3,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import { contradictedLook } from '../../domain/sale/off-sale.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
-import type { Reading } from '../../upstream/client.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import { storeProductDetail } from '../reads/product.ts';

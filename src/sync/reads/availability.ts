@@ -7,7 +7,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { Reading } from '../../upstream/client.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import { passDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import type { Commit, SyncPorts } from '../records/context.ts';

@@ -2,7 +2,7 @@ import { DeadlineExceeded } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Reading } from '../../upstream/client.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import type { Ports } from '../records/context.ts';
 import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';

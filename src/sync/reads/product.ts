@@ -6,7 +6,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { Reading } from '../../upstream/client.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import { passEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';

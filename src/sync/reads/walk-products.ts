@@ -4,8 +4,8 @@ import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
-import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import { passEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
@@ -150,7 +150,7 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
       if (reading.kind !== 'read') return settleFailure(ports, mirror.records.find(record) ?? record, reading, signal);
       const { value: page, sent_at } = reading;
-      if (page.short || page.entries.length === 0) end = number;
+      if (page.short || page.next === null || page.entries.length === 0) end = number;
       const changed = mirror.transaction(() => {
         const ids = page.entries.map((entry) => entry.product_id);
         mirror.walks.moved(key, number, ids);

@@ -13,9 +13,9 @@ import {
 import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
-import type { Reading } from '../../upstream/client.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
@@ -95,7 +95,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       const rows = page.entries.length + page.rejected.length;
       const fresh = page.entries.length - repeated;
       pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
-      const next = afterPage({ ...pages, rows, short: page.short, total: page.total });
+      const next = afterPage({ ...pages, rows, short: page.short, next: page.next, total: page.total });
       // A list that counts more on each page counts nothing.
       const isCounted = before.counted === page.total;
       if (next === 'endless') return endlessList(ports, record, list, { key, state, changed, isCounted, ...pages });

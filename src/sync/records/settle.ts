@@ -6,7 +6,7 @@ import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../..
 import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { Reading } from '../../upstream/client.ts';
+import type { Reading } from '../../upstream/reading.ts';
 import { noteAnswer } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
 import type { SyncPorts } from './context.ts';

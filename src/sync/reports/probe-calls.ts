@@ -1,19 +1,12 @@
 import type { Clock } from '../../clock.ts';
 import { type Recorded, record } from '../../domain/probe/anonymise.ts';
 import type { Exchange } from '../../domain/probe/assumption.ts';
+import type { AdapterProfile, Question } from '../../domain/service/adapter.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
 import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 
 /** The most calls that a probe makes, including repeated ones. */
 export const mostCalls = 40;
-
-/** Where each question is asked; null: nowhere. */
-export type ProbePaths = Readonly<
-  Record<
-    'products' | 'product' | 'checkout_information' | 'availability' | 'variants' | 'experiences' | 'subscription',
-    string | null
-  >
->;
 
 export interface ProbePorts {
   readonly raw: RawReads;
@@ -29,13 +22,11 @@ const again = 2;
 
 /** The calls of a probe, one after another, and what came of them. */
 export interface ProbeCalls {
-  /** Null: it was not made, or not answered in time. One that fails without a reason is repeated. */
-  ask(
-    name: string,
-    resource: keyof ProbePaths | 'nowhere',
-    query: Record<string, string>,
-    product_id?: number | null,
-  ): Promise<Exchange | null>;
+  /**
+   * Null: it was not made, or not answered in time. One that fails without a reason is repeated. `nowhere` is asked for at
+   * a path that does not exist.
+   */
+  ask(name: string, question: Question): Promise<Exchange | null>;
   /** The last answer to each question, and all of them. */
   readonly exchanges: Exchange[];
   readonly attempts: readonly Exchange[];
@@ -46,17 +37,18 @@ export interface ProbeCalls {
 
 export function probeCalls(
   { raw, clock, calls_a_second }: ProbePorts,
-  { paths }: { readonly paths: ProbePaths },
+  paths: AdapterProfile['paths'],
   signal: AbortSignal,
   progressed: (calls: number, asking: string) => void,
 ): ProbeCalls {
   const exchanges: Exchange[] = [];
   const attempts: Exchange[] = [];
-  const recorded: { exchange: Exchange; resource: string; product_id: number | null }[] = [];
   let cut_short: string | null = null;
   let next_at = Number.NEGATIVE_INFINITY;
 
-  async function attempt(name: string, path: string, query: Record<string, string>): Promise<Exchange | null> {
+  const recorded: Exchange[] = [];
+
+  async function attempt(name: string, question: Question): Promise<Exchange | null> {
     if (cut_short !== null || attempts.length >= mostCalls) return null;
     const wait = next_at - clock.monotonic();
     if (wait > 0) await clock.sleep(wait, signal);
@@ -64,7 +56,8 @@ export function probeCalls(
     progressed(attempts.length, name);
     using patience = clock.deadline(patienceMs, signal);
     try {
-      const made = exchangeOf(name, path, query, await raw.get(path, query, patience.signal));
+      const elsewhere = name === 'nowhere' ? 'elsewhere' : undefined;
+      const made = exchangeOf(name, question, await raw.ask(question, patience.signal, elsewhere));
       attempts.push(made);
       return made;
     } catch (error) {
@@ -76,18 +69,14 @@ export function probeCalls(
   }
 
   return {
-    ask: async (name, resource, query, product_id = null) => {
-      const path = resource === 'nowhere' ? paths.products?.replace(/(?=\?|$)/, '-nowhere') : paths[resource];
-      if (path == null) return null;
-      const full = path
-        .replaceAll('{product_id}', String(product_id))
-        .replaceAll('{subscription_id}', 'catalogued-probe');
-      let made = await attempt(name, full, query);
+    ask: async (name, question) => {
+      if (paths[question.kind as keyof typeof paths] === null) return null;
+      let made = await attempt(name, question);
       for (let times = 0; made !== null && isStray(made) && times < again; times += 1)
-        made = (await attempt(name, full, query)) ?? made;
+        made = (await attempt(name, question)) ?? made;
       if (made === null) return null;
       exchanges.push(made);
-      recorded.push({ exchange: made, resource, product_id });
+      recorded.push(made);
       return made;
     },
     exchanges,
@@ -97,9 +86,9 @@ export function probeCalls(
   };
 }
 
-function exchangeOf(name: string, path: string, query: Record<string, string>, answer: RawAnswer): Exchange {
-  const { outcome, status, headers, sent_at, took_ms } = answer;
-  const made = { name, path, query, status, headers, sent_at, took_ms };
+function exchangeOf(name: string, question: Question, answer: RawAnswer): Exchange {
+  const { outcome, read, status, headers, sent_at, took_ms } = answer;
+  const made = { name, question, read, status, headers, sent_at, took_ms };
   if (outcome.kind !== 'answer') {
     const { code, message } = outcome.kind === 'throttled' ? { code: 'throttled', message: 'throttled' } : outcome;
     return { ...made, json: undefined, failure: { code, message } };
@@ -107,7 +96,7 @@ function exchangeOf(name: string, path: string, query: Record<string, string>, a
   try {
     return { ...made, json: parseExact(outcome.text), failure: null };
   } catch {
-    return { ...made, json: undefined, failure: { code: 'not-json', message: 'the body is not JSON' } };
+    return { ...made, read: null, json: undefined, failure: { code: 'not-json', message: 'the body is not JSON' } };
   }
 }
 

@@ -1,30 +1,37 @@
 import type { Clock } from '../../clock.ts';
 import type { Recorded } from '../../domain/probe/anonymise.ts';
 import {
-  answerTo,
   type Exchange,
   ending,
   type Finding,
-  membersOf,
+  listIn,
   numberOf,
   type ProbeEvidence,
   type ProfilePart,
+  rowsIn,
   rowsOf,
 } from '../../domain/probe/assumption.ts';
 import { behaviourAssumptions } from '../../domain/probe/behaviour-assumptions.ts';
 import { listAssumptions } from '../../domain/probe/list-assumptions.ts';
+import { memberAssumptions } from '../../domain/probe/member-assumptions.ts';
 import { readAssumptions } from '../../domain/probe/read-assumptions.ts';
+import type {
+  AdapterProfile,
+  AvailabilityQuestion,
+  ListQuestion,
+  ProductQuestion,
+  TextQuestion,
+} from '../../domain/service/adapter.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { knownZone, venueToday } from '../../domain/time/venue.ts';
 import type { Members } from '../../domain/values/members.ts';
-import { type ProbeCalls, type ProbePaths, type ProbePorts, probeCalls } from './probe-calls.ts';
+import { type ProbeCalls, type ProbePorts, probeCalls } from './probe-calls.ts';
 
 /** The assumptions, in the order of the report. */
-const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumptions];
+const assumptions = [...listAssumptions, ...readAssumptions, ...memberAssumptions, ...behaviourAssumptions];
 
 export interface ProbeSettings {
-  readonly paths: ProbePaths;
-  readonly parameters: ProbeEvidence['parameters'];
+  readonly paths: AdapterProfile['paths'];
   readonly first_page: number;
   readonly page_size: number;
   readonly days_per_request: number;
@@ -57,10 +64,10 @@ export async function probeService(
   signal: AbortSignal,
   progressed: (calls: number, asking: string) => void = () => undefined,
 ): Promise<ProbeReport> {
-  const calls = probeCalls(ports, settings, signal, progressed);
+  const calls = probeCalls(ports, settings.paths, signal, progressed);
   const { ask } = calls;
-  const queries = queriesOf(settings, ports.clock);
-  const { inBoth, inLanguage, page, windowAt } = queries;
+  const questions = questionsOf(settings, ports.clock);
+  const { list, ofProduct, dates } = questions;
   const evidence = evidenceOf(calls, ports, settings);
   const report = (refused: ProbeReport['unusable']): ProbeReport => {
     const judged = assumptions.map(({ name, believed, judge }) => {
@@ -81,71 +88,73 @@ export async function probeService(
     };
   };
 
-  const first = await ask('list', 'products', { ...inBoth, ...page(1) });
+  const first = await ask('list', list(1));
   const unusable = refusal(first);
   if (unusable !== null) return report(unusable);
-  await ask('page 2', 'products', { ...inBoth, ...page(2) });
-  if (settings.first_page > 0) await ask('page 0', 'products', { ...inBoth, ...page(0) });
-  const rows = ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
-  const total = numberOf(membersOf(answerTo(evidence, 'list')?.pagination)?.total) ?? rows.length;
-  const last = Math.ceil(total / settings.page_size);
-  if (last > 2) await ask('last page', 'products', { ...inBoth, ...page(last) });
-  await ask('beyond the end', 'products', { ...inBoth, ...page(Math.ceil(total / 10) + 1000) });
-  await ask('nowhere', 'nowhere', {});
+  const { next, total: counted } = listIn(evidence, 'list') ?? {};
+  await ask('page 2', { ...list(2), after: next ?? null });
+  const rows = ['list', 'page 2'].flatMap((name) => rowsIn(evidence, name));
+  const total = numberOf(counted) ?? rows.length;
+  // Where one page leads to the next, no other can be asked for.
+  if (next === undefined) {
+    if (settings.first_page > 0) await ask('page 0', list(0));
+    const last = Math.ceil(total / settings.page_size);
+    if (last > 2) await ask('last page', list(last));
+    await ask('beyond the end', list(Math.ceil(total / 10) + 1000));
+  }
+  await ask('nowhere', list(1));
 
   const open = rows.filter(({ sale_status }) => sale_status === 'available');
   const ids = idsOf(open.length > 0 ? open : rows);
-  await askProducts(calls, queries, ids);
+  await askProducts(calls, questions, ids);
   const [id] = ids;
   // Of a product that nobody has, a 404 would look as if the path were missing.
   if (id !== undefined) {
-    await ask('checkout information', 'checkout_information', inLanguage, id);
-    await ask('variants', 'variants', inLanguage, id);
+    await ask('checkout information', ofProduct('checkout_information', id));
+    await ask('variants', ofProduct('variants', id));
   }
-  await ask('experiences', 'experiences', { ...inBoth, ...page(1) });
-  await ask('subscription', 'subscription', {});
+  await ask('experiences', { ...list(1), kind: 'experiences' });
+  await ask('subscription', { kind: 'subscription', subscription_id: 'catalogued-probe' });
   const unknown = Math.max(...idsOf(rows), 1) + 1_000_007;
-  await ask('unknown product', 'checkout_information', inLanguage, unknown);
-  await askDates(calls, queries, open.length > 0 ? open : rows);
+  await ask('unknown product', ofProduct('checkout_information', unknown));
+  await askDates(calls, questions, open.length > 0 ? open : rows);
   const [closed] = idsOf(rows.filter(({ sale_status }) => sale_status === 'unavailable'));
-  if (closed !== undefined) await ask('closed product', 'availability', { ...inBoth, ...windowAt(null, 1, 8) }, closed);
-  await askEditions(calls, queries, settings);
-  await ask('list again', 'products', { ...inBoth, ...page(1) });
+  if (closed !== undefined) await ask('closed product', dates(closed, null, 1, 8));
+  await askEditions(calls, questions, settings);
+  await ask('list again', list(1));
   return report(null);
 }
 
-type Queries = ReturnType<typeof queriesOf>;
+type Questions = ReturnType<typeof questionsOf>;
 
-/** The parameters of the questions, as this service calls them. */
-function queriesOf(
-  { parameters, first_page, page_size, languages, currencies }: ProbeSettings,
-  clock: Pick<Clock, 'now'>,
-) {
+function questionsOf({ page_size, languages, currencies }: ProbeSettings, clock: Pick<Clock, 'now'>) {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
-  const edition = (of: string, price: string) => ({ [parameters.language]: of, [parameters.currency]: price });
+  const edition = { language, currency };
   const todayOf = (row: Members | null) => venueToday(knownZone(row?.timezone), clock.now()).latest;
-  const windowAt = (row: Members | null, from: number, to: number) => ({
-    [parameters.from]: addDays(todayOf(row), from),
-    [parameters.to]: addDays(todayOf(row), to),
-  });
+  const dates = (product_id: number, row: Members | null, from: number, to: number): AvailabilityQuestion => {
+    const [first, last] = [addDays(todayOf(row), from), addDays(todayOf(row), to)];
+    return { kind: 'availability', product_id, ...edition, from: first, to: last };
+  };
   return {
-    language,
-    currency,
     edition,
-    inLanguage: { [parameters.language]: language },
-    inBoth: edition(language, currency),
-    page: (number: number, size = page_size) => ({
-      [parameters.page]: String(number - 1 + first_page),
-      [parameters.page_size]: String(size),
+    list: (page: number): ListQuestion => ({
+      kind: 'products',
+      page,
+      after: null,
+      page_size,
+      ...edition,
+      ordered: false,
     }),
-    windowAt,
+    product: (product_id: number): ProductQuestion => ({ kind: 'product', product_id, ...edition }),
+    ofProduct: (kind: TextQuestion['kind'], product_id: number): TextQuestion => ({ kind, product_id, language }),
+    dates,
     /**
      * Dates from a Wednesday to the Thursday of the next week: a service that rounds to weeks shows it at both ends.
      */
-    midweek: (row: Members) => {
+    midweek: (product_id: number, row: Members) => {
       const weekday = new Date(`${todayOf(row)}T00:00:00Z`).getUTCDay();
       const wednesday = 10 + ((3 - ((weekday + 10) % 7) + 7) % 7);
-      return windowAt(row, wednesday, wednesday + 8);
+      return dates(product_id, row, wednesday, wednesday + 8);
     },
   };
 }
@@ -153,67 +162,59 @@ function queriesOf(
 function evidenceOf(
   { exchanges, attempts }: ProbeCalls,
   { calls_a_second }: ProbePorts,
-  { first_page, page_size, days_per_request, throttle_statuses, parameters, languages, currencies }: ProbeSettings,
+  { first_page, page_size, days_per_request, throttle_statuses, languages, currencies }: ProbeSettings,
 ): ProbeEvidence {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
-  const asked = {
-    first_page,
-    page_size,
-    days_per_request,
-    throttle_statuses,
-    parameters,
-    language,
-    currency,
-    languages,
-  };
+  const asked = { first_page, page_size, days_per_request, throttle_statuses, language, currency, languages };
   return { exchanges, attempts, calls_a_second, ...asked };
 }
 
 /** Asks five products for reads that may not exist. */
-async function askProducts({ ask, exchanges }: ProbeCalls, { inBoth }: Queries, ids: readonly number[]): Promise<void> {
+async function askProducts({ ask, exchanges }: ProbeCalls, { product }: Questions, ids: readonly number[]) {
   for (const [index, each] of ids.slice(0, 5).entries()) {
-    const made = await ask(index === 0 ? 'product' : `product ${index + 1}`, 'product', inBoth, each);
+    const made = await ask(index === 0 ? 'product' : `product ${index + 1}`, product(each));
     if (made === null || (made.status !== 404 && made.status !== 405)) break;
   }
   const [id] = ids;
   if (id !== undefined && exchanges.find(({ name }) => name === 'product')?.failure === null)
-    await ask('product again', 'product', inBoth, id);
+    await ask('product again', product(id));
 }
 
 /** Asks for dates of products, and for more of the first that has any. */
 async function askDates(
   { ask, exchanges }: ProbeCalls,
-  { inBoth, windowAt, midweek }: Queries,
+  { dates, midweek }: Questions,
   rows: readonly Members[],
 ): Promise<void> {
   for (const row of rows.slice(0, 3)) {
     const [id] = idsOf([row]);
     if (id === undefined) continue;
-    const near = await ask('near dates', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
+    const near = await ask('near dates', dates(id, row, 0, 30));
     if (near?.failure != null) return;
-    if (rowsOf(membersOf(near?.json)?.dates).length === 0) {
+    const read = near?.read ?? null;
+    if (rowsOf(read !== null && 'row' in read ? read.row.dates : null).length === 0) {
       exchanges.splice(
         exchanges.findIndex(({ name }) => name === 'near dates'),
         near === null ? 0 : 1,
       );
       continue;
     }
-    await ask('near dates again', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
-    await ask('dates', 'availability', { ...inBoth, ...midweek(row) }, id);
-    await ask('many dates', 'availability', { ...inBoth, ...windowAt(row, 14, 89) }, id);
+    await ask('near dates again', dates(id, row, 0, 30));
+    await ask('dates', midweek(id, row));
+    await ask('many dates', dates(id, row, 14, 89));
     return;
   }
 }
 
-async function askEditions({ ask }: ProbeCalls, queries: Queries, settings: ProbeSettings): Promise<void> {
-  const { language, currency, edition, page } = queries;
+async function askEditions({ ask }: ProbeCalls, { edition, list }: Questions, settings: ProbeSettings): Promise<void> {
+  const { language, currency } = edition;
   const other = settings.currencies[1] ?? (currency === 'USD' ? 'EUR' : 'USD');
   const second = settings.languages[1] ?? (language === 'nl' ? 'en' : 'nl');
-  const one = page(1, 1);
-  await ask('currency', 'products', { ...edition(language, other), ...one });
-  await ask('language', 'products', { ...edition(second, currency), ...one });
-  await ask('made-up currency', 'products', { ...edition(language, 'QQQ'), ...one });
-  await ask('made-up language', 'products', { ...edition('qq', currency), ...one });
+  const one = { ...list(1), page_size: 1 };
+  await ask('currency', { ...one, currency: other });
+  await ask('language', { ...one, language: second });
+  await ask('made-up currency', { ...one, currency: 'QQQ' });
+  await ask('made-up language', { ...one, language: 'qq' });
 }
 
 function refusal(first: Exchange | null): ProbeReport['unusable'] {

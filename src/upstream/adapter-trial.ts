@@ -1,0 +1,71 @@
+import type { Question } from '../domain/service/adapter.ts';
+import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
+import { decodeAvailability } from './decode-availability.ts';
+import { decodeCheckoutInformation } from './decode-checkout-information.ts';
+import { decodeExperiencePage } from './decode-experience.ts';
+import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
+import { decodeVariants } from './decode-variants.ts';
+
+/** The result of reading an answer as the daemon would, without storing it. */
+export interface AdapterTrial {
+  readonly result: 'read' | 'refused' | 'failed';
+  readonly says: string;
+}
+
+/** Builds the request of a question, and reads a recorded answer to it, as the daemon would. Sends nothing. */
+export async function tryOn(
+  asker: ServiceAsker,
+  question: Question,
+  { status, text }: CameText,
+): Promise<AdapterTrial> {
+  const prepared = asker.prepare(question);
+  if (prepared.kind === 'failed') return { result: 'failed', says: prepared.message };
+  const { method, path, query } = prepared.request;
+  const names = Object.keys(query).join(', ');
+  const asked = `${method} ${path}${names === '' ? '' : ` (${names})`}`;
+  if (status >= 400) {
+    const { code, message } = asker.refusalOf(question, { status, text });
+    return { result: 'refused', says: `${asked}: ${status} ${code}, ${message}` };
+  }
+  try {
+    return { result: 'read', says: `${asked}: ${decoded(asker, question, { status, text })}` };
+  } catch (error) {
+    const { kind, message } = asker.undecodable(question, error, text);
+    return { result: kind, says: `${asked}: ${message}` };
+  }
+}
+
+function decoded(asker: ServiceAsker, question: Question, came: CameText): string {
+  switch (question.kind) {
+    case 'products':
+      return pageText(decodeProductPage(asker.rows(question, came), question.currency, anywhere));
+    case 'experiences':
+      return pageText(decodeExperiencePage(asker.rows(question, came), question.currency));
+    case 'product': {
+      const { product_id, currency } = question;
+      decodeProductDetail(asker.row(question, came).row, product_id, currency, anywhere);
+      return 'a product';
+    }
+    case 'checkout_information':
+      decodeCheckoutInformation(asker.row(question, came).row);
+      return 'checkout information';
+    case 'variants':
+      return `${decodeVariants(asker.rows(question, came).rows).length} variants`;
+    case 'availability': {
+      const { days, covered_to } = decodeAvailability(asker.row(question, came), { ...question, commission: false });
+      return `${days.size} dates, up to ${covered_to}`;
+    }
+    default:
+      asker.row(question, came);
+      return 'a subscription';
+  }
+}
+
+function pageText({ entries, rejected, total, next }: Page<unknown>): string {
+  const [first] = rejected;
+  const unusable = first === undefined ? '' : `, and ${rejected.length} that cannot be used: ${first}`;
+  const follows = next === undefined ? '' : next === null ? ', the last page' : ', and a next page';
+  return `${entries.length} rows${unusable}${total === null ? '' : ` of ${total}`}${follows}`;
+}
+
+const anywhere = () => true;

@@ -1,0 +1,14 @@
+import type { Instant } from '../clock.ts';
+import type { Outcome } from './outcome.ts';
+
+/** The result of a read: decoded, the same bytes as last time, or an outcome without an answer. */
+export type Reading<Value> =
+  | {
+      readonly kind: 'read';
+      readonly value: Value;
+      readonly hash: string;
+      readonly sent_at: Instant;
+      readonly bytes: number;
+    }
+  | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: Instant; readonly bytes: number }
+  | Exclude<Outcome, { kind: 'answer' }>;
