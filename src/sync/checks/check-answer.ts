@@ -18,8 +18,8 @@ import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Ports } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
+import type { SharedCall } from './live-call.ts';
 import type { LiveResult } from './live-result.ts';
-import type { SharedCall } from './single-flight.ts';
 
 /** One date as it is, or as it was shown, for what is asked. */
 export interface CheckedDate {

@@ -19,8 +19,9 @@ import {
   withoutAsking,
 } from './check-answer.ts';
 import { type CheckCounter, checkCounter } from './counts.ts';
+import type { SharedCall } from './live-call.ts';
 import type { LiveResult } from './live-result.ts';
-import { type SharedCall, SingleFlight } from './single-flight.ts';
+import { SingleFlight } from './single-flight.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 
 /** The ports of checks. Disposing ends those that wait, and writes the counts. */

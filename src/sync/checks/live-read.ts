@@ -10,8 +10,8 @@ import { storeProductDetail } from '../reads/product.ts';
 import { noteAnswer } from '../records/absence.ts';
 import type { Commit, RefusedRead, SyncPorts } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
+import type { LiveCall } from './live-call.ts';
 import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
-import type { LiveCall } from './single-flight.ts';
 
 /** The ports of a live read, and its callbacks. */
 export interface LiveReading {

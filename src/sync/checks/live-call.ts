@@ -1,0 +1,195 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Clock, Deadline } from '../../clock.ts';
+import type { SaleState } from '../../domain/checks/check.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import type { ReadDate } from '../../mirror/checks.ts';
+import { type CallPause, type LiveResult, unanswered } from './live-result.ts';
+
+/** How long a caller waits for a call; the signal ends only its own waiting. */
+export interface WaitLimits {
+  readonly deadline_ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** One live read of a window, as those who wait for it share it. */
+export interface SharedCall<Found> {
+  /** What the mirror showed when the first of them asked, by date. */
+  readonly shown: Map<string, ReadDate | null>;
+  readonly sale: SaleState;
+  /** Conclusions from the answer, by question. */
+  readonly found: Map<string, Found>;
+}
+
+/** A caller that waits for a call. */
+interface Waiter {
+  /** The instant until which it waits, by the wall clock and by the monotonic one. */
+  readonly until: number;
+  readonly late_at: number;
+  settle(result: LiveResult): void;
+  fail(error: unknown): void;
+}
+
+/** Calls for one window take turns, but none waits longer than this for the previous one: a service may hang. */
+const turnMs = 1000;
+/** Turns of the event loop that a call waits for, as long as each brings more callers: without a pause. */
+const joiningTurns = 3;
+/** How long a call without waiters keeps its place in the budget. */
+const abandonedMs = 5000;
+
+/** One live read of a window, and its waiters. None waits longer than its deadline. */
+export class LiveCall<Found> implements SharedCall<Found> {
+  readonly key: RecordKey;
+  readonly sale: SaleState;
+  readonly shown = new Map<string, ReadDate | null>();
+  readonly found = new Map<string, Found>();
+  /**
+   * Resolves when it may be sent: the previous call for the window was answered, or has taken long enough, and all who ask
+   * at the same time have joined.
+   */
+  readonly turn: Promise<void>;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
+  readonly #pause: CallPause;
+  /** Called when the last waiter has left before the call was sent, or some time after. */
+  readonly #abandoned: () => void;
+  readonly #waiters = new Set<Waiter>();
+  readonly #stop = new AbortController();
+  readonly #told = Promise.withResolvers<void>();
+  #isTold = false;
+  /** Fires for the waiter with the least time left: one timer, however many wait. */
+  #timer: (Deadline & { readonly at: number }) | null = null;
+  /** By the monotonic clock; null: not sent. */
+  #sent_at: number | null = null;
+
+  constructor(
+    { key, sale }: { readonly key: RecordKey; readonly sale: SaleState },
+    { clock, pause }: { readonly clock: Clock; readonly pause: CallPause },
+    before: LiveCall<Found> | undefined,
+    abandoned: () => void,
+  ) {
+    this.key = key;
+    this.sale = sale;
+    this.#clock = clock;
+    this.#pause = pause;
+    this.#abandoned = abandoned;
+    this.turn = this.#turnAfter(before);
+  }
+
+  /** Aborts when the call is given up. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiters.size > 0;
+  }
+
+  /** Called when the request is sent, and with `no` when it has failed and may be sent again. */
+  sent(is: 'yes' | 'no'): void {
+    this.#sent_at = is === 'yes' ? this.#clock.monotonic() : null;
+  }
+
+  /** Rejects with the signal's reason when it aborts, which ends this waiter only. */
+  wait({ deadline_ms, signal }: WaitLimits): Promise<LiveResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<LiveResult>();
+    const leave = () => {
+      this.#waiters.delete(waiter);
+      signal.removeEventListener('abort', gone);
+      this.#left();
+    };
+    const gone = () => {
+      leave();
+      reject(signal.reason);
+    };
+    const waiter: Waiter = {
+      until: this.#clock.now() + deadline_ms,
+      late_at: this.#clock.monotonic() + deadline_ms,
+      settle: (result) => {
+        leave();
+        resolve(result);
+      },
+      fail: (error) => {
+        leave();
+        reject(error);
+      },
+    };
+    this.#waiters.add(waiter);
+    signal.addEventListener('abort', gone, { once: true });
+    if (this.#timer === null || waiter.late_at < this.#timer.at) this.#watch(waiter.late_at);
+    return promise;
+  }
+
+  /** Answers the waiters that do not wait beyond an instant of the wall clock. */
+  answerUntil(until: number, result: LiveResult): void {
+    for (const waiter of [...this.#waiters]) if (waiter.until <= until) waiter.settle(result);
+  }
+
+  /** Answers all waiters; what the call brought may still have to be stored. */
+  settle(result: LiveResult): void {
+    this.#tell((waiter) => waiter.settle(result));
+  }
+
+  fail(error: unknown): void {
+    this.#tell((waiter) => waiter.fail(error));
+  }
+
+  /** Gives the call up: drops its timer, which would keep a stopped command alive, and aborts its read. */
+  stop(reason: string): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#stop.abort(new Error(reason));
+  }
+
+  #tell(one: (waiter: Waiter) => void): void {
+    this.#isTold = true;
+    for (const waiter of [...this.#waiters]) one(waiter);
+    this.#told.resolve();
+  }
+
+  /** Answers the waiters whose time is up at an instant, then sets the timer for the next one. */
+  #watch(at: number): void {
+    this.#timer?.[Symbol.dispose]();
+    const late = this.#clock.deadline(Math.max(0, at - this.#clock.monotonic()));
+    this.#timer = { ...late, at };
+    const due = () => {
+      this.#timer = null;
+      if (this.#waiters.size === 0) return this.#abandoned();
+      const result = unanswered(this.#pause.whyLate());
+      for (const waiter of [...this.#waiters]) if (waiter.late_at <= at) waiter.settle(result);
+      const next = Math.min(...this.#waiters.values().map(({ late_at }) => late_at));
+      if (Number.isFinite(next)) this.#watch(next);
+      return undefined;
+    };
+    late.signal.addEventListener('abort', due, { once: true });
+  }
+
+  /** Drops a call whose last waiter has left, or keeps it a little longer once it was sent. */
+  #left(): void {
+    if (this.#waiters.size > 0) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = null;
+    if (this.#isTold) return;
+    if (this.#sent_at === null) this.#abandoned();
+    else this.#watch(this.#clock.monotonic() + abandonedMs);
+  }
+
+  async #turnAfter(before: LiveCall<Found> | undefined): Promise<void> {
+    if (before !== undefined) await before.#answered(this.signal);
+    await setImmediate();
+    let [joined, turns] = [0, 0];
+    do {
+      joined = this.#waiters.size;
+      turns += 1;
+      await setImmediate();
+    } while (this.#waiters.size > joined && turns < joiningTurns);
+  }
+
+  /** Resolves when the call was answered, has taken long enough, or the signal aborts. */
+  async #answered(signal: AbortSignal): Promise<void> {
+    if (this.#sent_at === null) return;
+    const left = this.#sent_at + turnMs - this.#clock.monotonic();
+    if (left <= 0) return;
+    using over = this.#clock.deadline(left, signal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    over.signal.addEventListener('abort', () => resolve(), { once: true });
+    await Promise.race([this.#told.promise, promise]);
+  }
+}
