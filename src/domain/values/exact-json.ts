@@ -16,11 +16,61 @@ export interface RawNumber {
   readonly rawJSON: string;
 }
 
-/** Parses JSON; a number that would be printed differently becomes a `RawNumber`. Throws a SyntaxError like JSON.parse. */
+/**
+ * A number that JavaScript may print otherwise, after what can stand before a value: with a zero at its end, an exponent or
+ * sixteen digits, below 0.000001, or minus zero.
+ */
+const unlikeNumber =
+  /((?:^|[:,[])\s*)(-?[0-9]+\.[0-9]*0|-?[0-9.]+[eE][-+]?[0-9]+|-?[0-9.]{16,}|-?0\.000000[0-9]+|-0)(?=\s*(?:[\],}]|$))/g;
+
+/** Begins a string that stands for a number. Private use: no service writes it, and where one does, the slow way is taken. */
+const mark = '\uE000';
+
+/**
+ * Parses JSON; a number that would be printed differently becomes a `RawNumber`. Throws a SyntaxError like JSON.parse.
+ *
+ * A reviver is told the text of each number, which takes ten times as long as JSON.parse. So those numbers are written as
+ * marked strings first. Within a text this makes invalid JSON, as the mark would follow the text's own end; then, too, the
+ * reviver decides.
+ */
 export function parseExact(text: string): unknown {
+  if (text.includes(mark)) return parseSlowly(text);
+  const marked = text.replace(unlikeNumber, `$1"${mark}$2"`);
+  if (marked === text) return JSON.parse(text);
+  try {
+    return unmarked(JSON.parse(marked));
+  } catch (error) {
+    if (error instanceof SyntaxError) return parseSlowly(text);
+    throw error;
+  }
+}
+
+/** Does the same by a reviver, of any text. */
+export function parseSlowly(text: string): unknown {
   return JSON.parse(text, (_, value, { source }) =>
-    typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
+    typeof value === 'number' && source !== undefined ? numberOf(source) : value,
   );
+}
+
+/** Replaces the marked strings by numbers, in place. */
+function unmarked(value: unknown): unknown {
+  if (typeof value === 'string') return value.startsWith(mark) ? numberOf(value.slice(1)) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = value as Record<string, unknown>;
+  for (const name in members) {
+    const member = members[name];
+    if (typeof member === 'object' ? member !== null : typeof member === 'string') {
+      const now = unmarked(member);
+      if (now !== member) members[name] = now;
+    }
+  }
+  return value;
+}
+
+/** Returns a number, or its text where JavaScript would print it otherwise. */
+function numberOf(source: string): number | RawNumber {
+  const value = Number(source);
+  return String(value) === source ? value : JSON.rawJSON(source);
 }
 
 /**
