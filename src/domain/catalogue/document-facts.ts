@@ -1,10 +1,10 @@
 import { isMembers, type Members } from '../values/members.ts';
 import { pageAddress } from '../values/page-address.ts';
 
-/** Columns of a product that are taken out of its document. A value of another type than it should be is null. */
+/** Columns of a product that are extracted from its document. A value of an unexpected type is null. */
 const facts = {
   slug: ({ product_slug }) => words(product_slug),
-  /** By http or https. */
+  /** With the scheme http or https. */
   url: ({ product_url }) => pageAddress(product_url),
   summary: ({ summary }) => words(summary),
   description: ({ description }) => words(description),
@@ -23,13 +23,13 @@ const facts = {
 } satisfies Record<string, (product: Members) => string | number | null>;
 
 export type DocumentFacts = { readonly [Name in keyof typeof facts]: ReturnType<(typeof facts)[Name]> } & {
-  /** Two letters: a service may answer in another language than the one asked for. */
+  /** Two letters. A service may answer in another language than the requested one. */
   readonly text_language: string | null;
 };
 
 export const factColumns = Object.keys(facts) as readonly (keyof typeof facts)[];
 
-/** Returns what a document says; null is none at all. */
+/** Returns the facts of a document. A null document has none: all are null. */
 export function factsOf(document: string | null): DocumentFacts {
   const product = inside(document === null ? null : JSON.parse(document));
   const text_language = /^[a-z]{2}(?=$|[-_])/.exec((words(product.language) ?? '').toLowerCase())?.[0] ?? null;
@@ -45,7 +45,7 @@ function words(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** A hundred years and more are no hours before a visit. */
+/** Returns a number of hours. A value above 1,000,000 (more than a hundred years) is not plausible and becomes null. */
 function hours(value: unknown): number | null {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000 ? Number(value) : null;
 }

@@ -1,10 +1,10 @@
-/** The facts after a page of a list was read. */
+/** Facts about a list after one of its pages was read. */
 export interface PageFacts {
   /** Rows of the page, usable or not. */
   readonly rows: number;
-  /** Whether it has fewer rows than the answer itself says a page has; the requested number may be ignored. */
+  /** True: it has fewer rows than the page size stated in the answer itself. The requested size may be ignored. */
   readonly short: boolean;
-  /** How many rows the whole list has, as the page says; null: it does not say. */
+  /** Length of the whole list as the page states it; null if it does not. */
   readonly total: number | null;
   /** Rows of this attempt so far, including this page; repeated rows count each time. */
   readonly served: number;
@@ -14,16 +14,16 @@ export interface PageFacts {
 
 /** After this many pages in a row without a new row, the service is taken to repeat its last page forever. */
 const mostBarren = 3;
-/** More than any real list: a service that makes up rows is not walked forever. */
+/** More than any real list has: a service that makes up rows is not read forever. */
 const mostRows = 1_000_000;
 
 /**
- * Tells whether a list goes on after a page. If it says its length, that decides, not how full a page is: a service may
- * return fewer rows than requested. `endless`: reading on is pointless.
+ * Decides whether a list goes on after a page. If the page states the length of the list, that decides, not how full a
+ * page is: a service may return fewer rows than requested. `endless`: reading on is pointless.
  */
 export function afterPage({ rows, short, total, served, barren }: PageFacts): 'more' | 'end' | 'endless' {
   if (rows === 0) return 'end';
-  // More rows than the total says, and a full page: the total is wrong, and only a short page is the end.
+  // More rows than the stated total, and a full page: the total is wrong, and only a short page is the end.
   const known = total !== null && (served <= total || short);
   if (known ? served >= total : short) return 'end';
   return barren >= mostBarren || served > mostRows ? 'endless' : 'more';
