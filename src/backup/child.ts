@@ -4,7 +4,7 @@ import type { BackupWork, ToldError } from './in-child.ts';
 import { makeBackup } from './make.ts';
 
 /*
- * Makes or tries a backup in a process of its own: gigabytes take minutes, in which the daemon must answer and be able to
+ * Makes or tests a backup in a separate process: gigabytes take minutes, in which the daemon must answer and be able to
  * end. Prints the result as JSON, or the error on standard error and exits with 1.
  */
 const work = JSON.parse(process.argv[2] ?? '{}') as BackupWork;

@@ -20,18 +20,18 @@ import { lookBeside } from '../sqlite/look.ts';
 import { factsOf, refuseWithoutSpace, removeUnfinished } from './make.ts';
 import { type Manifest, notABackup, readManifest, verifyCopy } from './manifest.ts';
 
-/** The last time that a backup was restored to see whether it can be. */
+/** Last test of a backup: it is restored to see whether that works. */
 export interface Drill {
   readonly backup: string;
   readonly at: number;
-  /** Null: it could be restored. */
+  /** Null if it could be restored. */
   readonly failure: string | null;
 }
 
 /**
- * Restores a backup beside itself as `restore` would, opens both files as a start would, compares what is in them with the
- * manifest, and discards them. The result stands in the directory of the backups. Throws where there is no room to try it: that
- * says nothing about the backup.
+ * Tests a backup: restores it beside itself as `restore` would, opens both files as a start would, compares their
+ * content with the manifest, and discards them. Writes the result into the directory of the backups. Throws if there is
+ * no space for the test, which proves nothing about the backup.
  */
 export function tryBackup({ backup, now }: { readonly backup: string; readonly now: number }): Drill {
   const drill = { backup, at: now, failure: failureOf(() => restoreAside(backup)) };
@@ -59,7 +59,7 @@ function restoreAside(backup: string): void {
   try {
     openedCopy(mirrorCopy(backup), join(aside, 'mirror.db'), mirrorFile);
     if (manifest.inbox !== null) openedCopy(inboxCopy(backup), join(aside, 'inbox.db'), inboxFile);
-    // A newer version adds rows of its own where it brings the schema up to date.
+    // A newer version adds rows of its own when it brings the schema up to date.
     if (manifest.mirror.schema_version === schemaVersion(mirrorFile))
       compareRows(backup, factsOf(join(aside, 'mirror.db')).rows, manifest.rows);
   } finally {
@@ -67,7 +67,7 @@ function restoreAside(backup: string): void {
   }
 }
 
-/** Reads the manifest of a backup and goes through every byte of its copies; throws 65. */
+/** Reads the manifest of a backup and every byte of its copies; throws 65. */
 export function verifyBackup(backup: string): Manifest {
   const manifest = readManifest(backup);
   if (lookBeside(mirrorCopy(backup), mirrorFile, 'header').condition === 'development')
@@ -93,13 +93,16 @@ export function verifyBackup(backup: string): Manifest {
   return manifest;
 }
 
-/** A manifest that was written for another program's file says nothing wrong about its bytes. */
+/**
+ * Throws 65 unless a copy is a file of this kind. Its bytes may match a manifest that was written for another program's
+ * file.
+ */
 function requireKind(backup: string, path: string, kind: FileKind): void {
   const { condition, wrong } = lookBeside(path, kind, 'header');
   if (condition !== 'well') throw notABackup(backup, `${path} is no ${kind.name} of catalogued: ${wrong}`);
 }
 
-/** Opens a copy as a start would: its schema is brought up to date, and every page and index is gone through. */
+/** Opens a copy as a start would: brings its schema up to date, and checks every page and index. */
 function openedCopy(copy: string, path: string, kind: FileKind): void {
   copyFileSync(copy, path, constants.COPYFILE_FICLONE);
   chmodSync(path, kind.mode);
@@ -128,7 +131,7 @@ function writeDrill(directory: string, drill: Drill): void {
   renameSync(temporary, noteOf(directory));
 }
 
-/** Returns the result of the last drill in a directory of backups; null: there was none. */
+/** Returns the result of the last test in a directory of backups; null if there was none. */
 export function lastDrill(directory: string): Drill | null {
   try {
     return JSON.parse(readFileSync(noteOf(directory), 'utf8')) as Drill;

@@ -5,12 +5,12 @@ import { ownProgram } from '../package.ts';
 import type { Drill } from './drill.ts';
 import type { BackupOrder, MadeBackup } from './make.ts';
 
-/** What the child is told to do. */
+/** Work for the child process. */
 export type BackupWork =
   | { readonly make: BackupOrder }
   | { readonly drill: { readonly backup: string; readonly now: number } };
 
-/** An error as the child tells it, in one line. */
+/** An error as the child reports it, in one line. */
 export interface ToldError {
   readonly code: string;
   readonly message: string;
@@ -18,12 +18,15 @@ export interface ToldError {
   readonly hint: string | null;
 }
 
-/** Makes a backup in a process of its own, which is killed when the signal is aborted: what it leaves has a temporary name. */
+/**
+ * Makes a backup in a separate process, which is killed when the signal is aborted. Files that it leaves have a
+ * temporary name.
+ */
 export async function makeInChild(make: BackupOrder, signal: AbortSignal): Promise<MadeBackup> {
   return (await inChild({ make }, signal)) as MadeBackup;
 }
 
-/** Tries a backup in a process of its own. */
+/** Tests a backup in a separate process. */
 export async function drillInChild(
   drill: { readonly backup: string; readonly now: number },
   signal: AbortSignal,
@@ -38,7 +41,10 @@ async function inChild(work: BackupWork, signal: AbortSignal): Promise<unknown> 
   return JSON.parse(out);
 }
 
-/** What is no `ToldError` was said by Node, or by nobody: a process that was killed. */
+/**
+ * Returns the error of the child. Text that is not a `ToldError` comes from Node, or describes a process that was
+ * killed.
+ */
 function errorOf(said: string): Error {
   if (!said.startsWith('{')) return new Error(said);
   const { code, message, exitCode, hint } = JSON.parse(said) as ToldError;

@@ -11,36 +11,39 @@ import { lastDrill } from './drill.ts';
 import { drillInChild, makeInChild } from './in-child.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
-/** The state of the backups. */
+/** State of the backups. */
 export interface BackupStatus {
   readonly directory: string;
   readonly copies: number;
-  /** The newest backup, when it was made, and the bytes of its copies; null: there is none. */
+  /** The newest backup, the instant at which it was made, and the bytes of its copies; null if there is none. */
   readonly newest: string | null;
   readonly made_at: number | null;
   readonly bytes: number | null;
-  /** 1 if the newest is older than two intervals, or there is none so long after the mirror was filled. */
+  /** 1 if the newest is older than two intervals, or if there is none that long after the mirror was filled. */
   readonly late: 0 | 1;
-  /** Why the last attempt failed, as the running daemon knows; null: it did not, or no daemon runs. */
+  /** Reason why the last attempt failed, as the running daemon knows it; null if it did not, or if no daemon runs. */
   readonly failure: string | null;
-  /** When a backup was last restored beside itself, to see whether it can be; null: never. */
+  /** Instant at which a backup was last restored beside itself as a test; null for never. */
   readonly tried_at: number | null;
-  /** Why it could not be restored; null: it could, or none was tried. */
+  /** Reason why it could not be restored; null if it could, or if there was no test. */
   readonly tried_failure: string | null;
 }
 
-/** The backups, as the schedule makes and tries them. */
+/** Makes and tests backups for the schedule. */
 export interface Backups {
-  /** Makes one, and removes the oldest beyond `backup.keep`. Not before the mirror is filled. Logs a failure. */
+  /**
+   * Makes a backup, and removes the oldest beyond `backup.keep`. Does nothing before the mirror is filled. Logs a
+   * failure.
+   */
   make(signal: AbortSignal): Promise<void>;
-  /** Restores the newest beside itself, and compares: once a week. */
+  /** Restores the newest backup beside itself once a week, and compares it. */
   drillDue(signal: AbortSignal): Promise<void>;
-  /** When the newest was made; null: there is none. */
+  /** Returns the instant at which the newest backup was made; null if there is none. */
   madeAt(): number | null;
   failure(): string | null;
-  /** Why the last drill failed, or the next one cannot be made. */
+  /** Returns why the last test failed, or why the next one cannot be made. */
   drillFailure(): string | null;
-  /** Returns an alarm while the last attempt failed, or the last drill did. */
+  /** Returns an alarm if the last attempt failed, and one if the last test did. */
   alarms(): LiveAlarm[];
 }
 
@@ -88,7 +91,7 @@ export function keepBackups(
     const backup = backupsIn(directory, clock.now()).at(-1);
     const tried = lastDrill(directory)?.at ?? null;
     const now = clock.now();
-    // One that lies ahead was made by a wrong clock.
+    // A test in the future was recorded with a wrong clock.
     if (tried !== null && tried <= now && now < tried + weekMs) return;
     if (backup === undefined || signal.aborted) return;
     try {
@@ -123,20 +126,23 @@ function alarm(kind: LiveAlarm['kind'], raised_at: number): LiveAlarm {
   return { kind, raised_at, products: 0 };
 }
 
-/** Removes the oldest backups; one that somebody else has put there counts, and goes too. Returns how many went. */
+/**
+ * Removes the oldest backups, and returns how many. Backups that somebody else has put there count, and are removed
+ * too.
+ */
 export function removeOld(directory: string, { keep, now }: { readonly keep: number; readonly now: number }): number {
   const old = backupsIn(directory, now).slice(0, -keep);
   for (const backup of old) rmSync(backup, { recursive: true, force: true });
   return old.length;
 }
 
-/** Returns the newest backup that says what it is; null: there is none. */
+/** Returns the newest backup with a readable manifest; null if there is none. */
 function newestOf(directory: string, now: number): { readonly backup: string; readonly manifest: Manifest } | null {
   for (const backup of backupsIn(directory, now).reverse()) {
     try {
       return { backup, manifest: readManifest(backup) };
     } catch {
-      // One that says nothing is passed over.
+      // A backup without a readable manifest is skipped.
     }
   }
   return null;
@@ -161,7 +167,7 @@ export function backupStatus(
     newest: found?.backup ?? null,
     made_at: found?.manifest.made_at ?? null,
     bytes: found === null ? null : found.manifest.mirror.bytes + (found.manifest.inbox?.bytes ?? 0),
-    // The second instant after it has gone by, and an hour in which to make it.
+    // The second instant after it has passed, plus an hour in which to make the backup.
     late: since !== null && now > next(next(since)) + 3_600_000 ? 1 : 0,
     failure,
     tried_at: tried?.at ?? null,

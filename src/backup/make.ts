@@ -13,11 +13,11 @@ import { openReadOnly } from '../sqlite/read-only.ts';
 import { sync } from '../sqlite/sync.ts';
 import { type Manifest, sha256Of, type WhyBackup } from './manifest.ts';
 
-/** What a backup is made of, and where. */
+/** Files of a backup, and its directory. */
 export interface BackupOrder {
   readonly mirror: string;
   readonly inbox: string;
-  /** Where backups are kept: made if it is not there, for this user alone. */
+  /** Directory of the backups. It is created if missing, for this user alone. */
   readonly directory: string;
   readonly why: WhyBackup;
   readonly made_by: string;
@@ -25,18 +25,19 @@ export interface BackupOrder {
 }
 
 export interface MadeBackup {
-  /** The directory of this backup. */
+  /** Directory of this backup. */
   readonly backup: string;
   readonly made_at: number;
   readonly bytes: number;
 }
 
-/** A directory that is being made; another process's is left alone while it lives. */
+/** Matches directories of unfinished backups. That of another process is left alone while the process runs. */
 const unfinished = /^\.(?:backup|drill)\.(\d+)\.tmp$/;
 
 /**
  * Makes a backup of both files while they are in use: one committed state of the mirror, then one of the inbox, so that
- * what the mirror has not applied yet is in the inbox's copy. Verified, durable, and under its name only when it is whole.
+ * deliveries which the mirror has not applied yet are in the inbox's copy. The backup is verified, durable, and gets
+ * its name only when it is complete.
  */
 export function makeBackup({ mirror, inbox, directory, why, made_by, now }: BackupOrder): MadeBackup {
   prepareDirectory(directory, 0o700);
@@ -58,7 +59,10 @@ export function makeBackup({ mirror, inbox, directory, why, made_by, now }: Back
   }
 }
 
-/** Returns the error for a disk that has filled up meanwhile (74) and a directory that cannot be written to (77); any other as it is. */
+/**
+ * Returns the error for a disk that filled up meanwhile (74), or a directory that cannot be written to (77); any other
+ * error unchanged.
+ */
 function refused(directory: string, error: unknown): unknown {
   if (isWithoutRoom(error))
     return withoutSpace(directory, `the disk of ${directory} filled up while a backup was made`, error);
@@ -108,7 +112,7 @@ function described(path: string): Manifest['mirror'] {
   }
 }
 
-/** Returns what the manifest says of the mirror's contents, of whatever version it is. */
+/** Returns the manifest's facts about the content of a mirror of any version. */
 export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'applied_delivery' | 'rows'> {
   const db = openReadOnly(path);
   try {
@@ -132,7 +136,7 @@ export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'appl
   }
 }
 
-/** Named by its instant, so that names sort by age. */
+/** Returns a free name. It begins with the instant, so that names sort by age. */
 function freeName(directory: string, now: number): string {
   const stamp = backupName(now);
   const names = [stamp, ...Array.from({ length: 99 }, (_, index) => `${stamp}-${String(index + 2).padStart(2, '0')}`)];
@@ -141,7 +145,10 @@ function freeName(directory: string, now: number): string {
   return join(directory, free);
 }
 
-/** Removes what a process that was killed has left: one with a living process is being made. */
+/**
+ * Removes unfinished backups of processes that were killed, and returns how many. Those of another running process are
+ * left alone.
+ */
 export function removeUnfinished(directory: string): number {
   const left = readdirSync(directory).filter((name) => {
     const pid = unfinished.exec(name)?.[1];
@@ -151,7 +158,7 @@ export function removeUnfinished(directory: string): number {
   return left.length;
 }
 
-/** Returns how much of a backup is written that is being made. */
+/** Returns how many bytes of an unfinished backup are written. */
 export function unfinishedBytes(directory: string): number {
   try {
     return readdirSync(directory)
@@ -159,7 +166,7 @@ export function unfinishedBytes(directory: string): number {
       .flatMap((name) => readdirSync(join(directory, name)).map((file) => join(directory, name, file)))
       .reduce((sum, path) => sum + (noteOf(path)?.size ?? 0), 0);
   } catch {
-    // It is not there yet, or no longer.
+    // The directory does not exist yet, or no longer.
     return 0;
   }
 }
@@ -173,18 +180,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns how many bytes a backup of both files takes at most while it is made. */
+/** Returns the most bytes that a backup of both files takes while it is made. */
 export function spaceFor({ mirror, inbox }: Pick<BackupOrder, 'mirror' | 'inbox'>): number {
-  // The inbox's copy is made again without its bodies.
+  // The inbox's copy is made a second time without its bodies.
   return bytesOf(mirror) + 2 * bytesOf(inbox);
 }
 
-/** Returns the size of a database with its log; 0: there is none. */
+/** Returns the size of a database with its log; 0 if there is none. */
 export function bytesOf(path: string): number {
   return (noteOf(path)?.size ?? 0) + (noteOf(`${path}-wal`)?.size ?? 0);
 }
 
-/** Refuses at once what could not end: a disk that fills up on the way holds up the daemon too (74). */
+/**
+ * Throws at once if there is too little space for the work (74): a disk that fills up on the way would stop the daemon
+ * too.
+ */
 export function refuseWithoutSpace(directory: string, what: string, needed: number): void {
   const free = freeIn(directory);
   if (free >= needed) return;

@@ -13,13 +13,16 @@ const copy = z.object({
 });
 
 const manifest = z.object({
-  /** The layout of a backup: raised when an older version could not restore it. */
+  /** Layout of a backup. It is raised when an older version could not restore it. */
   format: z.literal(1),
   made_at: z.number().int(),
   made_by: z.string(),
   why: z.enum(['schedule', 'asked', 'upgrade']),
   contract_version: z.number().int(),
-  /** The number of the last delivery whose effects are in the mirror's copy; later ones are in the inbox's copy with their bodies. */
+  /**
+   * Number of the last delivery whose effects are in the mirror's copy. Later ones are in the inbox's copy with their
+   * bodies.
+   */
   applied_delivery: z.number().int(),
   mirror: copy,
   /** Null: there was no inbox. */
@@ -28,11 +31,14 @@ const manifest = z.object({
   rows: z.record(z.string(), z.number().int()),
 });
 
-/** What a backup says of itself. Instants are epoch milliseconds. */
+/** Manifest of a backup. Instants are epoch milliseconds. */
 export type Manifest = Readonly<z.infer<typeof manifest>>;
 export type WhyBackup = Manifest['why'];
 
-/** Reads a backup's manifest; throws 65 for a directory that is no backup, or one of a newer version. */
+/**
+ * Reads a backup's manifest. Throws 65 for a directory that is not a backup, or is one of a newer version, and 77
+ * without permission.
+ */
 export function readManifest(backup: string): Manifest {
   const path = manifestOf(backup);
   try {
@@ -50,7 +56,7 @@ function notThere(backup: string): string {
   return `${backup} is no backup: it has no manifest.json`;
 }
 
-/** The refusal of what should have been a backup, or is one no longer. */
+/** Returns the error for a directory that is not a backup, or is one no longer. */
 export function notABackup(backup: string, wrong: string, exitCode: 65 | 77 = exitCodes.data): CataloguedError {
   const inside = backupsIn(backup).at(-1);
   return new CataloguedError('not-a-backup', wrong, {
@@ -62,7 +68,7 @@ export function notABackup(backup: string, wrong: string, exitCode: 65 | 77 = ex
   });
 }
 
-/** Returns the SHA-256 of a file, read in pieces: hexadecimal. */
+/** Returns the SHA-256 of a file, read in pieces, as hexadecimal digits. */
 export function sha256Of(path: string): string {
   const hash = createHash('sha256');
   const descriptor = openSync(path, 'r');
@@ -76,7 +82,7 @@ export function sha256Of(path: string): string {
   }
 }
 
-/** Throws 65 unless a copy is, byte by byte, what the manifest says. */
+/** Throws 65 unless a copy equals, byte by byte, the one described by the manifest. */
 export function verifyCopy(
   backup: string,
   path: string,

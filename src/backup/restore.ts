@@ -12,15 +12,18 @@ import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { verifyBackup } from './drill.ts';
 import type { Manifest } from './manifest.ts';
 
-/** The result of `restore`: what it did, or with `dry` would do. */
+/** Result of `restore`: the steps that it took, or with `dry` would take. */
 export interface Restore {
   readonly backup: string;
   readonly made_at: number;
   readonly made_by: string;
   readonly mirror: string;
-  /** Whether the inbox stays, with every delivery since the backup, or the backup's took its place; `none`: neither has one. */
+  /**
+   * `kept`: the inbox stays, with every delivery since the backup. `restored`: the backup's inbox replaced it. `none`:
+   * neither has one.
+   */
   readonly inbox: 'kept' | 'restored' | 'none';
-  /** The files set aside, and where they are now. */
+  /** Files that were set aside, with their new paths. */
   readonly moved: readonly Move[];
 }
 
@@ -28,16 +31,16 @@ export interface RestoreOptions {
   readonly now: number;
   readonly dry: boolean;
   readonly entropy?: Entropy;
-  /** The manifest of the backup, if the caller has just verified it. */
+  /** Manifest of the backup, if the caller has just verified it. */
   readonly manifest?: Manifest;
 }
 
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
 /**
- * Puts a backup in the place of the mirror, also on a host that has neither file. A sound inbox stays: deliveries since
- * the backup are applied again. Destroys nothing, and can be repeated after a kill. Refuses while a daemon runs (75), a
- * backup that is not what its manifest says, and a file of another program in the way (65).
+ * Replaces the mirror with a backup, also on a host that has neither file. A sound inbox stays: deliveries since the
+ * backup are applied again. Destroys nothing, and can be repeated after a kill. Refuses while a daemon runs (75), a
+ * backup that differs from its manifest, and a file of another program at its path (65).
  */
 export function restoreBackup(
   config: Paths,
@@ -68,7 +71,7 @@ export function restoreBackup(
     mirror: 'any',
     ceiling,
     newest: 0,
-    // What was delivered since is gone with the other inbox: what subscriptions cover is read again.
+    // Deliveries since the backup are lost with the other inbox, so everything that subscriptions cover is read again.
     heartbeat: inbox === 'kept' ? null : manifest.made_at,
   });
   forgetLastStop(lastStopPath(config.mirror));

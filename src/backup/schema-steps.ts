@@ -5,19 +5,19 @@ import { type FileKind, schemaVersion } from '../sqlite/database-file.ts';
 import { lookBeside } from '../sqlite/look.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
-/** The schema of one of the files, and the one that this version brings it up to. */
+/** Change of the schema of one of the files by this version. */
 export interface SchemaStep {
   readonly from: number;
   readonly to: number;
 }
 
-/** Null: the schema stays. */
+/** Changes of both files. Null: the schema stays. */
 export interface SchemaSteps {
   readonly mirror: SchemaStep | null;
   readonly inbox: SchemaStep | null;
 }
 
-/** Tells whether this version will change the schema of either file at its next start. */
+/** Returns the changes that this version will make to the schemas of the files at its next start. */
 export function schemaSteps({ mirror }: Pick<Config, 'mirror'>): SchemaSteps {
   return { mirror: stepOf(mirror.path, mirrorFile), inbox: stepOf(mirror.inbox_path, inboxFile) };
 }

@@ -15,27 +15,30 @@ import { makeInChild } from './in-child.ts';
 import { bytesOf, freeIn, refuseWithoutSpace, removeUnfinished, spaceFor } from './make.ts';
 import { type SchemaSteps, schemaSteps } from './schema-steps.ts';
 
-/** What an upgrade to this version will do, tried on a copy. */
+/** Effects of an upgrade to this version, tested on a copy. */
 export interface UpgradeCheck extends SchemaSteps {
   readonly version: string;
-  /** The version that has written the mirror. */
+  /** Version that has written the mirror. */
   readonly written_by: string;
   readonly contract: { readonly from: number; readonly to: number };
-  /** What storefronts find afterwards: columns as `view.column`, views by name. */
+  /** Changes that storefronts find afterwards: columns as `view.column`. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Measured on a copy: the backup before it, and the change itself. Milliseconds; storefronts can read meanwhile. */
+  /**
+   * Durations of the backup before it, and of the change itself, measured on a copy, in milliseconds. Storefronts can
+   * read meanwhile.
+   */
   readonly backup_ms: number;
   readonly change_ms: number;
-  /** Bytes that it takes and that there are, on the disk with the least to spare. */
+  /** Bytes that it needs and free bytes, on the disk with the smallest margin. */
   readonly needed_bytes: number;
   readonly free_bytes: number;
 }
 
 /**
- * Tries the upgrade on a copy beside the backups, which is removed again: the backup that the start makes, and the change of
- * both files. The mirror is only read: a daemon may run. Throws where there is not even room to try it (74), and the reason
- * of an aborted signal.
+ * Tests the upgrade on a copy beside the backups, which is removed again: the backup that the start makes, and the
+ * change of both files. The mirror is only read, so a daemon may run. Throws if there is not even space for the test
+ * (74), and the reason of an aborted signal.
  */
 export async function checkUpgrade(
   { mirror, backup }: Pick<Config, 'mirror' | 'backup'>,
@@ -79,7 +82,10 @@ export async function checkUpgrade(
   }
 }
 
-/** Brings a copy up to date as a start would; returns how long it took, and the bytes it needed beside those of the file. */
+/**
+ * Brings a copy up to date as a start would. Returns how long it took, and the bytes it needed beyond those of the
+ * file.
+ */
 function changeOf(
   copy: string,
   tried: string,
@@ -96,7 +102,7 @@ function changeOf(
   return { ms: monotonic() - began, bytes: log + Math.max(0, bytesOf(tried) - before) };
 }
 
-/** Adds up what is needed on each disk, and returns the one with the least to spare. */
+/** Adds up the bytes needed on each disk, and returns the disk with the smallest margin. */
 function tightest(
   needs: readonly { readonly directory: string; readonly bytes: number }[],
 ): Pick<UpgradeCheck, 'needed_bytes' | 'free_bytes'> {

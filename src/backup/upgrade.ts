@@ -8,15 +8,15 @@ import { makeInChild } from './in-child.ts';
 import { type BackupOrder, bytesOf, type MadeBackup, unfinishedBytes } from './make.ts';
 import { schemaSteps } from './schema-steps.ts';
 
-/** What an upgrade is doing: copying both files, `done` of `total` bytes, or changing them, which nothing interrupts. */
+/** Phase of an upgrade: it copies both files (`done` of `total` bytes), or changes them, which nothing interrupts. */
 export type UpgradeProgress =
   | { readonly phase: 'backup'; readonly done: number; readonly total: number }
   | { readonly phase: 'change' };
 
-/** Follows an upgrade and can end it before anything is changed. */
+/** Follows an upgrade, and can end it before anything is changed. */
 export interface UpgradeWatch {
   readonly signal: AbortSignal;
-  /** The upgrade waits for it. */
+  /** Shows the progress. The upgrade waits for it. */
   show(progress: UpgradeProgress): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ export const unwatched: UpgradeWatch = { signal: new AbortController().signal, s
 const showEveryMs = 2000;
 
 /**
- * Makes a backup where this version is about to change the schema: the way back. Without one nothing is changed, and the
- * start is refused. For who holds the lock. Throws the reason of the signal where it is aborted.
+ * Makes a backup if this version is about to change the schema, as the way back. Without a backup nothing is changed,
+ * and the start is refused. The caller holds the lock. Throws the reason of an aborted signal.
  */
 export async function backUpBeforeUpgrade(
   { mirror, backup }: Pick<Config, 'mirror' | 'backup'>,
@@ -52,7 +52,7 @@ export async function backUpBeforeUpgrade(
   await watch.show({ phase: 'change' });
 }
 
-/** Makes the backup, and shows now and then how far it is. */
+/** Makes the backup, and shows the progress every two seconds. */
 async function followed(
   order: BackupOrder,
   { clock, watch }: { readonly clock: Pick<Clock, 'sleep'>; readonly watch: UpgradeWatch },

@@ -1,9 +1,9 @@
-/** One check and its result. `skipped`: it could not be made, or there is nothing to check. */
+/** A check and its result. `skipped`: it could not be made, or there is nothing to check. */
 export interface Check {
   readonly name: string;
   readonly verdict: 'ok' | 'wrong' | 'skipped';
   readonly found: string;
-  /** What to do; null: nothing. */
+  /** Instruction; null if there is nothing to do. */
   readonly advice: string | null;
 }
 

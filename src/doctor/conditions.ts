@@ -2,7 +2,10 @@ import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { ConditionCode } from '../domain/conditions/table.ts';
 import { type Check, ok, wrong } from './check.ts';
 
-/** Conditions that a check of our own looks for too: where that check has found it, it is not told twice. */
+/**
+ * Conditions that one of the other checks covers too. If that check has found the problem, the condition is not listed
+ * again.
+ */
 const alsoChecked: Readonly<Partial<Record<ConditionCode, string>>> = {
   'mirror-lost': 'open mirror',
   'mirror-damaged': 'open mirror',
@@ -17,7 +20,7 @@ const alsoChecked: Readonly<Partial<Record<ConditionCode, string>>> = {
   'clock-off': 'clock',
 };
 
-/** Returns a check for each condition that a running daemon shows, and that none of the other checks has found. */
+/** Returns a check for each condition that a running daemon shows and that none of the other checks has found. */
 export function conditionChecks(conditions: readonly HeldCondition[], others: readonly Check[]): Check[] {
   const found = new Set(others.filter(({ verdict }) => verdict === 'wrong').map(({ name }) => name));
   return conditions

@@ -16,34 +16,34 @@ import { directoryCheck, fileChecks } from './files.ts';
 import { storefrontDoor } from './storefront-door.ts';
 import { olderThan } from './versions.ts';
 
-/** Who posted last, and whether `receiver.allow` would let it in. */
+/** A sender of a delivery, and whether `receiver.allow` would accept it. */
 export interface Peer {
   readonly peer: string;
   readonly received_at: number;
   readonly allowed: boolean;
 }
 
-/** The probes of service and receiver: the daemon's, or those of a command that holds the lock. */
+/** Probes of service and receiver: the daemon's, or those of a command that holds the lock. */
 export interface ServiceProbes {
   readonly config: Config;
   readonly probe: (signal: AbortSignal) => Promise<Outcome>;
-  /** Milliseconds; null: the service has sent no Date. */
+  /** Milliseconds; null if the service has sent no Date. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
   /** Returns the paths that the service is known not to have. */
   readonly notOffered: () => readonly OptionalPath[];
-  /** Returns the senders of the last deliveries, newest first; null: no receiver runs here. */
+  /** Returns the senders of the last deliveries, newest first; null if no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;
 }
 
 const megabyte = 1024 * 1024;
 /**
- * The SQLite needed: older ones can corrupt a file when two connections write or checkpoint at once (reliability.md
- * §0.6).
+ * SQLite version that is needed: older ones can corrupt a file when two connections write or checkpoint at once
+ * (reliability.md §0.6).
  */
 const sqliteNeeded = [3, 51, 3];
 
-/** Returns the checks of the secrets, each of which can be read. */
+/** Returns the checks of the secrets, all of which could be read. */
 export function credentialChecks({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check[] {
   return [
     ok('credentials', fingerprintsOf(secrets)),
@@ -52,7 +52,7 @@ export function credentialChecks({ config, secrets }: Pick<LoadedConfig, 'config
   ];
 }
 
-/** Instead of them, where this user may not read what the running daemon has read. */
+/** Replaces those checks if this user must not read secrets that the running daemon has read. */
 export const withheldCredentials: readonly Check[] = [
   skipped('credentials', 'this user cannot read them all; the running daemon can'),
 ];
@@ -107,7 +107,7 @@ export function unusable(error: CataloguedError): Check[] {
   const name = error.code === 'permission' ? 'credentials' : 'configuration';
   const problems = error.details.length === 0 ? [error.message] : error.details;
   const advice = error.hint ?? 'catalogued config check';
-  // The advice about all of them is given once, below the last.
+  // The advice about all of them is shown once, below the last.
   return problems.map((problem, index) => ({
     ...wrong(name, problem, advice),
     advice: index < problems.length - 1 ? null : advice,
@@ -203,7 +203,7 @@ function receiverRule({ receiver, subscriptions, service }: Config): Check[] {
   return [address, rule];
 }
 
-/** Tells whether traffic to the URL is encrypted or never leaves this machine. */
+/** Returns whether traffic to the URL is encrypted or never leaves this machine. */
 function isPrivate(public_url: string): boolean {
   const { protocol, hostname } = new URL(public_url);
   return protocol === 'https:' || /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
@@ -222,7 +222,7 @@ function reachability(outcome: Outcome): Check {
   }
 }
 
-/** Returns the missing endpoints; a service may lack what the specification does not list. */
+/** Returns a check about the missing endpoints. A service may lack those that the specification does not list. */
 function endpoints(missing: readonly OptionalPath[]): Check[] {
   if (missing.length === 0) return [];
   const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);

@@ -22,7 +22,7 @@ export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
   return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
 }
 
-/** Returns what a running daemon's watch has found of the files that it holds open. */
+/** Returns checks from the findings of a running daemon's watch about the files that it holds open. */
 export function openFileChecks(findings: readonly FileFinding[]): Check[] {
   return findings.map(({ name, path, lost, damage }) => {
     const title = `open ${name}`;
@@ -81,7 +81,7 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
   }
   const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
   const own = process.getuid?.() ?? stats.uid;
-  // Root looks at what is the daemon's.
+  // Root may inspect the directories of the daemon's user.
   const found = `${path}, mode ${mode}${own === stats.uid ? '' : `, of user ${stats.uid}`}`;
   if (own !== stats.uid && own !== 0)
     return wrong(name, `${found}, and this is user ${own}`, 'run the command as the user of the daemon');
@@ -90,7 +90,7 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
   return advice === null ? ok(name, found) : { ...ok(name, `${found}: not shared with a group`), advice };
 }
 
-/** Returns why a directory cannot be created; null: it can. */
+/** Returns why a directory cannot be created; null if it can. */
 function cannotMake(path: string): string | null {
   const standing = nearestDirectory(path);
   if (standing === null) return `a part of its path cannot be entered, or is not a directory`;

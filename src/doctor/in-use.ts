@@ -4,7 +4,10 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 
 const name = 'another secret';
 
-/** Tells how each secret of a running daemon is changed: systemd reads a credential at a start alone. */
+/**
+ * Returns a check that shows how each secret of a running daemon is changed: systemd reads a credential only at a
+ * start.
+ */
 export function secretChanges({ placesOf }: Pick<LoadedConfig, 'placesOf'>): Check {
   const names = Object.keys(secretSources) as SecretName[];
   const set = names.flatMap((secret) => placesOf(secret).slice(0, 1));
@@ -17,14 +20,16 @@ export function secretChanges({ placesOf }: Pick<LoadedConfig, 'placesOf'>): Che
   );
 }
 
-/** Why a reload left the old configuration in use. */
+/** Reason why a reload left the old configuration in use. */
 interface RefusedReload {
   readonly message: string;
   readonly details: readonly string[];
   readonly hint: string | null;
 }
 
-/** Tells whether the daemon runs with what its configuration said when it was last asked to read it. */
+/**
+ * Returns a check if the last reload was refused, so that the daemon still runs with the old configuration; else none.
+ */
 export function lastReload(refused: RefusedReload | null): Check[] {
   if (refused === null) return [];
   const { message, details, hint } = refused;

@@ -3,14 +3,14 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 import { type OpenIn, openIn } from './open-files.ts';
 
 const megabyte = 1024 * 1024;
-/** From this size on the daemon truncates the log unless a reader needs it (reliability.md §1.4). */
+/** Size from which the daemon truncates the log unless a reader needs it (reliability.md §1.4). */
 const largeLog = 64 * megabyte;
-/** Longer than a storefront's transaction should take. */
+/** Milliseconds; longer than a storefront's transaction should take. */
 const apartMs = 1000;
 
 /**
- * Finds who has the file open, and who of them holds an old snapshot while the log grows. Takes a second if anybody
- * reads.
+ * Returns checks about the processes that have the file open, and those that hold an old snapshot while the log grows.
+ * Takes a second if any process reads.
  */
 export async function longReaders(
   path: string,

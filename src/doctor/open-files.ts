@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 export interface OpenIn {
   readonly pid: number;
   readonly program: string;
-  /** Whether it is in the middle of a read: SQLite marks that by a lock on the -shm. */
+  /** True: it is in the middle of a read, which SQLite marks by a lock on the -shm. */
   readonly reading: boolean;
 }
 
@@ -51,7 +51,10 @@ function programOf(pid: string): string {
   }
 }
 
-/** Reads /proc/locks, with lines like `3: POSIX ADVISORY READ 812 08:01:131 124 124`. */
+/**
+ * Returns the processes with a read mark, from lines in /proc/locks like `3: POSIX ADVISORY READ 812 08:01:131 124
+ * 124`.
+ */
 function readersOf(path: string): Set<number> {
   const inode = statSync(`${path}-shm`, { throwIfNoEntry: false })?.ino;
   if (inode === undefined) return new Set();

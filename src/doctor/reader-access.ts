@@ -5,7 +5,7 @@ import { groupName } from '../files/reader-rights.ts';
 import { networkFileSystem } from '../sqlite/directory.ts';
 import { type Check, ok, skipped, wrong } from './check.ts';
 
-/** A file of WAL, which readers share with the daemon, or one that nobody writes. */
+/** Form of the mirror: a WAL file, which readers share with the daemon, or a file that no process writes. */
 export type MirrorForm = 'live' | 'snapshot';
 
 const { R_OK, W_OK, X_OK } = constants;
@@ -15,7 +15,7 @@ const letters = [
   [X_OK, 'x'],
 ] as const;
 
-/** Returns why this process may not use a path in this way; null: it may. */
+/** Returns why this process may not use a path in this way; null if it may. */
 function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing' | null {
   try {
     accessSync(path, need);
@@ -57,7 +57,7 @@ export function fileSystem(path: string): Check {
 }
 
 /**
- * Checks that reader and daemon can use each other's -wal and -shm, which get the file's mode and, in a setgid
+ * Checks that reader and daemon can use each other's -wal and -shm. These get the file's mode and, in a setgid
  * directory, its group (reliability.md §0.3).
  */
 export function sharing(path: string, user: string, kind: MirrorForm): Check {
@@ -124,8 +124,8 @@ function described(path: string): string {
 }
 
 /**
- * Returns the commands that grant access: always by the group and never for everybody, as what is everybody's is no
- * longer shared with storefronts alone.
+ * Returns the commands that grant access. They always grant it to the group and never to all users, because then the
+ * files would not be shared with storefronts alone.
  */
 function opening(path: string, user: string, need: number): string {
   const stats = statsOf(path);

@@ -9,11 +9,11 @@ import { fileSystem, type MirrorForm, pathAccess, sharing, sideFiles } from './r
 import { olderThan } from './versions.ts';
 
 /*
- * Runs in a process of its own: `reader-probe.ts PATH USER [GID]`. With a group it becomes that user, then checks, and
+ * Runs in a separate process: `reader-probe.ts PATH USER [GID]`. With a group it becomes that user. Then it checks, and
  * sends the results to its parent.
  */
 const [path = '', user = '', gid] = process.argv.slice(2);
-// Loads what a first connection would load: the user need not be able to enter the directory of this program.
+// Loads what a first connection would load, because the user may not be able to enter the directory of this program.
 sqliteVersion();
 schemaVersion(mirrorFile);
 process.send?.(answer());
@@ -28,7 +28,7 @@ function answer(): ProbeAnswer {
   return { kind: 'looked', checks: look() };
 }
 
-/** Becomes the user for good: groups first, because afterwards it may not. */
+/** Becomes the user for good. Groups come first, because afterwards the process may not change them. */
 function become(name: string, group: number): void {
   const id = /^\d+$/.test(name) ? Number(name) : name;
   // Missing in Node's types.
@@ -53,8 +53,8 @@ function look(): Check[] {
 }
 
 /**
- * Returns the form of the mirror by its first hundred bytes (SQLite's magic, journal mode, application id); null: not a
- * mirror.
+ * Returns the form of the mirror by its first hundred bytes (SQLite's magic, journal mode, application id); null if it
+ * is not a mirror.
  */
 function kindOf(): MirrorForm | null {
   const header = Buffer.alloc(100);

@@ -8,13 +8,13 @@ import { longReaders } from './long-readers.ts';
 
 export interface ReaderQuestion {
   readonly path: string;
-  /** The user to become; null: the current one. */
+  /** User to become; null for the current one. */
   readonly user: string | null;
-  /** The PATH in which its programs are found. */
+  /** PATH in which the user's programs are found. */
   readonly search_path: string;
 }
 
-/** The answer of the process that became the user: its checks, or that it may not become that user. */
+/** Answer of the process that became the user: its checks, or that it may not become that user. */
 export type ProbeAnswer =
   | { readonly kind: 'looked'; readonly checks: readonly Check[] }
   | { readonly kind: 'may-not-become' };
@@ -22,8 +22,8 @@ export type ProbeAnswer =
 const probe = ownProgram('doctor/reader-probe');
 
 /**
- * Opens the mirror as a storefront would, in a process of its own that becomes the named user with all of its groups.
- * Only root can be somebody else (77); a user that this machine does not know is refused (64).
+ * Opens the mirror as a storefront would, in a separate process that becomes the named user with all of its groups.
+ * Only root can become another user (77). A user that this machine does not know is refused (64).
  */
 export async function readerChecks(
   { path, user, search_path }: ReaderQuestion,
@@ -60,7 +60,7 @@ async function probed({
 }: Omit<ReaderQuestion, 'user'> & { user: string; gid: number | null }): Promise<Check[]> {
   const child = fork(probe, [path, user, ...(gid === null ? [] : [String(gid)])], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    // Nothing of ours: it may hold secrets.
+    // The child gets none of our environment, which may hold secrets.
     env: { PATH: search_path },
   });
   const said: string[] = [];
@@ -92,7 +92,7 @@ function groupOf(user: string): number {
   });
 }
 
-/** Asks `id`, which knows users of every source; null where it does not. */
+/** Returns the output of `id`, which knows users from every source; null if it fails. */
 function id(option: string, user: string | null): string | null {
   try {
     const args = user === null ? [option] : [option, '--', user];

@@ -6,7 +6,8 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 const name = 'storefront interface';
 
 /**
- * Tells whether a storefront can reach the storefront interface: by the group of the mirror's directory, or with a token over TCP.
+ * Checks that a storefront can reach the storefront interface: by the group of the mirror's directory, or with a token
+ * over TCP.
  */
 export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check {
   const { listen } = config.storefront;
@@ -17,7 +18,7 @@ export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' 
   const socket = resolve(listen.slice('unix:'.length));
   const directory = dirname(socket);
   const place = statsOf(directory);
-  // Made at the first start, with the mirror.
+  // It is created at the first start, with the mirror.
   if (place === null && directory === dirname(resolve(config.mirror.path)))
     return skipped(name, `${directory} will be created at the first start`);
   if (place === null || !place.isDirectory())

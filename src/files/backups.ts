@@ -2,16 +2,17 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { futureToleranceMs } from '../domain/schedule/record.ts';
 
-/* A backup is a directory that is whole once it has its name: a copy of both files, and a manifest. */
+/* A backup is a directory that is complete once it has its name: a copy of both files, and a manifest. */
 
-/** Returns the name of a backup that is made now: names sort by age. */
+/** Returns the name of a backup made now. Names sort by age. */
 export function backupName(now: number): string {
   return `${new Date(now).toISOString().replaceAll(':', '').slice(0, 17)}Z`;
 }
 
 /**
- * Returns the backups in a directory, oldest first, by name: nothing in them has been looked at. Those of a time to come were
- * named by a wrong clock: they come first, so that none of them counts as the newest, and they go first. Without `now`, all are in the order of their names.
+ * Returns the backups in a directory, oldest first, by name; their content is not inspected. Backups with a name in the
+ * future were named with a wrong clock. They come first, so that none of them counts as the newest, and they are
+ * removed first. Without `now` all are in the order of their names.
  */
 export function backupsIn(directory: string, now?: number): string[] {
   const names = existsSync(directory) && statSync(directory).isDirectory() ? readdirSync(directory) : [];

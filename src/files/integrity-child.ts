@@ -3,8 +3,8 @@ import { isDamage } from '../sqlite/fault.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
 /*
- * Checks a whole file in a process of its own, while the daemon writes it: `integrity-child.ts PATH quick|full`. Prints
- * `ok` or the first problem; exits with 1 if it could not check.
+ * Checks a whole file in a separate process, while the daemon writes it: `integrity-child.ts PATH quick|full`. Prints
+ * `ok` or the first problem. Exits with 1 if it could not check.
  */
 const [path = '', depth = 'quick'] = process.argv.slice(2);
 try {

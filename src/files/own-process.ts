@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 
-/** How a process of our own ended. */
+/** Result of a process of our own. */
 export interface OwnProcessEnd {
-  /** What it has printed. */
+  /** Text that it printed on standard output. */
   readonly out: string;
-  /** Why it failed, in the last line that it has said; null: it did not. */
+  /** Reason why it failed: the last line that it printed on standard error. Null if it did not fail. */
   readonly failure: string | null;
 }
 
 /**
- * Runs one of our programs in a process of its own, which is killed when the signal is aborted. Resolves when it has ended;
- * throws where it could not be run, or the signal was aborted.
+ * Runs one of our programs in a separate process, which is killed when the signal is aborted. Resolves when it has
+ * ended. Throws if it could not be run, or if the signal was aborted.
  */
 export async function runOwnProcess(
   program: string,

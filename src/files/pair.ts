@@ -16,32 +16,34 @@ import { backupsIn } from './backups.ts';
 
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
-/** Returns the path of the record of how the last process left the files, beside the lock. */
+/** Returns the path of the file that records how the last process left the files. It is beside the lock. */
 export function lastStopPath({ state_dir }: Config['mirror']): string {
   return join(state_dir, 'last-stop.json');
 }
 
-/** Both files as found, with what is wrong with each as text. */
+/** Both files as found, with the problem of each as text. */
 export interface FoundFiles {
   readonly facts: PairFacts;
   readonly mirror: Look;
   readonly inbox: Look;
-  /** Files too large to be checked before the start, which are checked afterwards. */
+  /** Files too large to be checked before the start. They are checked afterwards. */
   readonly unchecked: readonly string[];
-  /** When each file was last checked completely, by path; absent: unknown. */
+  /** Instant of the last complete check of each file, by path; absent if unknown. */
   readonly checked_at: Readonly<Record<string, number>>;
-  /** Removes what looking has created, for callers that do not go on with the files. */
+  /** Removes side files that the inspection has created, for callers that do not go on to use the files. */
   leave(): void;
 }
 
 /**
- * `touched` checks a file completely only if it differs from what a clean stop left; `all` always does. `beside` is for
- * callers without the lock, and leaves alone what a daemon may be starting with.
+ * Depth of an inspection. `touched` checks a file completely only if it differs from the state after a clean stop;
+ * `all` always does. `beside` is for callers without the lock, and does not touch files with which a daemon may be
+ * starting.
  */
 export type Depth = 'touched' | 'all' | 'beside';
 
 /**
- * Inspects both files without changing a byte. The caller holds the lock, but for `beside`. Throws `permission` and `io`.
+ * Inspects both files without changing a byte. The caller holds the lock, except for `beside`. Throws `permission` and
+ * `io`.
  */
 export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
@@ -69,7 +71,7 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   ];
   const facts: PairFacts = {
     mirror: looks.mirror.condition,
-    // Created, but killed before its first row.
+    // Created, but the process was killed before its first row.
     inbox: looks.inbox.condition === 'well' && ours === null ? 'empty' : looks.inbox.condition,
     expects: ours?.expects ?? null,
     paired: ours === null || theirs === null ? null : ours.pair_id === theirs,
@@ -93,7 +95,7 @@ function knownDamage(last: LastStop, path: string): string | null {
   return left !== undefined && left.damage !== null && noteOf(path)?.inode === left.inode ? left.damage : null;
 }
 
-/** Throws what a start refuses, before anything is written. */
+/** Throws the error with which a start refuses the files, before anything is written. */
 export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
   const trouble = troubleOf(found.facts);
   if (trouble === null) return;
@@ -101,7 +103,10 @@ export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
   throw refusalOf(mirror, found, trouble);
 }
 
-/** Returns what a start would refuse, looked at without the lock; null: nothing, or the files may not be looked at. */
+/**
+ * Returns the error with which a start would refuse the files, inspected without the lock. Null if there is none, or if
+ * the files may not be read.
+ */
 export function startRefusal(config: Paths): Error | null {
   try {
     refuseFiles(config, findFiles(config, 'beside'));
@@ -163,7 +168,7 @@ export interface InboxSays {
   readonly expects: 'none' | 'any' | 'known';
 }
 
-/** Returns what the inbox records about its pair; null: it has no row yet. */
+/** Returns the inbox's record of its pair; null if it has no row yet. */
 export function inboxSays(path: string): InboxSays | null {
   const db = openReadOnly(path);
   try {
@@ -173,7 +178,7 @@ export function inboxSays(path: string): InboxSays | null {
   }
 }
 
-/** Returns the pair id of a mirror; null: it was created, but killed before it was paired. */
+/** Returns the pair id of a mirror; null if the process was killed after creating it and before pairing it. */
 function pairOf(path: string): string | null {
   const db = openReadOnly(path);
   try {

@@ -5,7 +5,7 @@ import { statOf } from '../sqlite/directory.ts';
 
 /** Compares the rights to the mirror and its directory with those when the daemon began. */
 export class ReaderRights {
-  /** In the order in which somebody who reads the file meets them. */
+  /** In the order in which a reader of the file meets them. */
   readonly #before: readonly { readonly path: string; readonly rights: Rights }[];
 
   constructor(mirror_path: string) {
@@ -15,7 +15,10 @@ export class ReaderRights {
     });
   }
 
-  /** Says what readers can no longer do and which commands give it back; null: nothing was taken from them. */
+  /**
+   * Returns as text what readers can no longer do, and the commands that restore it; null if nothing was taken from
+   * them.
+   */
   lost(): string | null {
     const found = this.#before.flatMap(({ path, rights }) => {
       const now = rightsOf(path);
@@ -35,7 +38,7 @@ function said({ path, group_was, mode_was, now }: ShutOut, before: Rights): stri
   const described = ({ mode, gid }: Rights) => `${octal(mode)}, group ${groupName(gid)}`;
   const commands = [
     ...(group_was === null ? [] : [`chgrp ${groupName(group_was)} ${path}`]),
-    // chgrp takes the set-group bit away.
+    // chgrp removes the set-group bit.
     ...(mode_was === null && group_was === null ? [] : [`chmod ${octal(mode_was ?? before.mode)} ${path}`]),
   ];
   return `${path} was ${described(before)} and is ${described(now)}: readers in the group ${groupName(before.gid)} are shut out (${commands.join(' && ')})`;

@@ -12,26 +12,29 @@ import { backupsIn, mirrorCopy } from './backups.ts';
 import { type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 import { feedNumbers, type Move, movesOf, pairAgain, place, setAside } from './replace.ts';
 
-/** The result of `repair`: what it did, or with `dry` would do. */
+/** Result of `repair`: the steps that it took, or with `dry` would take. */
 export interface Repair {
-  /** What is wrong with each file, as text; null: nothing. */
+  /** Problem of each file, as text; null if it has none. */
   readonly mirror: string | null;
   readonly inbox: string | null;
-  /** Null: nothing is to be done. */
+  /** Null if there is nothing to do. */
   readonly plan: RepairPlan | null;
-  /** The files set aside, and where they are now. */
+  /** Files that were set aside, with their new paths. */
   readonly moved: readonly Move[];
-  /** The copy that took the mirror's place; null: none. */
+  /** Copy that replaced the mirror; null if none did. */
   readonly restored: string | null;
 }
 
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
-/** Pretends that the receiver was away for a day, so that everything subscriptions cover is read again. */
+/**
+ * One day. `repair` pretends that the receiver was away for it, so that everything that subscriptions cover is read
+ * again.
+ */
 const dayMs = 86_400_000;
 
 /**
- * Sets aside unusable files and prepares a start with the rest. Destroys nothing, and can be repeated after a kill.
+ * Sets aside unusable files and prepares a start with the others. Destroys nothing, and can be repeated after a kill.
  * Refuses while a daemon runs (75), and for a file of another program (65).
  */
 export function repairFiles(
@@ -70,7 +73,7 @@ export function repairFiles(
   const mirror = plan.mirror === 'keep' || backup !== null ? 'any' : 'none';
   pairAgain(inbox_path, {
     ceiling,
-    // In a damaged mirror the number only shows that it was given out.
+    // In a damaged mirror the number only proves that it was given out.
     newest: plan.mirror === 'keep' ? newest : 0,
     pair_id: newId(entropy),
     mirror,
@@ -80,7 +83,7 @@ export function repairFiles(
   return { ...said, plan: intended, moved: moves, restored: backup };
 }
 
-/** Reduces the facts to the file of another program, so that this is reported whatever else is wrong. */
+/** Reduces the facts to the file of another program, so that it is reported even if more is wrong. */
 function onlyForeign(facts: PairFacts): PairFacts {
   return facts.inbox === 'foreign' ? facts : { ...facts, inbox: 'missing', expects: null };
 }

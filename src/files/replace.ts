@@ -9,17 +9,20 @@ import { openReadOnly } from '../sqlite/read-only.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { sync } from '../sqlite/sync.ts';
 
-/* What repair and restore do to the two files while no daemon runs. Nothing is destroyed, and each can be repeated. */
+/*
+ * Steps of repair and restore on the two files while no daemon runs. Nothing is destroyed, and each step can be
+ * repeated.
+ */
 
-/** A file set aside. */
+/** A move of a file that is set aside. */
 export interface Move {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Returns the moves, side files first: a file left without them is set aside by the next try, but side files left alone
- * would be taken for another file's.
+ * Returns the moves, side files first: a file left without them is set aside by the next attempt, but side files left
+ * alone would be taken for those of another file.
  */
 export function movesOf(path: string, now: number): Move[] {
   const stamp = new Date(now).toISOString().replaceAll(':', '').slice(0, 17);
@@ -36,7 +39,7 @@ export function setAside({ from, to }: Move): void {
   sync(dirname(from));
 }
 
-/** Puts a copy of a file in a place that is free, whole under its name. */
+/** Copies a file to a free path. It gets its name only when it is complete. */
 export function place(copy: string, path: string, { mode }: Pick<FileKind, 'mode'>): void {
   const temporary = `${path}.restored`;
   copyFileSync(copy, temporary, constants.COPYFILE_FICLONE);
@@ -46,13 +49,13 @@ export function place(copy: string, path: string, { mode }: Pick<FileKind, 'mode
   sync(dirname(path));
 }
 
-/** The change numbers that may have been given out. */
+/** Highest change numbers: `ceiling` is the highest that may have been given out, `newest` the newest in the mirror. */
 export interface FeedNumbers {
   readonly ceiling: number;
   readonly newest: number;
 }
 
-/** Returns the change numbers that may have been given out, from the files that can still be read. */
+/** Returns the highest change numbers, from the files that can still be read. */
 export function feedNumbers({ path, inbox_path }: { readonly path: string; readonly inbox_path: string }): FeedNumbers {
   const ceiling = asked(inbox_path, (db) => db.prepare<[], number>('SELECT feed_ceiling FROM inbox').pluck().get());
   const seen = asked(path, (db) => changeReads(readsOf(db)).newest()) ?? 0;
@@ -64,7 +67,7 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
   let db: ReturnType<typeof openReadOnly> | null = null;
   try {
     db = openReadOnly(path);
-    // Its numbers are lost: a new feed begins.
+    // The numbers of a development version are lost: a new feed begins.
     return isOfDevelopment(db) ? null : ask(db);
   } catch {
     // Damaged files are not read.
@@ -77,7 +80,7 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
 export interface Pairing extends FeedNumbers {
   readonly pair_id: string;
   readonly mirror: 'any' | 'none';
-  /** Null: as it is. */
+  /** Null: unchanged. */
   readonly heartbeat: number | null;
 }
 

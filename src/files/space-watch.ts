@@ -8,15 +8,18 @@ import type { FileName, StorageStatus } from './storage-status.ts';
 
 type Directories = StorageStatus['directories'];
 
-/** The room that the directories of both files have left. */
+/** Free space in the directories of both files. */
 export interface SpaceWatch {
-  /** At most so old: half a minute while there is enough, a second where `why` is to look closely. */
+  /**
+   * Returns the space, measured at most half a minute ago while there is enough, or a second ago if `why` is `closely`
+   * or space is low.
+   */
   directories(why: 'usual' | 'closely'): Directories;
-  /** The next look is a new one. */
+  /** Drops the last measurement, so that the next one is new. */
   forget(): void;
-  /** Returns since when there is too little room for bulk reads; null: there is enough. */
+  /** Returns the instant since which there is too little space for bulk reads; null if there is enough. */
   lowSince(): number | null;
-  /** Of the directory that has the least, now. */
+  /** Returns the free bytes, now, of the directory that has the least. */
   freeBytes(): number;
 }
 

@@ -8,30 +8,32 @@ import type { FileName, LiveAlarm, StorageStatus } from './storage-status.ts';
 import { type CurrentTrouble, watchTrouble } from './trouble-watch.ts';
 import { writeRefusal } from './write-refusal.ts';
 
-/** Runs writes that can wait for a full disk or another program's lock to pass. Disposing gives up those that wait. */
+/**
+ * Runs writes that can wait until a full disk or another program's lock has passed. Disposing abandons waiting writes.
+ */
 export interface Storage extends AsyncDisposable {
   /**
-   * Called when the start is done: from now on no write blocks the event loop for a lock. Before it `keepTrying` throws
-   * what its work throws.
+   * Called when the start is done: from then on no write blocks the event loop for a lock. Before it `keepTrying`
+   * throws the errors of its work.
    */
   serve(): void;
   /**
-   * Runs work when the files can be written, and again after each trouble until it completes; the work must find out
-   * itself what is left. Rejects with any other error; resolves to null if the signal aborts first.
+   * Runs work when the files can be written, and again after each trouble until it completes. The work itself must
+   * determine what is left to do. Rejects with any other error. Resolves to null if the signal aborts first.
    */
   keepTrying<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result | null>;
-  /** Runs work for a waiting caller: tries for two seconds, then throws `disk-full` (74) or `locked` (75). */
+  /** Runs work for a waiting caller. Throws `disk-full` (74) at once, `locked` (75) after two seconds of attempts. */
   promptly<Result>(work: () => Result): Promise<Result>;
-  /** Writes now or as soon as possible; of several writes with one name only the last. */
+  /** Writes now or as soon as possible. Of several writes with one name only the last is made. */
   soon(name: string, write: () => void): void;
-  /** Called with a write error from elsewhere; ignores errors that do not pass by waiting. */
+  /** Called with a write error from elsewhere. Ignores errors that do not pass by waiting. */
   noticed(error: unknown): void;
   /** Measures the free space, at most every 30 seconds while there is enough. */
   look(): void;
-  /** Whether there is room for bulk reads. */
+  /** True: there is too little space for bulk reads. */
   readonly isLow: boolean;
   status(): StorageStatus;
-  /** Returns the alarms about trouble that lasts a minute, and about low space. */
+  /** Returns the alarms about trouble that has lasted a minute, and about low space. */
   alarms(): LiveAlarm[];
   /** Rejects with an error that a file does not survive: a failed fsync, or damage. */
   readonly broken: Promise<never>;
@@ -42,7 +44,7 @@ export interface StoragePorts {
   readonly inbox: StoredFile;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Returns the free space; tests replace it to simulate a full disk. */
+  /** Returns the free space. Tests replace it to simulate a full disk. */
   readonly spaceOf?: ((directory: string) => FileSystemSpace) | undefined;
 }
 
@@ -65,7 +67,10 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
   const trouble = watchTrouble({ files, space, clock, log, closing: closing.signal, shown, reopened: writePending });
   const directories = () => space.directories(trouble.current() === null ? 'usual' : 'closely');
 
-  /** Returns the trouble that an error of a write tells of, which begins with it; null: none, or nobody waits for its end. */
+  /**
+   * Returns the kind of trouble that a write error belongs to, and begins that trouble. Null if it is another error, or
+   * before `serve`.
+   */
   function notice(error: unknown): WriteTrouble | null {
     const kind = writeTroubleOf(error);
     if (kind === null || !serving) return null;
@@ -132,7 +137,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
   };
 }
 
-/** Does what somebody waits for: tries for two seconds. */
+/** Runs work for a waiting caller: attempts it for two seconds if another program holds a lock. */
 async function inTime<Result>(
   work: () => Result,
   clock: Pick<Clock, 'monotonic' | 'sleep'>,
@@ -174,7 +179,7 @@ function alarmsOf(trouble: CurrentTrouble | null, low_since: number | null, now:
   ];
 }
 
-/** One try each for what still waits. */
+/** Tries each pending write once more. */
 function writeLast(pending: ReadonlyMap<string, () => void>, log: Logger): void {
   for (const [name, write] of pending) {
     try {

@@ -5,28 +5,28 @@ import { writeTroubleOf } from '../sqlite/fault.ts';
 import type { SpaceWatch } from './space-watch.ts';
 import type { FileName, StorageStatus } from './storage-status.ts';
 
-/** Why nothing is written. */
+/** Reason why nothing is written. */
 export interface CurrentTrouble {
   kind: WriteTrouble;
   file: FileName;
   readonly since: number;
-  /** True: nothing is tried. False: it may be over, and is once it does not come back. */
+  /** True: nothing is attempted. False: it may be over, and is if it does not come back. */
   stopped: boolean;
   told: boolean;
 }
 
-/** Trouble that writes meet, from the first failed one until none fails for a while. */
+/** Trouble that writes meet, from the first failed one until none has failed for a while. */
 export interface TroubleWatch {
   current(): CurrentTrouble | null;
-  /** Tells whether nobody may write now. */
+  /** Returns whether all writes must wait now. */
   isStopped(): boolean;
-  /** Called when a write has met trouble; from then on a small write is tried, less and less often. */
+  /** Called when a write has met trouble. From then on a small write is attempted, less and less often. */
   begin(kind: WriteTrouble): void;
-  /** Resolves when writes are tried again, or a signal is aborted. */
+  /** Resolves when writes are attempted again, or a signal is aborted. */
   opened(signal: AbortSignal): Promise<void>;
-  /** Resolves when nothing is tried any more, after `closing`. */
+  /** Resolves when nothing is attempted any more, after `closing`. */
   ended(): Promise<void>;
-  /** Rejects with what a file does not survive. */
+  /** Rejects with an error that a file does not survive. */
   readonly broken: Promise<never>;
 }
 
@@ -36,15 +36,15 @@ export interface TroubleWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly closing: AbortSignal;
-  /** Returns the trouble as it is shown. */
+  /** Returns the trouble as shown in the status. */
   readonly shown: () => StorageStatus['trouble'];
-  /** Called when everybody may try again. */
+  /** Called when all writes may be attempted again. */
   readonly reopened: () => void;
 }
 
-/** How often the space of a full disk is measured. */
+/** Interval at which the space of a full disk is measured. */
 const askEveryMs = 1000;
-/** By how much free space must grow for another try. */
+/** Growth of free space after which another attempt is made. */
 const roomBytes = 1024 * 1024;
 
 export function watchTrouble({
@@ -61,14 +61,14 @@ export function watchTrouble({
   let trouble: CurrentTrouble | null = null;
   let open = Promise.withResolvers<void>();
   open.resolve();
-  /** Resolves when trouble came again while it was thought to be over. */
+  /** Resolves when trouble comes back while it seemed to be over. */
   let again = Promise.withResolvers<void>();
   let recovering: Promise<void> = Promise.resolve();
 
-  /** Tries less and less often until a write succeeds and its trouble does not come back. */
+  /** Attempts a small write less and less often, until one succeeds and the trouble does not come back. */
   async function recover(own: CurrentTrouble): Promise<void> {
     const found = probe(files);
-    // A tiny write may succeed where real work has failed: then it is the file with the least room.
+    // A tiny write may succeed although real work has failed. Then it is the file with the least space.
     const short = space.directories('closely').find(({ low }) => low === 1)?.of ?? own.file;
     Object.assign(own, found ?? { file: own.kind === 'disk-full' ? short : own.file });
     let wait = patience[own.kind].first;
@@ -90,7 +90,7 @@ export function watchTrouble({
     log[told ? 'info' : 'debug']({ file, trouble: kind, ms: clock.now() - since }, 'files are written again');
   }
 
-  /** Lets all writes proceed; returns whether none met trouble for a while. */
+  /** Lets all writes proceed. Returns whether none met trouble for a while. */
   async function isOver(own: CurrentTrouble): Promise<boolean> {
     again = Promise.withResolvers();
     own.stopped = false;
@@ -101,7 +101,7 @@ export function watchTrouble({
     return !own.stopped;
   }
 
-  /** Logs a trouble once, but not a lock that is released quickly. */
+  /** Logs a trouble once, except a lock that is released quickly. */
   function report(own: CurrentTrouble): void {
     const { file, kind } = own;
     if (own.told || (kind === 'locked' && clock.now() - own.since < 1000)) return;
@@ -143,7 +143,9 @@ const troubleMessages: Readonly<Record<WriteTrouble, string>> = {
   'disk-full': 'the disk is full: waiting for room',
 };
 
-/** Returns the first trouble that a write meets now; null: none. Throws errors that do not pass by waiting. */
+/**
+ * Returns the first trouble that a write meets now; null if there is none. Throws errors that do not pass by waiting.
+ */
 function probe(files: TroubleWatchOptions['files']): { kind: WriteTrouble; file: FileName } | null {
   for (const file of ['mirror', 'inbox'] as const) {
     try {
@@ -157,7 +159,7 @@ function probe(files: TroubleWatchOptions['files']): { kind: WriteTrouble; file:
   return null;
 }
 
-/** Waits so long, or until a full disk has more room. */
+/** Waits for `ms`, or until a full disk has more space. */
 async function patientlyWait(
   options: Pick<TroubleWatchOptions, 'space' | 'clock' | 'closing'>,
   kind: WriteTrouble,
@@ -167,7 +169,7 @@ async function patientlyWait(
   else await options.clock.sleep(ms, options.closing).catch(() => undefined);
 }
 
-/** Waits for free space to grow, and no longer than `ms`. */
+/** Waits until free space has grown, and no longer than `ms`. */
 async function freeSpaceGrown(
   { space, clock, closing }: Pick<TroubleWatchOptions, 'space' | 'clock' | 'closing'>,
   ms: number,
@@ -180,7 +182,7 @@ async function freeSpaceGrown(
   }
 }
 
-/** Resolves when one of them is aborted. */
+/** Resolves when one of the signals is aborted. */
 function aborted(signals: readonly AbortSignal[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const each of signals) each.addEventListener('abort', () => resolve(), { once: true });

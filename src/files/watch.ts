@@ -21,42 +21,47 @@ export interface FileAlarm {
 
 type Name = 'mirror' | 'inbox';
 
-/** What the watch knows about one of the two files; both null: it is at its path and no problem was found. */
+/**
+ * State of one of the two files, as the watch knows it. `lost` and `damage` are null if it is at its path and no
+ * problem was found.
+ */
 export interface FileFinding {
   readonly name: Name;
   readonly path: string;
   readonly lost: 'gone' | 'replaced' | null;
-  /** The damage found in the file. */
+  /** Damage that was found in the file, as text. */
   readonly damage: string | null;
 }
 
 type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
 
 /**
- * Watches the two files of a running daemon: whether they are still where they were opened, and sound. Disposing, after
- * both are closed, records how they were left.
+ * Watches the two files of a running daemon: whether they are still at the paths where they were opened, and sound.
+ * Disposing, after both are closed, records their state.
  */
 export interface FileWatch extends Disposable {
   /** Called when both are open. */
   opened(mirror: { standing(): FileStanding }, inbox: { standing(): FileStanding }): void;
-  /** Compares path and open file, which takes microseconds; run every second, and before they are closed. */
+  /**
+   * Compares each path with the open file, which takes microseconds. Run every second, and before the files are closed.
+   */
   look(): void;
-  /** Tells whether the file can be used: neither lost nor damaged. */
+  /** Returns whether the file can be used: it is neither lost nor damaged. */
   isWell(name: Name): boolean;
   alarms(): readonly FileAlarm[];
-  /** Notes an error of SQLite about a damaged page; returns whether it was one. */
+  /** Records an error of SQLite about a damaged page. Returns whether it was one. */
   noteDamage(name: Name, error: unknown): boolean;
-  /** Checks quickly what the start had no time for. */
+  /** Checks quickly the files that the start had no time to check. */
   checkSkipped(signal: AbortSignal): Promise<void>;
   /** Checks both files completely. */
   checkAll(signal: AbortSignal): Promise<void>;
-  /** Returns when both were last checked completely; null: unknown. */
+  /** Returns the instant since which both have been checked completely; null if unknown. */
   checkedAt(): number | null;
-  /** Returns why the last check of a file failed; null: it did not. */
+  /** Returns why the last check of a file failed; null if it did not. */
   notChecked(): string | null;
-  /** Returns the error that an ending daemon reports; null: none. */
+  /** Returns the error that an ending daemon reports; null if there is none. */
   trouble(): CataloguedError | null;
-  /** Returns what was found about each file so far. */
+  /** Returns the findings about each file so far. */
   findings(): FileFinding[];
 }
 
@@ -65,9 +70,9 @@ export interface FileWatchOptions {
   readonly log: Logger;
   /** Files that the start did not check completely. */
   readonly unchecked: readonly string[];
-  /** Replaces the check of a whole file in a process of its own. */
+  /** Replaces the check of a whole file in a separate process. */
   readonly checkFile?: typeof checkFile;
-  /** When each file was last checked completely, by path, as the last process recorded it. */
+  /** Instant of the last complete check of each file, by path, as the last process recorded it. */
   readonly checked_at?: Readonly<Record<string, number>>;
 }
 
@@ -101,7 +106,7 @@ export function watchFiles(
   function found(name: Name, what: string): void {
     if (!damage.has(name)) log.error({ path: paths[name], what, hint: repairHint }, 'file damaged');
     damage.set(name, { since: damage.get(name)?.since ?? clock.now(), what });
-    // At once, so that the next start refuses it even after a kill.
+    // Written at once, so that the next start refuses the file even after a kill.
     writeLastStop(note, damagedPaths());
   }
 
@@ -172,7 +177,7 @@ export function watchFiles(
         damage: damage.get(name)?.what ?? null,
       })),
     [Symbol.dispose]: () => {
-      // Not recorded for a lost or unchecked file, so that the next start checks it.
+      // A lost or unchecked file is not recorded, so that the next start checks it.
       const sound = names.filter((name) => !lost.has(name) && !damage.has(name) && !waiting.has(name));
       try {
         const left = sound.map(

@@ -1,7 +1,7 @@
 import { publishCopy, temporaryName } from '../sqlite/published-copy.ts';
 
 /*
- * Publishes a copy in a process of its own: hundreds of megabytes take seconds, in which the daemon must answer and be
+ * Publishes a copy in a separate process: hundreds of megabytes take seconds, in which the daemon must answer and be
  * able to end. Prints the result as JSON, or the error on standard error and exits with 1.
  */
 const [source = '', path = ''] = process.argv.slice(2);

@@ -11,7 +11,7 @@ import type { Mirror } from '../mirror/mirror.ts';
 import { ownProgram } from '../package.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 
-/** The state of the copy for readers on other hosts. */
+/** State of the copy for readers on other hosts. */
 export interface SnapshotStatus {
   readonly path: string;
   readonly every_ms: number;
@@ -20,19 +20,18 @@ export interface SnapshotStatus {
   readonly bytes: number | null;
   /** 1 if the published copy is missing or older than two periods. */
   readonly late: 0 | 1;
-  /** Why the last attempt failed, as the running daemon knows; null: it did not, or no daemon runs. */
+  /** Reason why the last attempt failed, as the running daemon knows it; null if it did not, or if no daemon runs. */
   readonly failure: string | null;
 }
 
-/** The copies for readers on other hosts, as the schedule makes them. */
+/** Publishes the copies for readers on other hosts, for the schedule. */
 export interface Snapshots {
   /**
-   * Publishes a copy when it is due, never before the mirror is filled; run every second. Logs a failure and tries
-   * again.
+   * Publishes a copy when it is due, never before the mirror is filled. Run every second. Logs a failure and retries.
    */
   publishDue(signal: AbortSignal): Promise<void>;
   failure(): string | null;
-  /** Returns an alarm while the last attempt failed. */
+  /** Returns an alarm if the last attempt failed. */
   alarms(): LiveAlarm[];
 }
 
@@ -87,7 +86,7 @@ function whyOf(error: unknown, target: string): string {
   return code === 'ENOENT' ? `the directory ${dirname(target)} is missing` : message;
 }
 
-/** Returns the status of the snapshot; null: none is configured. `failure` comes from the daemon. */
+/** Returns the status of the snapshot; null if none is configured. `failure` comes from the daemon. */
 export function snapshotStatus(
   { every, path }: Config['snapshot'],
   mirror_path: string,
@@ -102,8 +101,8 @@ export function snapshotStatus(
 }
 
 /**
- * Reads from the file itself when it was published, also by an earlier process. The mirror under another name does not
- * count.
+ * Returns from the file itself when it was published, also by an earlier process. The mirror under another name does
+ * not count.
  */
 function published(path: string, mirror_path: string): { at: number; bytes: number } | null {
   try {
@@ -115,7 +114,10 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
   }
 }
 
-/** Copies the mirror in a process of its own, which is killed when the daemon ends: what it leaves has a temporary name. */
+/**
+ * Copies the mirror in a separate process, which is killed when the daemon ends. Files that it leaves have a temporary
+ * name.
+ */
 export async function copyInChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
   const program = fileURLToPath(ownProgram('snapshot/child'));
   const { out, failure } = await runOwnProcess(program, [source, target], signal);

@@ -12,7 +12,7 @@ import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { AskedPause, Limiter } from '../upstream/limiter.ts';
 import type { Away } from '../upstream/outcome-history.ts';
 
-/** The status that only a running daemon knows: its relation to the service. */
+/** Status that only a running daemon knows: its relation to the service. */
 export interface LiveStatus {
   readonly calls: number;
   readonly calls_in_flight: number;
@@ -21,15 +21,18 @@ export interface LiveStatus {
   readonly throttled: number;
   /** Calls since the start, by lane. */
   readonly lanes: Readonly<Record<string, number>>;
-  /** No call is sent before `not_before`; the service itself asked for this pause, until `told_until`. */
+  /** No call is sent before `not_before`. The service itself asked for a pause until `told_until`. */
   readonly not_before: number | null;
   readonly told_until: number | null;
-  /** The whole pause that the service asked for. It may be longer, as long as it may be meant for one product. */
+  /**
+   * The whole pause that the service asked for. It may be longer than `told_until` while it may apply to one product
+   * only.
+   */
   readonly asked: AskedPause | null;
-  /** Since when it has been away: unreachable, silent, or without a usable answer. */
+  /** Instant since which the service has been away: unreachable, silent, or without a usable answer. */
   readonly unreachable_since: number | null;
   readonly away: Away | null;
-  /** The service's message if it refuses the key. */
+  /** Message of the service if it refuses the key. */
   readonly key_refused: string | null;
 }
 
@@ -45,44 +48,42 @@ export interface InboxStatus {
   readonly stored_bytes: number;
   /** `retention.deliveries_bytes`. */
   readonly budget_bytes: number;
-  /** Bodies ever deleted early to stay within the budget. */
+  /** Number of bodies ever deleted early to stay within the budget. */
   readonly bodies_gone: number;
   /** Null: no master secret is configured, and nothing is received. */
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
 
-/** What a running daemon publishes into PostgreSQL, and what it watches there. */
+/** Status of a running daemon's publication into PostgreSQL, with its observations there. */
 export interface DatabaseStatus extends DatabaseFacts {
-  /** The last published state, and of when it is; null: nothing was published since the start. */
+  /** Last published state, and its instant; null if nothing was published since the start. */
   readonly state: number | null;
   readonly published_at: number | null;
   readonly lag_ms: number | null;
   readonly failing_since: number | null;
   readonly failure: string | null;
-  /** The instance that leads, and its term; null: it is the only one. */
+  /** Instance that leads, and its term; null if it is the only one. */
   readonly leads: { readonly name: string; readonly term: number } | null;
 }
 
-/** The status of a running daemon: the mirror's, and what only the daemon knows. */
+/** Status of a running daemon: the mirror's, and what only the daemon knows. */
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   readonly storage: StorageStatus;
-  /** The storefront interface; null: none is configured. */
+  /** Storefront interface; null if none is configured. */
   readonly storefront: { readonly listen: string } | null;
   readonly jobs: readonly JobRuns[];
-  /** Null: none is configured. */
+  /** Null if none is configured. */
   readonly snapshot: SnapshotStatus | null;
   readonly backup: BackupStatus;
-  /** Null: nothing is published into a database. */
+  /** Null if nothing is published into a database. */
   readonly database: DatabaseStatus | null;
-  /** What holds of the table of conditions (domain/conditions/table.ts). */
+  /** Conditions that hold (domain/conditions/table.ts). */
   readonly conditions: readonly HeldCondition[];
 };
 
-/**
- * The longest pause that a waiting command accepts; after a longer one it gives up with 75, and the records stay due.
- */
+/** Longest pause that a waiting command accepts. After a longer one it gives up with 75, and the records stay due. */
 const patienceMs = 5 * 60 * 1000;
 
 /** Returns the error of a waiting command if the service asked for a long pause, else null. */
@@ -95,10 +96,10 @@ export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, 
   });
 }
 
-/** So long a service may answer nothing usable before a waiting command gives up: an answer is spoilt now and then. */
+/** Time without usable answers after which a waiting command gives up: a single answer may be spoilt now and then. */
 const unusableMs = 10_000;
 
-/** Returns the error of a waiting command if the service answers, and nothing it answers can be used, else null. */
+/** Returns the error of a waiting command if the service answers but none of its answers can be used, else null. */
 export function serviceUnusable({ away, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
   if (away?.how !== 'unusable' || unreachable_since === null || now - unreachable_since < unusableMs) return null;
   return new CataloguedError('service-unusable', `no answer can be used: ${printable(away.says)}`, {

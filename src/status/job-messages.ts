@@ -6,7 +6,7 @@ export function jobPeriod({ every_ms, at, zone }: Pick<JobRuns, 'every_ms' | 'at
   return every_ms === null ? `${at}, ${zone}` : duration(every_ms);
 }
 
-/** Formats how long the last run took: `3 ms`, `45 s`. */
+/** Formats the duration of the last run: `3 ms`, `45 s`; null if there was none. */
 export function jobDuration({ last_ms, running, last_run_at }: JobRuns, now: number): string | null {
   if (running === 1) return `running for ${duration(now - (last_run_at ?? now))}`;
   if (last_ms === null) return null;

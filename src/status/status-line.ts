@@ -1,7 +1,7 @@
 import { number, printable, short } from '../format.ts';
 import { type JudgedStatus, verdictOf } from './verdict.ts';
 
-/** Says in one line how true the mirror is, for `systemctl status`. */
+/** Returns the state of the mirror in one line, for `systemctl status`. */
 export function statusLine(
   status: JudgedStatus & { readonly products: { readonly visible: number } },
   now: number,

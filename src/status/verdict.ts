@@ -2,15 +2,15 @@ import { conditionsOf, type HeldCondition } from '../domain/conditions/decide.ts
 import type { ConditionFacts } from '../domain/conditions/facts.ts';
 import { duration, number } from '../format.ts';
 
-/** The verdict on whether what storefronts read is true, shared by `status`, `/metrics` and the page. */
+/** Verdict on whether storefronts read correct data, shared by `status`, `/metrics` and the page. */
 export interface StatusVerdict {
-  /** `filling`: some records were never read, so nothing can be said of them. */
+  /** `filling`: some records were never read, so nothing is known about them. */
   readonly state: 'true' | 'filling' | 'broken';
-  /** Why it is not true, each a sentence; empty if it is. */
+  /** Reasons why the state is not `true`, each a sentence; empty if it is. */
   readonly reasons: readonly string[];
 }
 
-/** What the verdict is made of, beside the conditions. */
+/** Facts on which the verdict is based, beside the conditions. */
 export type JudgedStatus = {
   readonly filled_at: number | null;
   readonly records: { readonly all: number; readonly never_fetched: number };
@@ -18,7 +18,7 @@ export type JudgedStatus = {
 };
 
 /**
- * Returns the verdict. An acknowledged warning does not count: somebody knows of it, and nothing promised is broken. An
+ * Returns the verdict. An acknowledged warning does not count: somebody knows about it, and no promise is broken. An
  * acknowledged error does.
  */
 export function verdictOf({ filled_at, records, conditions }: JudgedStatus, now: number): StatusVerdict {
@@ -32,7 +32,7 @@ export function verdictOf({ filled_at, records, conditions }: JudgedStatus, now:
   return { state: 'filling', reasons: [filling, ...reasons] };
 }
 
-/** Returns what is wrong, how long, and what to do, without the heading. */
+/** Returns the problem, its duration and the instruction for it, without the heading. */
 export function conditionSays({ since, says, todo, explains, acknowledged }: HeldCondition, now: number): string {
   const lasts = since === null ? '' : ` (for ${duration(now - since)})`;
   const folded = explains.length === 0 ? '' : `, hence ${explains.join(', ')}`;
@@ -40,10 +40,10 @@ export function conditionSays({ since, says, todo, explains, acknowledged }: Hel
   return `${says}${lasts}${folded}. ${todo}.${known}`;
 }
 
-/** What conditions are decided by where no daemon has watched. */
+/** Facts on which conditions are decided without the observations of a daemon. */
 type Unwatched = Omit<ConditionFacts, 'watched' | 'tried'>;
 
-/** Adds to a status the conditions that hold as far as it tells by itself. */
+/** Adds to a status the conditions that hold according to the status alone. */
 export function withConditions<Status extends Unwatched>(
   status: Status,
   now: number,

@@ -1,6 +1,6 @@
 /**
- * The number of failures in a row after which a record is quarantined: retried ever more rarely, in the end once a day,
- * and nothing waits for it.
+ * Failures in a row after which a record is quarantined: its retries become rarer, down to one a day, and nothing waits
+ * for it.
  */
 export const quarantineAfter = 5;
 
@@ -10,10 +10,10 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Returns when to try a record again that has failed `failures` times in a row: full jitter over a minute, two, four …
- * (a random instant up to then, so that what failed together does not return together); in quarantine over an hour, eight
- * hours, then once a day: where it was the service that gave no usable answer for half an hour, nothing waits for
- * tomorrow. `chance` is in [0, 1).
+ * Returns when to retry a record that has failed `failures` times in a row. The delay is full jitter over 1, 2, 4 …
+ * minutes: a random instant within that time, so that records that failed together are not retried together. In
+ * quarantine it is full jitter over 1 hour, then 8 hours, then about a day, so that after an outage of half an hour no
+ * record waits until tomorrow. `chance` is in [0, 1).
  */
 export function retryAt(failures: number, chance: number, now: number): number {
   if (failures >= quarantineAfter) return inQuarantine(failures - quarantineAfter + 2, chance, now);
@@ -21,15 +21,15 @@ export function retryAt(failures: number, chance: number, now: number): number {
 }
 
 /**
- * Returns when to retry a record that was never read or that somebody waits for: full jitter over two seconds, four,
- * eight …; in quarantine over a minute, eight, an hour, up to once a day.
+ * Returns when to retry a record that was never read or that somebody waits for: full jitter over 2, 4, 8 … seconds. In
+ * quarantine over 1 minute, 8 minutes, 1 hour …, up to once a day.
  */
 export function soonRetryAt(failures: number, chance: number, now: number): number {
   if (failures < quarantineAfter) return now + Math.round(jitter(soonMs, failures, chance));
   return inQuarantine(failures - quarantineAfter, chance, now);
 }
 
-/** Returns when to retry a list that was never read: within a minute, because nothing goes on without it. */
+/** Returns when to retry a list that was never read: within a minute, because every other read depends on it. */
 export function soonListRetryAt(failures: number, chance: number, now: number): number {
   return now + Math.min(Math.round(jitter(soonMs, failures, chance)), firstMs);
 }
@@ -39,12 +39,12 @@ export function checkRetryMs(failures: number, chance: number): number {
   return Math.round(jitter(soonMs, failures, chance));
 }
 
-/** Returns when to retry a list, on which everything depends: within an hour at the latest. */
+/** Returns when to retry a list that was read before: within an hour, because other reads depend on it. */
 export function listRetryAt(failures: number, chance: number, now: number): number {
   return Math.min(jittered(failures, chance, now), now + hourMs);
 }
 
-/** Full jitter over a minute, eight, an hour, eight hours; then once a day. */
+/** Returns when to retry in quarantine: full jitter over 1 minute, 8 minutes, 1 hour, 8 hours; then once a day. */
 function inQuarantine(step: number, chance: number, now: number): number {
   const longest = firstMs * 8 ** step;
   if (longest >= dayMs) return now + Math.round(dayMs * (0.9 + 0.1 * chance));

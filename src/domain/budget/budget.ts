@@ -1,6 +1,7 @@
 /*
- * The call budget: calls a second, learned between a floor and the configured ceiling. Pure functions of the state, an
- * outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they can be stored.
+ * The call budget: calls a second, learned between a floor and the configured ceiling. These are pure functions of the
+ * state, an outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they can be
+ * stored.
  */
 
 export interface Budget {
@@ -9,39 +10,42 @@ export interface Budget {
   readonly ceiling: number;
   /** No call may start before this instant. */
   readonly not_before: number;
-  /** The end of the last pause that the service itself asked for; other pauses are our own. */
+  /** End of the last pause that the service itself asked for. Other pauses are our own. */
   readonly told_until: number;
-  /** Set while that pause may be meant for one product or list only. */
+  /** Set while that pause may apply to a single product or list only. */
   readonly doubt: DoubtedPause | null;
-  /** What was throttled and has not been answered since. */
+  /** Subjects that were throttled and have not been answered since. */
   readonly resting: readonly Resting[];
-  /** Throttled pauses and failed connections in a row: each makes the next pause longer. */
+  /** Throttled pauses in a row, and failed connections in a row (`misses`). Each makes the next pause longer. */
   readonly throttles: number;
   readonly misses: number;
-  /** The rate at which the service last throttled; null: it never did, so the ceiling counts. */
+  /** Rate at which the service last throttled. Null if no limit below the ceiling is known: then the ceiling counts. */
   readonly limit: number | null;
-  /** Whether that limit was met, or only guessed from the little that passed when everything was throttled. */
+  /**
+   * `met`: confirmed by throttles near it. `guessed`: estimated from a first throttle, or from the few calls that
+   * passed while most were throttled.
+   */
   readonly limit_is: 'met' | 'guessed';
-  /** When the service last pushed back in earnest: a throttle that strays don't explain; 0: never. */
+  /** Instant of the last throttle that stray ones do not explain; 0 if there was none. */
   readonly pressed_at: number;
-  /** When the rate was last cut, to what, and how long it has grown since. */
+  /** Instant of the last cut of the rate, the rate after it, and for how long the rate has grown since. */
   readonly cut_at: number;
   readonly cut_to: number;
   readonly grown_ms: number;
-  /** The calls that passed, the time they took and the pauses in it, all decaying: the delivered rate. */
+  /** Calls that passed, the time they took and the pauses in it. All decay. They give the delivered rate. */
   readonly delivered: { readonly calls: number; readonly ms: number; readonly paused_ms: number };
   /**
-   * The shares of throttled calls among about the last twenty, and the last hundred since the limit was derived from
-   * the delivered rate.
+   * Shares of throttled calls: among about the last 20, and among about the last 100 since the limit was last derived
+   * from the delivered rate.
    */
   readonly throttled: { readonly lately: number; readonly lastingly: number };
   /**
-   * Calls well below the limit, and how many of them were throttled, which the limit cannot explain; and the same near
-   * it. All decay.
+   * Calls well below the limit, and how many of them were throttled; the limit cannot explain those. `near` counts the
+   * same near the limit. All decay.
    */
   readonly below: Tally;
   readonly near: Tally;
-  /** When the last outcome was, and when the last call was sent that was answered; 0: none was. */
+  /** Instant of the last outcome, and instant at which the last answered call was sent; 0 if none was answered. */
   readonly heard_at: number;
   readonly answered_at: number;
   readonly unreachable_since: number | null;
@@ -52,41 +56,47 @@ export interface Tally {
   readonly throttled: number;
 }
 
-/** A product, by its id, or a list, by its path, that was throttled and not answered since: no call about it before `until`. */
+/** A throttled product (its id) or list (its path) that was not answered since. It is not requested before `until`. */
 export interface Resting {
   readonly subject: number | string;
-  /** Throttled calls in a row, where those that were under way together count as one, and when the first of them was. */
+  /** Throttled calls in a row, and the instant of the first. Calls that were in flight together count as one. */
   readonly times: number;
   readonly since: number;
   readonly until: number;
-  /** 1: others were answered meanwhile, so the throttle is its own. */
+  /** 1: other calls were answered meanwhile, so only this subject is throttled. */
   readonly alone: 0 | 1;
 }
 
-/** A long pause that may be meant for one product only. Others try whether it is, one call at a time. */
+/** A long pause that may apply to one product only. Other calls test that, one at a time. */
 export interface DoubtedPause {
-  /** Path of the call that was throttled: the service profile's, without a product's id. */
+  /** Path of the throttled call, as in the service profile: with `{product_id}` in place of an id. */
   readonly path: string;
   readonly tries: number;
   readonly tried_at: number;
 }
 
-/** The least rate: one call in twenty seconds, however often the service throttles. */
+/** Lowest rate: one call in 20 seconds, however often the service throttles. */
 const floor = 1 / 20;
-/** A start at which nothing is known: no faster than this share of the ceiling, or so many calls. A limit far below the ceiling is met gently. */
+/**
+ * Highest rate of a new budget: this share of the ceiling, or this many calls a second, whichever is higher. So a limit
+ * far below the ceiling is met gently.
+ */
 const start = { share: 0.1, calls: 30 };
-/** The longest that a Retry-After is obeyed. */
+/** Longest time for which a Retry-After is obeyed. */
 export const longestWaitMs = 60 * 60 * 1000;
-/** The longest by which chance lengthens a pause. */
+/** Longest random addition to a pause. */
 const longestMoreMs = 90_000;
-/** Longer than any pause we set ourselves (an hour and a minute and a half): such an instant comes from a clock that was wrong. */
+/**
+ * Longer than any pause that we set ourselves (an hour and 90 seconds). A later instant comes from a clock that was
+ * wrong.
+ */
 const longestPauseMs = longestWaitMs + longestMoreMs;
 
 export const nothing: Tally = { calls: 0, throttled: 0 };
 
 /**
- * Returns a new budget, which starts at half the ceiling or slower: the service's limit is not known, and finding it
- * must not hurt.
+ * Returns a new budget. It starts at half the ceiling or slower, because the service's limit is unknown and the search
+ * for it must do no harm.
  */
 export function startBudget(ceiling: number, now: number): Budget {
   const rate = Math.max(Math.min(ceiling / 2, Math.max(start.calls, start.share * ceiling)), lowest(ceiling));
@@ -115,7 +125,10 @@ export function startBudget(ceiling: number, now: number): Budget {
   };
 }
 
-/** What was stored by this program, or by an earlier one, which noted no limit; null: neither. */
+/**
+ * Returns the budget stored by this program, or by an earlier version, which stored no limit. Null if there is none or
+ * it is unusable.
+ */
 export function storedBudget(stored: Readonly<Record<string, unknown>>): Budget | null {
   const number = (name: string) => (Number.isFinite(stored[name]) ? (stored[name] as number) : null);
   const [rate, ceiling, not_before] = ['rate', 'ceiling', 'not_before'].map(number);
@@ -125,15 +138,15 @@ export function storedBudget(stored: Readonly<Record<string, unknown>>): Budget 
     const value = stored[name];
     return [name, value === null || typeof value !== typeof usual ? usual : value];
   });
-  // What the earlier program noted of a pause it held for the service's.
+  // Earlier versions stored only one pause and took it for the service's.
   const told_until = number('told_until') ?? not_before;
   const budget = { ...fresh, ...Object.fromEntries(known), cut_to: number('cut_to') ?? rate, told_until } as Budget;
   return { ...budget, limit: number('limit'), unreachable_since: number('unreachable_since') };
 }
 
 /**
- * Returns what an earlier process had learned, under the current ceiling: the rate, the limit and a pause. Whether the
- * service is reachable shows again, and a pause for that is over.
+ * Returns the budget of an earlier process under the current ceiling: rate, limit and pause stay. Whether the service
+ * is reachable is learned from scratch, and a pause for an unreachable service is over.
  */
 export function resumeBudget(learned: Budget, ceiling: number): Budget {
   const within = (rate: number) => Math.max(Math.min(rate, ceiling), lowest(ceiling));
@@ -149,7 +162,7 @@ export function resumeBudget(learned: Budget, ceiling: number): Budget {
   };
 }
 
-/** Returns a pause that `chance` in [0, 1) makes up to a tenth longer, and by a minute and a half at most. */
+/** Returns a pause plus a random tenth of it at most, and 90 seconds at most. `chance` is in [0, 1). */
 export function lengthened(wait: number, chance: number): number {
   return wait + chance * Math.min(0.1 * wait, longestMoreMs);
 }
@@ -160,8 +173,8 @@ export function lowest(ceiling: number): number {
 }
 
 /**
- * Returns how long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as
- * absent.
+ * Returns how long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as no
+ * pause.
  */
 export function pauseLeft({ not_before }: Pick<Budget, 'not_before'>, now: number): number {
   return not_before > now + longestPauseMs ? 0 : Math.max(0, not_before - now);

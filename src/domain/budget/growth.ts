@@ -1,10 +1,13 @@
 import { type Budget, lowest } from './budget.ts';
 
-/** From the start to the ceiling; and from a cut back to the limit, in time and in calls at the limit, whichever is longer, but no longer than `latestMs`. */
+/**
+ * Time in which the rate grows from the start to the ceiling (`firstMs`). Growth from a cut back to the limit takes
+ * `backMs` or `backCalls` calls at the limit, whichever is longer, but at most `latestMs`.
+ */
 const growth = { firstMs: 15_000, backMs: 1_000, backCalls: 30, latestMs: 20_000 };
 /**
- * How the limit moves, as shares of itself: up by the call and at least by the second, down with each throttle near it
- * that strays don't explain. A real limit is so met once in `down / upByCall` calls, whatever strays there are.
+ * Movement of the limit, as shares of itself: up by the call and at least by the second, down with each throttle near
+ * it that strays do not explain. So a real limit is met once in `down / upByCall` calls, however many strays there are.
  */
 export const drift = {
   upByCall: 0.00008,
@@ -16,17 +19,20 @@ export const drift = {
   downGuessed: 0.06,
 };
 /**
- * After this long (and this many calls) without a throttle at the limit, the rate probes upwards, faster and faster.
+ * After this long, and this many calls, without a throttle at the limit, the rate probes upwards, faster and faster.
  */
 const probe = { afterMs: 30_000, afterCalls: 800, latestMs: 300_000, share: 0.15, everyMs: 20_000 };
-/** Few calls well below the limit prove little: this many more count as passed. */
+/**
+ * This many more calls count as passed when the share of strays is computed, because few calls well below the limit
+ * prove little.
+ */
 const doubt = 20;
-/** With fewer throttles than this, none counts as a stray. */
+/** Below this number of throttles none counts as a stray. */
 const few = 1.5;
 
 /**
- * Returns the rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing
- * above.
+ * Returns the budget after `ms` more milliseconds without a throttle: the rate grows fast to just below the last limit,
+ * slowly around it, and then probes above it.
  */
 export function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): Budget {
   const { ceiling, cut_to } = budget;
@@ -42,15 +48,15 @@ export function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): B
     Math.min(ceiling, budget.limit) *
     (1 + (upBySecond(budget, budget.limit) * Math.max(0, grown_ms - Math.max(before, backMs))) / 1000);
   const rate = Math.max(rateAfter({ ...budget, limit, grown_ms }), lowest(ceiling));
-  // Nothing was throttled at the ceiling: that is no limit of the service.
+  // Nothing was throttled at the ceiling, so the service's limit is not below it.
   if (rate >= ceiling && grown_ms > backMs + staysAfter(limit))
     return { ...budget, rate: ceiling, limit: null, limit_is: 'guessed', cut_to: ceiling, grown_ms: 0 };
   return { ...budget, rate: Math.min(rate, ceiling), limit, grown_ms };
 }
 
 /**
- * Returns how fast the limit rises by the second: a guessed limit is soon known better, and one supported only by
- * strays is left behind.
+ * Returns how fast the limit rises, in calls a second per second. A guessed limit rises fast because it is soon known
+ * better; so does a limit that only strays support.
  */
 function upBySecond(budget: Budget, limit: number): number {
   if (budget.limit_is === 'guessed') return Math.max(drift.guessedByCall * limit, drift.guessedBySecond);
@@ -62,12 +68,12 @@ function backAfter(limit: number): number {
   return Math.min(Math.max(growth.backMs, (1000 * growth.backCalls) / limit), growth.latestMs);
 }
 
-/** Tells whether the rate has come back to the limit since it was cut. */
+/** Returns whether the rate has come back to the limit since it was cut. */
 export function isBack({ limit, grown_ms }: Budget): boolean {
   return limit === null || grown_ms >= backAfter(limit);
 }
 
-/** Returns how long a rate that came back to a limit stays around it. */
+/** Returns for how many milliseconds a rate that came back to the limit stays around it. */
 function staysAfter(limit: number): number {
   return Math.min(Math.max(probe.afterMs, (1000 * probe.afterCalls) / limit), probe.latestMs);
 }
@@ -80,18 +86,21 @@ function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: numb
 }
 
 /**
- * Returns the share of throttles near the limit that strays do not explain, given how many of the calls below the limit
- * were throttled.
+ * Returns the share of throttles near the limit that strays do not explain. Strays are estimated from the calls below
+ * the limit that were throttled.
  */
 export function realShare(budget: Budget): number {
   const { near } = budget;
   if (near.throttled === 0) return 1;
   const strays = near.calls * strayShare(budget);
-  // As many more as chance may bring.
+  // Allows for as many more as chance may bring.
   return Math.max(0, 1 - (strays + Math.sqrt(strays) / 2) / near.throttled);
 }
 
-/** Returns the share of calls throttled for no reason: well below the limit, and more than once. */
+/**
+ * Returns the share of calls that are throttled for no reason. Only calls well below the limit count, and 0 is returned
+ * unless more than one of them was throttled.
+ */
 export function strayShare({ below }: Budget): number {
   return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
 }

@@ -2,39 +2,45 @@ import { type Budget, lengthened, longestWaitMs, lowest, nothing, pauseLeft, typ
 import { drift, grown, isBack, realShare, strayShare } from './growth.ts';
 import { doubtOf } from './rests.ts';
 
-/** What the rate is cut to: of the limit after a single throttle, of what was delivered after many together, and then once in five seconds. */
+/**
+ * Factors of a cut: `single` of the limit after a single throttle, `many` of the delivered rate after many together;
+ * the latter at most once in `apartMs`.
+ */
 const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };
-/** Shares of throttled calls above which the limit is what was delivered: it has moved, or was not known. From `soon` on a second throttle came soon after. */
+/**
+ * Shares of throttled calls from which the limit is set to the delivered rate, because it has moved or was not known.
+ * From `soon` on a second throttle came soon after the first.
+ */
 const many = { lately: 0.22, lastingly: 0.08, soon: 0.07 };
-/** A throttle below this share of the limit is not caused by the limit. */
+/** Share of the limit below which a throttle is not caused by the limit. */
 const wellBelow = 0.95;
-/** After this many calls near a limit it counts as held. */
+/** Number of calls near a limit after which the limit counts as held. */
 const held = 10;
 const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, deliveredMs: 5_000, deliveredCalls: 10 };
 const pause = {
   throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
   unreachable: { first: 1_000, longest: 20_000 },
 };
-/** Outcomes further apart than this are unrelated. */
+/** Longest time between two outcomes that still count as related. */
 const longestGapMs = 60_000;
 
 /**
- * Called when a call sent at `sent_at` was answered, neither throttled nor lost. `demand` tells whether the call had to
- * wait for its turn: without demand nothing is proved, so beyond the last limit the rate grows only with demand.
+ * Called when a call sent at `sent_at` was answered: neither throttled nor lost. `demand` is `waiting` if the call had
+ * to wait for its turn. Calls without demand prove nothing, so beyond the last limit the rate grows only with demand.
  */
 export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: number, sent_at = now): Budget {
   const answered = { misses: 0, unreachable_since: null, answered_at: sent_at };
   const budget = { ...heard(before, 'answer', demand, now, sent_at), ...answered };
-  // Sent before the throttle: it says nothing about now.
+  // The call was sent before the throttle, so it proves nothing about the rate now.
   if (pauseLeft(before, now) > 0 || doubtOf(before, now) !== null) return budget;
   // A pause that counts as absent must not come back when the clock has caught up with it.
   return { ...grown(budget, demand, sinceHeard(before, now)), throttles: 0, not_before: 0, told_until: 0 };
 }
 
 /**
- * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
- * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
- * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by a minute and a half at most.
+ * Called when the service throttled a call sent at `sent_at`. The rate is cut unless that call is older than the last
+ * cut. The pause lasts until `until`. If the service named no end, it lasts half a second at most, then 1, 2, 4 …
+ * seconds, up to a minute. `chance` in [0, 1) makes the pause up to a tenth longer, and by 90 seconds at most.
  */
 export function afterThrottle(
   before: Budget,
@@ -45,7 +51,7 @@ export function afterThrottle(
 ): Budget {
   const left = pauseLeft(before, now);
   const budget = heard(before, 'throttled', 'none', now, sent_at);
-  // Calls in flight when the pause began are throttled with it, which does not mean that the pause was too short.
+  // Calls in flight when the pause began are throttled with it. That does not mean that the pause was too short.
   const again = budget.throttles > 0 && (left > 0 || (sent_at < budget.cut_at && budget.cut_at <= now));
   const cuts = !again && isCut(budget, now);
   const next = cuts ? reduced(budget, now) : again ? reducedFurther(budget) : budget;
@@ -62,30 +68,39 @@ export function afterThrottle(
   };
 }
 
-/** Called when the service throttled what backs off alone: it counts with the others, and cuts and pauses nothing. */
+/**
+ * Called when the service throttled a subject that backs off alone: it counts in the shares of throttled calls, but
+ * causes no cut and no pause.
+ */
 export function afterThrottleAlone(budget: Budget, now: number, sent_at: number): Budget {
   return { ...heard(budget, 'throttled', 'none', now, sent_at), misses: 0, unreachable_since: null };
 }
 
 /**
- * Called when there was no connection, or nothing usable came: pauses calls for a second, then longer and longer, up to
- * twenty seconds (and up to a tenth more by `chance`), until the service is there again.
+ * Called when there was no connection or no usable answer. Pauses calls for a second, then longer and longer, up to 20
+ * seconds (and up to a tenth more by `chance`), until the service answers again.
  */
 export function afterMiss(budget: Budget, chance: number, now: number): Budget {
   const since = budget.unreachable_since;
   const missed = { ...budget, heard_at: now, unreachable_since: since === null || since > now ? now : since };
-  // Sent before the pause began: one outage is one miss.
+  // The call was sent before the pause began: one outage is one miss.
   if (pauseLeft(budget, now) > 0) return missed;
   const wait = Math.min(pause.unreachable.first * 2 ** budget.misses, pause.unreachable.longest);
   return { ...missed, misses: budget.misses + 1, not_before: now + lengthened(wait, chance) };
 }
 
-/** Returns the pause asked for: a Retry-After of zero still means at least the gap of the cut rate. */
+/**
+ * Returns the pause that the service asked for, in milliseconds. A Retry-After of 0 still means at least the gap of the
+ * cut rate.
+ */
 function asked({ rate }: Budget, wait: number): number {
   return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);
 }
 
-/** Half a second at most for the first throttle after answers; a second one between two cuts needs none while it stays alone. */
+/**
+ * Returns our own pause in milliseconds: half a second at most for the first throttle after answers. A second throttle
+ * between two cuts needs none unless more follow.
+ */
 function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
   const { rate, throttles } = budget;
   if (again) return 0;
@@ -97,15 +112,15 @@ function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
 }
 
 /**
- * Decides whether a throttle cuts the rate: near the limit each one does; below it, on the way back, only many
- * together, once in five seconds.
+ * Decides whether a throttle cuts the rate. Near the limit each one does. Below it, on the way back, only many together
+ * do, once in five seconds.
  */
 function isCut(budget: Budget, now: number): boolean {
   const apart = now < budget.cut_at || now - budget.cut_at >= cut.apartMs;
   return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
 }
 
-/** Returns the rate after a cut, and the limit as it is believed from now on. */
+/** Returns the budget after a cut: a lower rate, and the new estimate of the limit. */
 function reduced(budget: Budget, now: number): Budget {
   const crowd = isCrowd(budget);
   const met = crowd
@@ -114,13 +129,16 @@ function reduced(budget: Budget, now: number): Budget {
   const limit = Math.max(met.limit, lowest(budget.ceiling));
   const rate = Math.max(limit * (crowd ? cut.many : cut.single), lowest(budget.ceiling));
   const throttled = crowd ? { ...budget.throttled, lastingly: 0 } : budget.throttled;
-  // A single throttle where no limit is known may be a stray.
+  // A single throttle while no limit is known may be a stray.
   const pressed = crowd || (budget.limit !== null && realShare(budget) > 0.5);
   const pressed_at = pressed ? now : budget.pressed_at;
   return { ...budget, ...met, limit, rate, throttled, pressed_at, cut_at: now, cut_to: rate, grown_ms: 0 };
 }
 
-/** Returns what a single throttle near the limit says of it: the first one, that there may be one. */
+/**
+ * Returns the new estimate of the limit after a single throttle near it. The first throttle only suggests that there is
+ * a limit.
+ */
 function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limit: number } {
   const { limit, limit_is, rate, below } = budget;
   const real = realShare(budget);
@@ -129,24 +147,28 @@ function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limi
   const is = { limit_is: real > 0.5 ? ('met' as const) : limit_is };
   if (isBack(budget))
     return { ...is, limit: Math.max(Math.min(limit, rate), deliveredRate(budget)) * (1 - down * real), below };
-  // A second one soon after, on the way back: the limit is no higher than that, which explains it while no limit was held yet.
+  // A second throttle soon after, on the way back: the limit is no higher than this rate. That explains the throttle as
+  // long as no limit was held yet.
   const throttled = budget.near.calls < held ? Math.max(0, below.throttled - 1) : below.throttled;
   return { ...is, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
 }
 
-/** Returns what was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
+/**
+ * Returns the rate that was let through while many calls were throttled, in calls a second. If nearly all were, it is
+ * measured over whole seconds, else derived from the rate.
+ */
 function deliveredToCrowd(budget: Budget): number {
   const { rate, throttled } = budget;
   if (throttled.lately >= many.lately) return Math.min(rate, deliveredWithPauses(budget));
   return rate * (1 - throttled.lastingly);
 }
 
-/** Returns what the service has let through lately, in calls a second; never more than was allowed. */
+/** Returns the rate that the service has let through lately, in calls a second; never more than we allowed. */
 function deliveredRate({ delivered, rate }: Budget): number {
   return delivered.ms === 0 ? rate / 2 : Math.min(rate, (1000 * delivered.calls) / delivered.ms);
 }
 
-/** A cut whose first throttle seemed to be a single one, when the others of its burst have come. */
+/** Corrects a cut whose first throttle seemed to be a single one, after the other throttles of its burst have come. */
 function reducedFurther(budget: Budget): Budget {
   if (!isCrowd(budget)) return budget;
   const delivered = deliveredToCrowd(budget);
@@ -156,24 +178,30 @@ function reducedFurther(budget: Budget): Budget {
   return { ...budget, rate, pressed_at, cut_to: rate, limit, limit_is: 'guessed', near: nothing };
 }
 
-/** Tells whether many calls are throttled together, not single ones. */
+/** Returns whether many calls are throttled together, rather than single ones. */
 export function isCrowd(budget: Budget): boolean {
   const { lately, lastingly } = budget.throttled;
   return lately >= many.lately || lastingly >= many.lastingly + strayShare(budget);
 }
 
-/** The same in a whole second at least, its pauses included: a service that counts by the second lets a burst through first. */
+/**
+ * Returns the delivered rate over at least a whole second, pauses included: a service that counts by the second lets a
+ * burst through first.
+ */
 function deliveredWithPauses({ delivered: { calls, ms, paused_ms } }: Budget): number {
   return (1000 * calls) / Math.max(1000, ms + paused_ms);
 }
 
-/** Returns how long nothing was heard, pauses left out. A clock that was set either way says nothing. */
+/**
+ * Returns the milliseconds since the last outcome, without pauses: at least 0 and at most `longestGapMs`, in case the
+ * clock was set.
+ */
 function sinceHeard({ heard_at, not_before }: Budget, now: number): number {
   const from = not_before > heard_at && not_before <= now ? not_before : heard_at;
   return Math.min(Math.max(0, now - from), longestGapMs);
 }
 
-/** Counts what every outcome contributes. */
+/** Counts an outcome in the delivered rate and the shares of throttled calls. */
 function heard(
   budget: Budget,
   outcome: 'answer' | 'throttled',
@@ -183,7 +211,7 @@ function heard(
 ): Budget {
   const passed = sinceHeard(budget, now);
   const paused_ms = Math.min(Math.max(0, now - budget.heard_at), longestGapMs) - passed;
-  // Time without calls says nothing about what would have passed.
+  // Time without calls does not show what would have passed.
   const ms = demand === 'waiting' ? passed : Math.min(passed, 1000 / budget.rate);
   const lasts = Math.max(memory.deliveredMs, (1000 * memory.deliveredCalls) / budget.rate);
   const kept = Math.exp(-(ms + paused_ms) / lasts);

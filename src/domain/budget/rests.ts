@@ -1,39 +1,44 @@
 import { type Budget, type DoubtedPause, lengthened, longestWaitMs, pauseLeft, type Resting } from './budget.ts';
 
 /*
- * How far a throttled answer reaches: at first to everybody, for a minute at most, then only as far as further answers
- * show. Pure functions of the budget, an outcome and `now`.
+ * Decides how far a throttled answer reaches: at first to all calls, for a minute at most, then only as far as further
+ * answers show. These are pure functions of the budget, an outcome and `now`.
  */
 
 const minute = 60_000;
-/** A Retry-After that may be one product's binds everybody for so long. */
+/** Time for which a Retry-After that may apply to one product only stops all calls. */
 const everybodyMs = minute;
-/** From one try to the next: the last one repeats. */
+/** Time from one attempt to the next; the last one repeats. */
 const triesMs = [2 * minute, 4 * minute, 8 * minute, 15 * minute];
-/** So long only calls of the same path try; then any other call, because perhaps no product is due there. */
+/**
+ * Time in which only calls of the same path attempt. After it any call may, because perhaps no product is due at that
+ * path.
+ */
 const samePathMs = minute / 2;
-/** What is throttled in a row rests for 2 and 16 seconds, for 2 minutes, then 15. */
+/** A subject that is throttled again and again rests for 2 seconds, 16 seconds, 2 minutes, then 15 minutes. */
 const restMs = { first: 2_000, factor: 8, longest: 15 * minute };
-/** So many throttles in a row, between which others are answered, are the subject's own. */
+/** After this many throttles in a row, with other calls answered in between, only the subject is throttled. */
 const ownTimes = 3;
-/** More would be the account's trouble. Those whose rest ends last are kept. */
+/**
+ * Most resting subjects that are kept; those whose rest ends last stay. More would be a problem of the whole account.
+ */
 const mostResting = 100;
 const dayMs = 24 * 60 * minute;
 
-/** Returns the rest of a subject; null: it may be asked for. */
+/** Returns the rest of a subject. Null if it may be requested. */
 export function restOf({ resting }: Budget, subject: number | string | null, now: number): Resting | null {
   return resting.find((each) => each.subject === subject && isAhead(each.until, now)) ?? null;
 }
 
-/** Called when a call was answered: what it was about does not rest any more, unless it was under way before the throttle. */
+/** Called when a call was answered: its subject no longer rests, unless the call was sent before the rest ended. */
 export function afterRest(budget: Budget, subject: number | string | null, sent_at: number): Budget {
   if (!budget.resting.some((each) => each.subject === subject && sent_at >= each.until)) return budget;
   return { ...budget, resting: budget.resting.filter((each) => each.subject !== subject) };
 }
 
 /**
- * Called when a call was throttled, before the rate learns from it: its subject rests. `throttled`: whether few or many
- * calls are. Where many are, or none was answered since the first one, it is not the subject's own trouble.
+ * Called when a call was throttled, before the rate learns from it: its subject rests. `throttled` is `many` while many
+ * calls are throttled. Then, or if none was answered since the first throttle, the problem is not the subject's own.
  */
 export function afterOwnThrottle(
   budget: Budget,
@@ -63,14 +68,18 @@ export function afterOwnThrottle(
   return { ...budget, resting: [...kept, rest].sort((a, b) => b.until - a.until).slice(0, mostResting) };
 }
 
-/** Returns the doubt about the pause that the service asked for; null: there is no such pause, or it is the account's. */
+/**
+ * Returns the doubt about the pause that the service asked for. Null if there is no such pause, or if it applies to the
+ * whole account.
+ */
 export function doubtOf({ doubt, told_until }: Budget, now: number): DoubtedPause | null {
   return doubt !== null && isAhead(told_until, now) ? doubt : null;
 }
 
 /**
- * Returns the budget `after` a throttle that binds everybody for as long as the service asked, with a pause of a minute
- * where it asked for more and may mean one subject. `path`: of the call; null: it means everybody, or asked for nothing.
+ * Returns the budget `after` a throttle that stops all calls for as long as the service asked. If it asked for more
+ * than a minute and may mean one subject only, the pause for all is a minute. `path` is the call's. It is null if the
+ * throttle applies to all calls or named no end.
  */
 export function doubted(before: Budget, after: Budget, path: string | null, now: number): Budget {
   const doubt = doubtOf(before, now);
@@ -81,14 +90,14 @@ export function doubted(before: Budget, after: Budget, path: string | null, now:
 }
 
 /**
- * Tells whether a call may try whether everybody has to wait, once the pause is over that binds everybody. A list is alone
- * at its path.
+ * Returns whether a call may test whether all calls have to wait, once the first pause is over. A list is alone at its
+ * path.
  */
 export function mayTry({ not_before }: Budget, doubt: DoubtedPause, path: string | null, now: number): boolean {
   return path === doubt.path || !doubt.path.includes('{product_id}') || now >= not_before + samePathMs;
 }
 
-/** Called when a try begins: the next one comes later, also where this one is not answered or the process ends. */
+/** Called when an attempt begins: the next one comes later, even if this one is not answered or the process ends. */
 export function tryBegins(budget: Budget, now: number): Budget {
   const doubt = doubtOf(budget, now);
   if (doubt === null) return budget;
@@ -97,15 +106,15 @@ export function tryBegins(budget: Budget, now: number): Budget {
   return { ...budget, not_before, doubt: { ...doubt, tries: doubt.tries + 1, tried_at: now } };
 }
 
-/** Tells whether a call that was sent at `sent_at` was a try. */
+/** Returns whether a call sent at `sent_at` was an attempt. */
 export function wasTry(budget: Budget, now: number, sent_at: number): boolean {
   const doubt = doubtOf(budget, now);
   return doubt !== null && doubt.tries > 0 && sent_at >= doubt.tried_at;
 }
 
 /**
- * Called when a try was throttled: everybody waits on. The rate learns nothing from it, as one call in minutes exceeds
- * none. `path` null: the service means everybody, so nobody tries before the end.
+ * Called when an attempt was throttled: all calls keep waiting. The rate learns nothing, because one call in minutes
+ * exceeds no limit. `path` is null if the throttle applies to all calls; then there is no attempt before the end.
  */
 export function afterThrottledTry(budget: Budget, until: number | null, path: string | null, now: number): Budget {
   const asked = until === null ? 0 : Math.min(until, now + longestWaitMs);
@@ -113,13 +122,16 @@ export function afterThrottledTry(budget: Budget, until: number | null, path: st
   return { ...budget, not_before, told_until: Math.max(budget.told_until, asked) };
 }
 
-/** Called when a try was answered: the pause was not for everybody, and what asked for it rests alone. */
+/**
+ * Called when an attempt was answered: the pause did not apply to all calls, and the subjects that were throttled rest
+ * alone.
+ */
 export function afterAnsweredTry(budget: Budget, now: number): Budget {
   const resting = budget.resting.map((each) => (isAhead(each.until, now) ? { ...each, alone: 1 as const } : each));
   return { ...budget, resting, not_before: 0, told_until: 0, doubt: null };
 }
 
-/** An instant further ahead than any pause comes from a clock that was wrong. */
+/** Returns whether an instant is in the future. One further ahead than any pause comes from a clock that was wrong. */
 function isAhead(until: number, now: number): boolean {
   return pauseLeft({ not_before: until }, now) > 0;
 }

@@ -1,18 +1,18 @@
 /*
- * Retries that do not wait for their minute are a share of all calls (after Finagle's retry budget): where the service
- * is in trouble, the quick ones run out, and the rest waits for longer.
+ * Limits quick retries to a share of all calls (after Finagle's retry budget). When the service is in trouble, the
+ * quick ones run out, and the other retries wait longer.
  */
 
 export interface RetryBudget {
-  /** A record is read. */
+  /** Called when a record is read. */
   readonly called: () => void;
-  /** Tells whether a record may be tried again soon; if so, that one is spent. */
+  /** Returns whether a record may be retried soon; if so, one quick retry is spent. */
   readonly take: () => 'soon' | 'later';
 }
 
-/** The share of all reads that may be quick retries. */
+/** Share of all reads that may be quick retries. */
 const share = 0.15;
-/** The quick retries available at the start, and the most that are saved up. */
+/** Most quick retries that are saved up; half of them are available at the start. */
 const most = 20;
 
 export function retryBudget(): RetryBudget {

@@ -3,23 +3,26 @@ import { namesOtherDates } from './answered-span.ts';
 import type { AvailabilityAnswer } from './availability.ts';
 
 /*
- * A service may cut long answers without saying so: the dates cut off would read as sold out. No single answer shows it,
- * but one that names a late date shows that answers as long are not cut.
+ * A service may cut long answers without an announcement; the dates cut off would read as sold out. No single answer
+ * shows it. But an answer that names a late date shows that answers of that length are not cut.
  */
 
-/** How long the answers of a service are; one for all products. */
+/** Length of the answers of a service, over all products. */
 export interface AnswerLengths {
-  /** Returns the last date that an answer is believed to cover. What is left of the request is asked for once more. */
+  /** Returns the last date that an answer is taken to cover. The rest of the request is requested once more. */
   coveredTo(asked: Dates, answer: Pick<AvailabilityAnswer, 'named' | 'covered_to'>): string;
-  /** Called with the answer about the rest of a request. `cut`: it is the first to show that the service cuts answers. */
+  /**
+   * Called with the dates named by the answer about the rest of a request; null if it names none. Returns `cut` for the
+   * first such answer that shows that the service cuts answers, `known` for later ones, `empty` for null.
+   */
   restAnswered(named: Dates | null): 'cut' | 'known' | 'empty';
-  /** The most days that an answer has named so far. */
+  /** Returns the most days that an answer has named so far. */
   longest(): number;
 }
 
-/** A shorter end without tickets is usual, and not asked about where nothing shows that answers are cut. */
+/** A shorter end without tickets is usual. It is not requested unless answers are known to be cut. */
 const shortestRestDays = 7;
-/** So many rests without any tickets show that requests merely reach beyond what is sold. */
+/** After this many rests without tickets, requests merely reach beyond the dates that are on sale. */
 const emptyRestsBelieved = 3;
 
 export function answerLengths(): AnswerLengths {

@@ -7,18 +7,18 @@ import type { AvailabilityAnswer } from './availability.ts';
  */
 
 /**
- * How far an answer is believed to cover what was requested: completely; only for requests of whole weeks, from a
- * service that seems to round to them; or only from its own first to its own last date, from a service that has
- * answered for other dates.
+ * Extent to which an answer is taken to cover the request: completely (`as-asked`); only if whole weeks were requested,
+ * for a service that seems to round to weeks (`whole-weeks`); or only from the first to the last date that the answer
+ * names, for a service that has answered for other dates (`own-dates-only`).
  */
 export type SpanTrust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
 
 type Answer = Pick<AvailabilityAnswer, 'named' | 'covered_to' | 'days'>;
 
 /**
- * Returns the dates that an answer covers: all requested ones, up to where the service capped it. If it names any other
- * date, it is unknown how the service understood the request, so only its own first to its own last date count. Null:
- * none.
+ * Returns the dates that an answer covers: all requested ones, up to the date at which the service capped it. If it
+ * names any other date, it is unknown how the service understood the request, so only the dates from the first to the
+ * last that it names count. Null if it covers none.
  */
 export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, trust: SpanTrust): Dates | null {
   const all = { from: asked.from, to: covered_to };
@@ -27,23 +27,23 @@ export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, 
   return days.size === 0 ? null : inCommon(all, named);
 }
 
-/** Returns how far to believe a service that has named other dates than requested. */
+/** Returns how far to trust a service that has named other dates than requested. */
 export function trustAfter(asked: Dates, named: Dates): SpanTrust {
   const weeks = { from: mondayOf(asked.from), to: addDays(mondayOf(asked.to), 6) };
   return namesOtherDates(weeks, named) ? 'own-dates-only' : 'whole-weeks';
 }
 
-/** Tells whether two answers name the same dates, which shows that the service ignores the requested ones. */
+/** Returns whether two answers name the same dates, which shows that the service ignores the requested ones. */
 export function sameDates(one: Dates | null, other: Dates | null): boolean {
   return one !== null && other !== null && one.from === other.from && one.to === other.to;
 }
 
-/** Tells whether an answer names dates that were not requested. */
+/** Returns whether an answer names dates that were not requested. */
 export function namesOtherDates(asked: Dates, named: Dates | null): boolean {
   return named !== null && (named.from < asked.from || named.to > asked.to);
 }
 
-/** Returns the dates that two spans have in common; null: none. */
+/** Returns the dates that two spans have in common; null if none. */
 export function inCommon(one: Dates, other: Dates): Dates | null {
   const [from, to] = [later(one.from, other.from), earlier(one.to, other.to)];
   return from <= to ? { from, to } : null;
@@ -58,9 +58,9 @@ export function leftOf({ from, to }: Dates, answered: Dates | null): Dates[] {
 }
 
 /**
- * Returns the dates to request for those that an answer left out: whole weeks from a Monday on, because a service that
- * rounds to weeks answers exactly these, with days around them, so that an answer for yet other dates shows. At most
- * `most` days.
+ * Returns the dates to request for those that an answer left out. They are whole weeks that start on a Monday, because
+ * a service that rounds to weeks answers exactly these, with further days around them, so that an answer for yet other
+ * dates is noticed. At most `most` days.
  */
 export function wholeWeeksAround(left: Dates, today: string, most: number): Dates {
   const weeks = Math.floor(most / 7);
@@ -70,13 +70,12 @@ export function wholeWeeksAround(left: Dates, today: string, most: number): Date
 }
 
 /**
- * The most calls of one refresh for dates that answers left out: a service that never answers a date is not asked
- * forever.
+ * Most calls of one refresh for dates that answers left out: a service that never answers a date is not asked forever.
  */
 export const mostCallsForTheRest = 4;
 
 /**
- * How many products answered for other dates at once show that the service or a cache is at fault, not a single
+ * Number of products with answers for other dates at once from which the service or a cache is at fault, not a single
  * product.
  */
 export const otherDatesAlarm = 5;

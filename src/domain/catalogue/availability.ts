@@ -2,8 +2,8 @@ import type { Dates } from '../time/dates.ts';
 import type { Variant, VariantGroup } from './variant.ts';
 
 /*
- * The compact form of one date, which is also what the mirror stores: positional, money in minor units, times in
- * minutes since midnight. `extra` keeps every member that has no place of its own; trailing nulls are left off.
+ * The compact form of one date, which the mirror also stores: positional, money in minor units, times in minutes since
+ * midnight. `extra` keeps every member that has no place of its own. Trailing nulls are left off.
  */
 
 /** Members without a place in the compact form, as the service sent them; null: none. */
@@ -21,7 +21,7 @@ export type Offer = readonly [
   extra?: Extra,
 ];
 
-/** One timeslot: minutes since midnight, -1 for the whole day, or the service's own word where it is neither. */
+/** One timeslot: minutes since midnight, -1 for the whole day, or the service's own word if it is neither. */
 export type Timeslot = readonly [
   time: number | string,
   availability: number | null,
@@ -29,10 +29,10 @@ export type Timeslot = readonly [
   extra?: Extra,
 ];
 
-/** Times of a day are printed again and again: by minute. */
+/** Printed times by minute of the day, cached because they repeat. */
 const printedTimes: string[] = [];
 
-/** Returns the time of a slot as views and people have it: `HH:MM`, `whole_day`, or the service's own word. */
+/** Returns the time of a slot as views and people read it: `HH:MM`, `whole_day`, or the service's own word. */
 export function slotTime(time: number | string): string {
   if (typeof time === 'string') return time;
   if (time < 0) return 'whole_day';
@@ -60,23 +60,23 @@ export type DayForm = readonly [
 /** One answer of the availability read. */
 export interface AvailabilityAnswer {
   /**
-   * False: the product is not on sale, and the answer says nothing about dates (reliability.md section 3). Null: the
-   * answer does not say, and so says nothing about dates either.
+   * False: the product is not on sale, and the answer contains nothing about dates (reliability.md section 3). Null:
+   * the answer leaves it out, and so contains nothing about dates either.
    */
   readonly sales_enabled: boolean | null;
   /** The last date that the answer covers: earlier than requested if the service capped the range. */
   readonly covered_to: string;
-  /** The first and the last date that it names, whether they were asked for or not; null: it names none. */
+  /** First and last date that the answer names, requested or not; null if it names none. */
   readonly named: Dates | null;
   readonly max_tickets_per_order: number | null;
   /** The requested dates. Only dates with tickets are in the answer: a covered date that is absent is sold out. */
   readonly days: ReadonlyMap<string, DayForm>;
   readonly variants: readonly Variant[];
-  /** What the groups of its variants are called. */
+  /** Names of the groups of its variants. */
   readonly groups: readonly VariantGroup[];
-  /** The rest of the answer: groups as they were sent and unknown members, as JSON. */
+  /** The rest of the answer as JSON: groups as they were sent, and unknown members. */
   readonly context: string;
-  /** The number of negative retail prices rejected; what they belong to is not sold. */
+  /** Number of negative retail prices that were rejected. The offers that they belong to are not sold. */
   readonly refused_prices?: number;
 }
 
@@ -85,7 +85,7 @@ export interface DaySummary {
   readonly available: boolean;
   /** The lowest retail price above 0, or 0 if all known prices are 0; null if none is known. */
   readonly lowest_price: number | null;
-  /** The most tickets left of one variant in one slot; null if no slot tells. */
+  /** Most tickets left of one variant in one slot; null if no slot states a number. */
   readonly max_tickets: number | null;
   readonly availability: number | null;
 }
@@ -102,10 +102,10 @@ export function summarise([availability, , timeslots]: DayForm): DaySummary {
   return summary;
 }
 
-/** A summary that slots are still added to. */
+/** A summary to which slots are still added. */
 export type OpenSummary = { -readonly [Name in keyof DaySummary]: DaySummary[Name] };
 
-/** Counts one more slot; none can be bought where nothing of the whole date can. */
+/** Adds one more slot. If the whole date has no availability, none of its slots can be bought. */
 export function addSlot(summary: OpenSummary, [, places, offers]: Timeslot): void {
   for (const [, tickets = null, price = null] of offers) {
     if (tickets !== null) summary.max_tickets = Math.max(summary.max_tickets ?? 0, tickets);
@@ -115,14 +115,15 @@ export function addSlot(summary: OpenSummary, [, places, offers]: Timeslot): voi
   }
 }
 
-/** Tells whether two dates differ in times, variants or prices: in anything that views show but the tickets left. */
+/** Returns whether two dates differ in anything that views show, except tickets left: times, variants or prices. */
 export function otherOffers(before: DayForm | undefined, after: DayForm | undefined): boolean {
   return differ(before, after, 0);
 }
 
 /**
- * Tells whether a shopper would notice what two dates differ in: whether it can be had, times, variants, prices, or
- * tickets left of which there are no more than one may order (`most`; null: the service names no limit).
+ * Returns whether a shopper would notice the difference between two dates: availability, times, variants, prices, or
+ * numbers of tickets left, which are compared up to the number that one may order (`most`; null if the service names no
+ * limit).
  */
 export function isNoticed(before: DayForm | undefined, after: DayForm | undefined, most: number | null): boolean {
   return isAvailable(before) !== isAvailable(after) || differ(before, after, most ?? Number.POSITIVE_INFINITY);
@@ -132,7 +133,7 @@ function isAvailable(form: DayForm | undefined): boolean {
   return form !== undefined && summarise(form).available;
 }
 
-/** Compares what views show, counts of tickets up to `most`. */
+/** Compares what views show. Numbers of tickets are compared up to `most`. */
 function differ(before: DayForm | undefined, after: DayForm | undefined, most: number): boolean {
   return JSON.stringify(shown(before, most)) !== JSON.stringify(shown(after, most));
 }
@@ -146,7 +147,7 @@ function shown(form: DayForm | undefined, most: number): unknown {
   ]);
 }
 
-/** Returns the lower of two prices, or the one above 0. */
+/** Returns the lower of two prices; if one of them is 0, the other. */
 export function lower(lowest: number | null, price: number): number {
   if (lowest === null || lowest === 0) return price;
   return price === 0 ? lowest : Math.min(lowest, price);
@@ -172,8 +173,8 @@ export interface Window {
 }
 
 /**
- * Returns the fewest windows of at most `daysPerRequest` days that cover the horizon; a near refresh brings the middle
- * along.
+ * Returns the fewest windows of at most `daysPerRequest` days that cover the horizon. A window that spans two tiers has
+ * the cadence of the nearer one.
  */
 export function windows(tiers: Tiers, daysPerRequest: number): Window[] {
   const count = Math.ceil(tiers.horizon / daysPerRequest);
@@ -196,7 +197,7 @@ export function tierOfDay(tiers: Tiers, day: number): Tier {
 }
 
 /**
- * Returns where each tier begins, in days from today: spans of dates are split there, because each tier has its own
+ * Returns the first day of each tier, in days from today. Spans of dates are split there, because each tier has its own
  * cadence.
  */
 export function tierStarts(tiers: Tiers): number[] {

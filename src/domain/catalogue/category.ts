@@ -3,20 +3,20 @@
  * right cycle depends on the partner's own categorisation).
  */
 
-/** The conditions of a category: a product has to meet all that are given. */
+/** Conditions of a category. A product has to meet all that are set. */
 export interface CategoryMatch {
   readonly product_ids?: readonly number[] | undefined;
   readonly experience_ids?: readonly number[] | undefined;
   readonly city_ids?: readonly number[] | undefined;
   readonly tag_ids?: readonly number[] | undefined;
-  /** The supplier's name, whatever its letter case. */
+  /** Name of the supplier, in any letter case. */
   readonly supplier?: string | undefined;
   readonly dynamic_pricing?: boolean | undefined;
   /** This many of the best-selling products, by reported orders. */
   readonly top_sellers?: number | undefined;
 }
 
-/** The facts of a product by which its category is chosen. */
+/** Facts of a product by which its category is chosen. */
 export interface CategoryFacts {
   readonly product_id: number;
   readonly experience_ids: readonly number[];
@@ -24,11 +24,11 @@ export interface CategoryFacts {
   readonly tag_ids: readonly number[];
   readonly supplier: string | null;
   readonly dynamic_pricing: boolean;
-  /** 1 sells best; null: nothing was sold. */
+  /** 1 sells best; null if nothing was sold. */
   readonly seller_rank: number | null;
 }
 
-/** Returns the name of the first category that matches; null where none does. */
+/** Returns the name of the first category that matches; null if none does. */
 export function categoryOf(
   categories: readonly { readonly name: string; readonly match: CategoryMatch }[],
   facts: CategoryFacts,
@@ -52,7 +52,7 @@ function matches(match: CategoryMatch, facts: CategoryFacts): boolean {
 
 const halfLifeMs = 30 * 86_400_000;
 
-/** Returns what is left `now` of what was counted (tickets, checks, views) at an instant: half of it after thirty days. */
+/** Returns the decayed value `now` of a count (tickets, checks, views) made at an instant: it halves every 30 days. */
 export function faded(now: number, count: number, counted_at: number | null): number {
   if (counted_at === null) return 0;
   return count * 0.5 ** (Math.max(0, now - counted_at) / halfLifeMs);

@@ -1,4 +1,4 @@
-/** The data that a sale needs (specification §2), in one language. Flags are null where the service left them out. */
+/** Data that a sale needs (specification §2), in one language. Flags are null if the service left them out. */
 export interface CheckoutInformation {
   readonly has_timeslots: boolean | null;
   readonly has_dynamic_pricing: boolean | null;

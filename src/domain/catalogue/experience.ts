@@ -1,9 +1,11 @@
-/** A venue or an activity, and the products that belong to it (specification §2). What was sent as another type is null. */
+/**
+ * A venue or an activity, and the products that belong to it (specification §2). Values of an unexpected type are null.
+ */
 export interface Experience {
   readonly experience_id: number;
   readonly title: string | null;
   readonly tagline: string | null;
-  /** By http or https. */
+  /** With the scheme http or https. */
   readonly url: string | null;
   readonly address: string | null;
   readonly city_name: string | null;
@@ -12,9 +14,9 @@ export interface Experience {
   readonly longitude: number | null;
   readonly rating: number | null;
   readonly rating_count: number | null;
-  /** Minor units of the currency asked for; null where there is no exact one. */
+  /** Minor units of the requested currency; null if there is no exact price. */
   readonly from_price: number | null;
   readonly product_ids: readonly number[];
-  /** The service's JSON, without `images`: they belong to a licence that only products' reads confirm. */
+  /** The service's JSON, without `images`: their licence is confirmed only by reads of products. */
   readonly document: string;
 }

@@ -1,8 +1,8 @@
 import { imageLimitMs, mayShow } from './image.ts';
 
-/** How long a takedown is reported. */
+/** Time for which a takedown is reported. */
 export const takedownsForMs = 90 * 24 * 60 * 60 * 1000;
-/** A file is removed within a minute; if it still exists after this time, that is a breach. */
+/** A file is removed within a minute. A file that still exists after this time is a breach. */
 const fileGraceMs = 2 * 60 * 1000;
 
 /** An image that the view shows, with its facts from the tables. */
@@ -10,10 +10,10 @@ export interface PublishedImage {
   readonly product_id: number;
   readonly title: string | null;
   readonly image_key: string;
-  /** The largest size. */
+  /** URL of the largest size. */
   readonly url: string | null;
   readonly credit: string | null;
-  /** When the first read was sent that returned it, and the last. */
+  /** Instants at which the first and the last read that returned it were sent. */
   readonly first_confirmed_at: number;
   readonly last_confirmed_at: number;
   readonly hidden_from: number;
@@ -22,25 +22,25 @@ export interface PublishedImage {
   readonly checksum: string | null;
 }
 
-/** The facts of a shown image by the tables, independent of the view. */
+/** Facts of a shown image from the tables, independent of the view. */
 export interface ImageStanding {
   readonly verified_at: number | null;
   /** The image or its product is withdrawn. */
   readonly withdrawn: 0 | 1;
 }
 
-/** An image that was taken down: the service's change lies between the two reads. */
+/** An image that was taken down. The service's change lies between the two reads. */
 export interface Takedown {
   readonly product_id: number;
   readonly title: string | null;
   readonly image_key: string;
   readonly credit: string | null;
-  /** When the last read that returned it was sent; null: not known. */
+  /** Instant at which the last read that returned it was sent; null if not known. */
   readonly last_confirmed_at: number | null;
-  /** When the first read was sent that did not, or the product was withdrawn. */
+  /** Instant at which the first read without it was sent, or at which the product was withdrawn. */
   readonly withdrawn_at: number;
   readonly cause: 'image' | 'product';
-  /** When a later read returned it again; null: it did not. */
+  /** Instant at which a later read returned it again; null if none did. */
   readonly returned_at: number | null;
 }
 
@@ -53,7 +53,7 @@ export interface CreditChange {
   readonly at: number;
 }
 
-/** A copy on disk. `shown`: its image is published; `hidden_at`: since when it is not. */
+/** A copy on disk. `shown`: its image is published. `hidden_at`: the instant since which it is not. */
 export interface KeptFile {
   readonly product_id: number;
   readonly image_key: string;
@@ -62,20 +62,20 @@ export interface KeptFile {
   readonly hidden_at: number;
 }
 
-/** An image that breaks the rule, and why. */
+/** An image that breaks the rule, and the reason. */
 export interface Breach {
   readonly product_id: number;
   readonly image_key: string;
   readonly reason: 'not-confirmed' | 'withdrawn' | 'file-kept';
 }
 
-/** Returns the images that are shown although they may not be, and the files of images that may not be shown. */
+/** Returns the images that are shown although they must not be, and the kept files of images that must not be shown. */
 export function breachesOf(
   published: readonly (PublishedImage & ImageStanding)[],
   files: readonly KeptFile[],
   now: number,
 ): Breach[] {
-  // Equal files are kept once: a file that another image still shows may stay.
+  // Equal files are kept once. A file that another image still shows may stay.
   const shown = new Set(files.filter((each) => each.shown === 1).map(({ file }) => file));
   return [
     ...published.flatMap(({ product_id, image_key, verified_at, withdrawn }): Breach[] => {
@@ -90,13 +90,16 @@ export function breachesOf(
   ];
 }
 
-/** Returns since when an image that was taken down is not shown: after fourteen days it was hidden without any read. */
+/**
+ * Returns the instant since which an image that was taken down is not shown. After 14 days it was hidden without any
+ * read.
+ */
 export function hiddenAt({ last_confirmed_at, withdrawn_at }: Takedown): number {
   return Math.min(withdrawn_at, last_confirmed_at === null ? withdrawn_at : last_confirmed_at + imageLimitMs);
 }
 
 /**
- * Returns how long an image may have been shown after the service withdrew it: at most this, in milliseconds; null: not
+ * Returns how long an image may have been shown after the service withdrew it, at most, in milliseconds; null if not
  * known.
  */
 export function shownAfterChange(takedown: Takedown): number | null {

@@ -1,12 +1,12 @@
 /*
- * Copies of the images' files (design 3.2, images): what a file may be, where it lies, and when its host is asked again.
+ * Copies of the images' files (design 3.2, images): allowed types, paths, and times of the next request to their host.
  */
 
 /** The four sizes of an image, by the names that the service's answers use. */
 export type ImageSize = 'small' | 'medium' | 'large' | 'extra_large';
 export const imageSizes: readonly ImageSize[] = ['small', 'medium', 'large', 'extra_large'];
 
-/** The types a file may have, with their extensions. Not SVG, which can contain scripts. */
+/** Allowed file types, with their extensions. SVG is excluded because it can contain scripts. */
 const extensions = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -20,7 +20,7 @@ export function isImageType(type: string): type is ImageType {
   return Object.hasOwn(extensions, type);
 }
 
-/** Returns the type of a file by its first bytes, whatever it is called; null: none of the types. */
+/** Returns the type of a file by its first bytes, regardless of its name; null if it is none of the types. */
 export function typeOf(head: Uint8Array): ImageType | null {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 16)).toString('latin1');
   if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';
@@ -31,8 +31,8 @@ export function typeOf(head: Uint8Array): ImageType | null {
 }
 
 /**
- * Tells whether a file ends as its type must: without an announced length, half a file looks like a whole one. `tail`
- * is its last kilobyte, or all of it. AVIF has no recognisable end.
+ * Returns whether a file ends as its type requires: without an announced length, half a file looks like a whole one.
+ * `tail` is its last kilobyte, or all of it if it is shorter. AVIF has no recognisable end.
  */
 export function endsWell(type: ImageType, head: Uint8Array, tail: Uint8Array, length: number): boolean {
   const end = Buffer.from(tail.buffer, tail.byteOffset, tail.length);
@@ -51,7 +51,7 @@ export function endsWell(type: ImageType, head: Uint8Array, tail: Uint8Array, le
   }
 }
 
-/** Returns the path `ab/cd/<checksum>.jpg`, by content, so that equal files are kept once. */
+/** Returns the path `ab/cd/<checksum>.jpg`. It depends on the content only, so that equal files are kept once. */
 export function filePath(checksum: string, type: ImageType): string {
   return `${checksum.slice(0, 2)}/${checksum.slice(2, 4)}/${checksum}.${extensions[type]}`;
 }
@@ -59,14 +59,14 @@ export function filePath(checksum: string, type: ImageType): string {
 /** Matches only paths that `filePath` returns, not other files beside them. */
 export const filePattern = /^([0-9a-f]{2})\/([0-9a-f]{2})\/\1\2[0-9a-f]{60}\.(jpg|png|webp|avif|gif)$/;
 
-/** After this time a kept file is requested again: `If-None-Match` costs its host next to nothing. */
+/** Time after which a kept file is requested again. `If-None-Match` costs its host next to nothing. */
 const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
-/** No file is due later than this from now. */
+/** Longest time until any file is due. */
 export const longestWaitMs = recheckAfterMs;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Returns when to ask the host again about a file that it has just confirmed; spread out, because many were fetched
+ * Returns when to ask the host again about a file that it has just confirmed. Spread out, because many were fetched
  * together.
  */
 export function recheckAt(chance: number, now: number): number {
@@ -74,8 +74,8 @@ export function recheckAt(chance: number, now: number): number {
 }
 
 /**
- * Returns when to ask again after an answer that is unlikely to change soon: not an image, too large, gone, a refused
- * URL.
+ * Returns when to ask again after an answer that is unlikely to change soon: not an image, too large, gone, or a
+ * refused URL.
  */
 export function refusedAgainAt(chance: number, now: number): number {
   return now + Math.round(dayMs * (0.9 + 0.1 * chance));

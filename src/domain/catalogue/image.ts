@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 
 /**
- * How long an image may be shown after an authenticated read returned it (specification §1 rule 4): 14 days.
- * The view `images` has the same figure; a test holds them equal.
+ * Time for which an image may be shown after an authenticated read returned it (specification §1 rule 4): 14 days. The
+ * view `images` has the same figure; a test holds them equal.
  */
 export const imageLimitMs = 14 * 24 * 60 * 60 * 1000;
-/** From this age on a product's own read confirms its images, ahead of the sweeps. */
+/** Age from which a read of its own product confirms an image, ahead of the sweeps. */
 export const imagePressAfterMs = 10 * 24 * 60 * 60 * 1000;
-/** From this age on an alarm tells a person. */
+/** Age from which an alarm notifies a person. */
 export const imageAlarmAfterMs = 12 * 24 * 60 * 60 * 1000;
-/** An instant further ahead than this was written by a wrong clock. */
+/** An instant further ahead than this was written with a wrong clock. */
 const aheadMs = 24 * 60 * 60 * 1000;
 
 /**
- * Tells whether an image last returned by the complete read sent at `verified_at` may be shown at `now`, by the rule of
- * the view.
+ * Returns whether an image may be shown at `now`, by the rule of the view. `verified_at` is the instant at which the
+ * last complete read that returned it was sent.
  */
 export function mayShow(verified_at: number, now: number): boolean {
   return now >= verified_at - aheadMs && now < verified_at + imageLimitMs;
@@ -26,15 +26,16 @@ export interface Image {
   readonly image_key: string;
   /** From 0, in the service's order. */
   readonly position: number;
-  /** `credit`, or `credits` of older answers, as it was sent, markup and all; null where it is empty or blank. */
+  /** `credit`, or `credits` of older answers, as it was sent, with markup; null if it is empty or blank. */
   readonly credit: string | null;
   /** The service's own JSON, with the addresses of its sizes and unknown members. */
   readonly document: string;
 }
 
 /**
- * Returns the key of an image: the last segment of the URL's path without its extension, lower case, where that is 32
- * hex digits; else `u-` and 32 hex digits of a hash over host and path. The sizing query never counts. Null for no URL.
+ * Returns the key of an image: the last segment of the URL's path without its extension, in lower case, if that is 32
+ * hex digits; else `u-` and 32 hex digits of a hash over host and path. The sizing query never counts. Null if `url` is
+ * not a URL.
  */
 export function imageKey(url: string): string | null {
   const parsed = URL.parse(url);

@@ -1,8 +1,8 @@
-/** The facts after a page of a list was read. */
+/** Facts about a list after one of its pages was read. */
 export interface PageFacts {
   /** Rows of the page, usable or not. */
   readonly rows: number;
-  /** Whether it has fewer rows than the answer itself says a page has; the requested number may be ignored. */
+  /** True: it has fewer rows than the page size stated in the answer itself. The requested size may be ignored. */
   readonly short: boolean;
   /** How the answer says that the next page is asked for; null: this is the last one; undefined: it does not say. */
   readonly next: string | null | undefined;
@@ -16,7 +16,7 @@ export interface PageFacts {
 
 /** After this many pages in a row without a new row, the service is taken to repeat its last page forever. */
 const mostBarren = 3;
-/** More than any real list: a service that makes up rows is not walked forever. */
+/** More than any real list has: a service that makes up rows is not read forever. */
 const mostRows = 1_000_000;
 
 /**

@@ -3,24 +3,28 @@ import { nothingPrinted, type PrintedPrice, printing, samePrices } from './print
 import type { VariantTypes } from './variant.ts';
 
 /*
- * What of a date can still be had: a time that has begun at the venue is not sold any more. Times are the venue's, in
- * minutes since midnight; whatever is no time of the clock (the whole day, a word of the service) lasts until the date ends.
+ * Removes from a date the times that have begun at the venue, which are no longer sold. Times are the venue's, in
+ * minutes since midnight. A time that is not on the clock (the whole day, a word of the service) lasts until the date
+ * ends.
  */
 
-/** Before any time of a date: it has not begun at the venue. */
+/** Minute before any time of a date: the date has not begun at the venue. */
 export const notBegun = -1;
 
-/** Whether a time has passed at a minute of its date. */
+/** Returns whether a time has passed at a minute of its date. */
 export function hasPassed(time: number | string, minute: number): boolean {
   return typeof time === 'number' && time >= 0 && time <= minute;
 }
 
-/** `HH:MM` in minutes since midnight; null: it is no time of the clock. */
+/** Returns `HH:MM` as minutes since midnight; null if it is not a time of the clock. */
 export function minuteOf(time: string): number | null {
   return /^\d\d:\d\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : null;
 }
 
-/** A date without the times that have passed, and its places without theirs; the same object where none has. */
+/**
+ * Returns a date without the times that have passed, and its availability without theirs. Returns the same object if
+ * none has passed.
+ */
 export function withoutPassed(form: DayForm, minute: number): DayForm {
   const [availability, timezone, slots, ...rest] = form;
   const left = slots.filter(([time]) => !hasPassed(time, minute));
@@ -30,7 +34,7 @@ export function withoutPassed(form: DayForm, minute: number): DayForm {
   return [availability === 0 ? 0 : sum, timezone, left, ...rest];
 }
 
-/** The times of a date that can still be had; undefined: there is none, as where it is sold out. */
+/** Returns the times of a date that can still be bought; undefined if there are none, for example if it is sold out. */
 export function timesLeft(form: DayForm | undefined, minute: number): DayForm | undefined {
   const left = form === undefined ? undefined : withoutPassed(form, minute);
   return left === undefined || left[2].length === 0 ? undefined : left;
@@ -42,18 +46,21 @@ export type DateState = 'available' | 'sold_out' | 'not_on_sale';
 /** State, prices and tickets of a date from one minute to another. */
 export interface DateStretch extends Omit<DaySummary, 'available'>, PrintedPrice {
   readonly state: DateState;
-  /** -1: from the day on which it was first sold. */
+  /** -1: since it was first sold, on any earlier day. */
   readonly from: number;
   /** Excluded; 1440 is the end of the date. */
   readonly until: number;
-  /** Until when `availability` holds, excluded: later in the stretch it is the places of the times that are left. */
+  /**
+   * Excluded end of the time for which `availability` holds. Later in the stretch it is the sum over the times that are
+   * left.
+   */
   readonly counted_until: number;
 }
 
 /**
- * Divides a date where its times begin: each stretch has what is left then, and after the last time nothing is on sale. An
- * undefined form is a date without tickets. The times are added from the last one back to the first. A time that takes only
- * places along begins no stretch, so there are few of them.
+ * Divides a date at the beginnings of its times. Each stretch has what is left then; after the last time nothing is on
+ * sale. An undefined form is a date without tickets. The times are added from the last one back to the first. A time
+ * whose passing changes only the availability begins no stretch, so there are few of them.
  */
 export function stretchesOf(form: DayForm | undefined, types: VariantTypes): DateStretch[] {
   const [availability = null, , slots = []] = form ?? [];
@@ -85,7 +92,7 @@ export function stretchesOf(form: DayForm | undefined, types: VariantTypes): Dat
     const next = latestFirst[index + 1];
     const from = next === undefined ? notBegun : endOf(next[0]);
     if (from === until) continue;
-    // Once a time has begun, the places of the others are the date's.
+    // Once a time has begun, the availability of the date is the sum over the other times.
     const of_date = from === notBegun || availability === 0 ? availability : places;
     const sold = left.available && of_date !== 0;
     const prices = sold ? { lowest_price: left.lowest_price, ...print.price() } : nothing;
@@ -100,7 +107,7 @@ function shownAlike(one: DateStretch, other: DateStretch): boolean {
   return one.state === state && one.max_tickets === max_tickets && samePrices(one, other);
 }
 
-/** Returns the first minute at which a time is not sold any more. */
+/** Returns the first minute at which a time is no longer sold. */
 export function endOf(time: number | string): number {
   return typeof time === 'number' && time >= 0 ? time : endOfDate;
 }

@@ -2,11 +2,14 @@ import { type DayForm, lower, type Timeslot } from './availability.ts';
 import type { VariantTypes } from './variant.ts';
 
 /*
- * The price that a shop may print: what an adult pays. A price that only children pay is no "from"; where no adult can
- * buy, it is the dearest of the commonest type, and says which type that is.
+ * The price that a shop may print: the one that an adult pays. A price that only children pay is not a "from" price. If
+ * no adult can buy, it is the highest price of the most common type, and names that type.
  */
 
-/** Minor units, and whose price it is: `adult`, or the service's word for another type; null: none is known. */
+/**
+ * Price in minor units, and the type of buyer who pays it: `adult`, or the service's word for another type. Null if not
+ * known.
+ */
 export interface PrintedPrice {
   readonly lowest_adult_price: number | null;
   readonly price_variant_type: string | null;
@@ -17,9 +20,10 @@ export const nothingPrinted: PrintedPrice = { lowest_adult_price: null, price_va
 const adult = 'adult';
 
 /**
- * Returns what is printed of a date: of what can be bought, the lowest adult price above 0, or 0 if adults pay nothing.
- * Without an adult variant the dearest variant, each at its cheapest time, of the type that most variants have; of two types
- * as common the dearer. Where the price of an adult is not known, no other is printed in its place.
+ * Returns the printed price of a date: among the offers that can be bought, the lowest adult price above 0, or 0 if
+ * adults pay nothing. Without an adult variant it is the dearest variant, each at its cheapest time, of the type that
+ * most variants have; of two types that are equally common, the dearer. If the price of an adult is not known, no other
+ * price is printed in its place.
  */
 export function printedOn([availability, , timeslots]: DayForm, types: VariantTypes): PrintedPrice {
   if (availability === 0) return nothingPrinted;
@@ -28,7 +32,7 @@ export function printedOn([availability, , timeslots]: DayForm, types: VariantTy
   return print.price();
 }
 
-/** The same of a date whose slots are added one by one. */
+/** Same as `printedOn`, for a date whose slots are added one by one. */
 export function printing(types: VariantTypes) {
   let adults = false;
   let lowest: number | null = null;
@@ -54,7 +58,7 @@ export function printing(types: VariantTypes) {
   };
 }
 
-/** How many prices there are of a type, and the one that was picked. */
+/** Number of prices of a type, and the one that was picked. */
 interface TypePrice {
   readonly count: number;
   readonly price: number;
@@ -73,7 +77,7 @@ function addPrice(
   );
 }
 
-/** Returns the price of the type that most have; of two types as common, the dearer. */
+/** Returns the price of the most common type; of two that are equally common, the dearer. */
 function commonest(prices: ReadonlyMap<string | null, TypePrice>): PrintedPrice {
   const [first] = [...prices].sort(
     ([type, one], [other, two]) =>
@@ -82,7 +86,7 @@ function commonest(prices: ReadonlyMap<string | null, TypePrice>): PrintedPrice 
   return first === undefined ? nothingPrinted : { lowest_adult_price: first[1].price, price_variant_type: first[0] };
 }
 
-/** What of a date can be bought from one instant to another. */
+/** Prices of a date for what can be bought from one instant to another. */
 export interface PricedStretch extends PrintedPrice {
   readonly from_at: number;
   /** Excluded. */
@@ -90,7 +94,7 @@ export interface PricedStretch extends PrintedPrice {
   readonly lowest_price: number | null;
 }
 
-/** What is printed of a product up to an instant, from the one before on. */
+/** Printed price of a product up to `until_at`, from the end of the previous step on. */
 export interface PrintedStep extends PrintedPrice {
   /** Excluded. */
   readonly until_at: number;
@@ -98,11 +102,11 @@ export interface PrintedStep extends PrintedPrice {
 }
 
 /**
- * Returns what is printed of a product from now on, as its dates and their times pass: the least over the dates that an adult
- * can then have; where there is none, the least over those of the commonest type.
+ * Returns the printed prices of a product from now on, as its dates and their times pass: the lowest over the dates
+ * that an adult can then buy. If there are none, the lowest over those of the most common type.
  *
- * Goes from the last instant back: what can be bought from whenever on is added once and stays, and only the later times of the
- * date underway come and go.
+ * Goes back from the last instant. An offer that can already be bought is added once and stays. Only the later times of
+ * the date underway come and go.
  */
 export function printedSteps(stretches: readonly PricedStretch[]): PrintedStep[] {
   const latestFirst = stretches.toSorted((one, other) => other.until_at - one.until_at);
@@ -125,7 +129,7 @@ export function printedSteps(stretches: readonly PricedStretch[]): PrintedStep[]
   return steps.reverse();
 }
 
-/** The least of dates that are added one by one. */
+/** Returns a running minimum over dates that are added one by one. */
 function leasts() {
   const least = { price: Number.POSITIVE_INFINITY, adult: Number.POSITIVE_INFINITY };
   const others = new Map<string | null, TypePrice>();
@@ -137,7 +141,7 @@ function leasts() {
   };
   return {
     add: (stretch: PricedStretch): void => add(least, others, stretch),
-    /** Returns it with further dates, which are not added. */
+    /** Returns the minimum with further dates, which are not added. */
     with: (passing: readonly PricedStretch[]): Omit<PrintedStep, 'until_at'> => {
       const [to, of] = passing.length === 0 ? [least, others] : [{ ...least }, new Map(others)];
       for (const stretch of passing) add(to, of, stretch);
@@ -148,7 +152,7 @@ function leasts() {
   };
 }
 
-/** Tells whether two print the same. */
+/** Returns whether two printed prices are equal. */
 export function samePrices(one: Omit<PrintedStep, 'until_at'>, other: Omit<PrintedStep, 'until_at'>): boolean {
   return (
     one.lowest_price === other.lowest_price &&

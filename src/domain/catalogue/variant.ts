@@ -4,16 +4,19 @@ export interface Variant {
   readonly document: string;
 }
 
-/** What a group of variants that are alike is called, in the primary language; the service's "Default" groups nothing. */
+/** Name of a group of similar variants, in the primary language. The service's "Default" group is not one. */
 export interface VariantGroup {
   readonly group_id: number;
   readonly name: string;
 }
 
-/** Whom the variants of a product are for, by their ids: the service's words; absent: it has not said. */
+/**
+ * Types of buyer (the service's words) for which the variants of a product are, by variant id. A variant without a
+ * stated type is absent.
+ */
 export type VariantTypes = ReadonlyMap<number, string>;
 
-/** Returns whom a variant is for as its document says it; null: it does not. */
+/** Returns the type of buyer stated in the document of a variant; null if it states none. */
 export function variantTypeIn(document: string | null): string | null {
   if (document === null) return null;
   const { variant_type } = JSON.parse(document) as { variant_type?: unknown };

@@ -13,52 +13,55 @@ import {
 } from './answered-span.ts';
 import type { AvailabilityAnswer } from './availability.ts';
 
-/** Dates still to be asked for: those due, the rest of them beyond a cut answer, or those that an answer left out. */
+/**
+ * Dates that are still to be requested: `due` ones, the `rest` beyond a cut answer, or those that an answer has
+ * `left-out`.
+ */
 interface Wanted extends Dates {
   readonly why: 'due' | 'rest' | 'left-out';
 }
 
-/** One request: for dates that are wanted, and perhaps for days around them. */
+/** One request, for wanted dates and perhaps for days around them. */
 export interface WindowRequest {
   readonly wanted: Wanted;
   readonly asked: Dates;
 }
 
-/** What an answer covers: nothing of what was asked for, not even its first date (`capped-away`), or some of it. */
+/** Dates that an answer covers: none of the requested ones, not even the first (`capped-away`), or some. */
 export type Covered =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'capped-away'; readonly to: string }
   | {
       readonly kind: 'some';
       readonly dates: Dates;
-      /** What is still to be asked for of this request. */
+      /** Dates of this request that are still to be requested. */
       readonly rest: readonly Wanted[];
-      /** Whether the service is believed to answer for the dates it is asked for. */
+      /** True: the service is taken to answer for the requested dates. */
       readonly asAsked: boolean;
     };
 
-/** The requests of one refresh of a window: which dates are asked for next, and which each answer covers. */
+/** Requests of one refresh of a window: decides which dates are requested next, and which ones each answer covers. */
 export interface WindowRequests {
-  /** Null: nothing is left to ask for, or not worth another call. */
+  /** Returns the next request. Null if no dates are left, or only dates that do not justify another call. */
   next(): WindowRequest | null;
-  /** There was no answer. `failed`: to a first request, so that the refresh has failed. */
+  /** Records that there was no answer. Returns `failed` for a first request: then the whole refresh has failed. */
   refused(request: WindowRequest): 'failed' | 'left-out';
-  /** Judges an answer; null: it is the one that was stored last. */
+  /** Judges an answer. `answer` is null if it equals the one that was stored last. */
   judge(request: WindowRequest, answer: AvailabilityAnswer | null): Covered;
-  /** What an answer covers is stored. */
+  /** Records that the covered dates are stored. */
   stored(rest: readonly Wanted[]): void;
-  /** Tells whether storing what is covered ends the refresh with every date answered. */
+  /** Returns whether storing the covered dates ends the refresh with every date answered. */
   endsWith(rest: readonly Wanted[]): boolean;
-  /** Dates that no answer covered, however the service was asked. */
+  /** Dates that no answer covered, after all requests. */
   readonly unanswered: readonly Dates[];
-  /** The last other dates that the service named; null: it named none. */
+  /** Returns the dates named by the last wrong-range answer; null if there was none. */
   astray(): Dates | null;
 }
 
 interface Asking {
   /** At the venue. */
   readonly today: string;
-  /** The most days that one request may be for. */
+  /** Most days of one request. */
   readonly most: number;
   readonly lengths: AnswerLengths;
 }

@@ -1,14 +1,12 @@
-/**
- * The part of the change feed that is kept: everything above `floor`, up to `newest`. In an empty feed both are equal.
- */
+/** Range of the change feed that is kept: numbers above `floor`, up to `newest`. In an empty feed both are equal. */
 export interface FeedBounds {
   readonly floor: number;
   readonly newest: number;
-  /** The id of the feed to which cursors belong; null: the file belongs to nobody yet. */
+  /** Id of the feed to which cursors belong; null if the file belongs to no feed yet. */
   readonly feed: string | null;
 }
 
-/** The position of a reader: the seq of the last change seen (0: none), and the feed it was seen in, if known. */
+/** Position of a reader: the `seq` of the last change seen (0: none), and the feed in which it was seen, if known. */
 export interface Cursor {
   readonly after: number;
   readonly feed: string | null;
@@ -16,7 +14,7 @@ export interface Cursor {
 
 export type CursorVerdict = 'good' | 'other-feed' | 'too-old' | 'from-the-future';
 
-/** Tells whether the feed can go on after a cursor without a gap. */
+/** Decides whether the feed can continue after a cursor without a gap. */
 export function judgeCursor(cursor: Cursor, { floor, newest, feed }: FeedBounds): CursorVerdict {
   if (cursor.feed !== null && feed !== null && cursor.feed !== feed) return 'other-feed';
   if (cursor.after < floor) return 'too-old';

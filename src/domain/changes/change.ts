@@ -2,8 +2,8 @@ import { parseExact } from '../values/exact-json.ts';
 import { isMembers } from '../values/members.ts';
 
 /**
- * The kinds of change in the feed. Readers pass over those that they do not know, because the list is open (design 3.3).
- * Until a mirror is filled, only the older kinds are told, and of a product's first reads only `product_added`.
+ * Kinds of change in the feed. Readers skip kinds that they do not know, because the list is open (design 3.3). Until a
+ * mirror is filled, only the older kinds are published, and of a product's first reads only `product_added`.
  */
 export type ChangeKind = OlderKind | NewerKind;
 
@@ -11,8 +11,8 @@ export type OlderKind =
   /** {title} */
   | 'product_added'
   /**
-   * {fields}: the members of the product's document, and columns of views, that differ now. Those with a kind of their own
-   * are not among them; empty: read for the first time. Without a language: in all of them.
+   * {fields}: the members of the product's document, and the columns of views, that differ now. Fields with a kind of
+   * their own are left out. Empty if it was read for the first time. Without a language: in all languages.
    */
   | 'product_changed'
   /** {reason} */
@@ -22,12 +22,14 @@ export type OlderKind =
   /** {reason, expected_reopening} */
   | 'sale_disabled'
   | 'sale_enabled'
-  /** {}: on sale by its own read, but its dates are answered as not on sale: none is bookable, until they are released. */
+  /**
+   * {}: on sale by its own read, but its dates are answered as not on sale. None is bookable until `dates_released`.
+   */
   | 'dates_withheld'
   | 'dates_released'
-  /** {currency, old, new}: with a date its lowest price, without one the product's price; minor units or null. */
+  /** {currency, old, new}: with a date its lowest price, without one the price of the product; minor units or null. */
   | 'price_changed'
-  /** {currency, old, new}: state and lowest price of the date; `old` is null where it had none. */
+  /** {currency, old, new}: state and lowest price of the date; `old` is null if it had none. */
   | 'date_added'
   | 'date_sold_out'
   | 'date_back'
@@ -38,23 +40,37 @@ export type OlderKind =
   /** {image_key, credit} */
   | 'image_withdrawn';
 
-/** Each is one line a product and transaction. Counts of the tickets left are told by none. */
+/** Each of these is one line per product and transaction. No kind reports numbers of tickets left. */
 export type NewerKind =
-  /** {fields}: the members that differ; empty: read for the first time. */
+  /** {fields}: the members that differ; empty if it was read for the first time. */
   | 'checkout_changed'
-  /** {variant_ids}: those that are new, gone or different. */
+  /** {variant_ids}: variants that are new, gone or different. */
   | 'variants_changed'
-  /** {currency, dates}: those whose times, prices or limit moved while their state stayed, or that have their first rows. */
+  /**
+   * {currency, dates}: dates whose times, prices or limit changed while their state stayed, or that have their first
+   * rows.
+   */
   | 'slots_changed'
-  /** {image_keys}: those whose order, address or alternative text is another, or that are hidden, or shown again. */
+  /**
+   * {image_keys}: images with another position, address or alternative text, and images that were hidden or shown
+   * again.
+   */
   | 'images_changed'
-  /** {currency, old, new}: the product's price in a further currency, or the first one in any. */
+  /** {currency, old, new}: the product's price in a further currency, or its first price in any. */
   | 'prices_changed'
-  /** {experience_ids}: of a product, those that it belongs to or no longer does; of no product, those that themselves differ. */
+  /**
+   * {experience_ids}: with a product, experiences that it joined or left; without one, experiences that themselves
+   * differ.
+   */
   | 'experience_changed'
-  /** {subject}: what many answers claim at once of products, this one among them, is held: it is stale. Once a product and hold. */
+  /**
+   * {subject}: a claim that many answers make at once, also about this product, is held: the data are stale. Once per
+   * product and hold.
+   */
   | 'held'
-  /** {from, to}: of no product. The numbers of the changes, both included, that end here. */
+  /**
+   * {from, to}: of no product. First and last number, both included, of the changes of the sync cycle that ends here.
+   */
   | 'pass_completed';
 
 const newer: Readonly<Record<NewerKind, true>> = {
@@ -72,10 +88,10 @@ export function isNewer(kind: ChangeKind): kind is NewerKind {
   return kind in newer;
 }
 
-/** What stands for the product in a change that is of none. */
+/** Product id of a change that is about no product. */
 export const noProduct = 0;
 
-/** Members that have a kind of their own, or say nothing about the product. */
+/** Members that have a kind of their own, or that are no facts about the product. */
 const told = new Set([
   'images',
   'price',
@@ -94,14 +110,20 @@ export function differing<Row extends object>(
   return names.filter((name) => before[name] !== after[name]);
 }
 
-/** Returns the top-level members in which two documents differ, in alphabetical order; the order of members says nothing. */
+/**
+ * Returns the top-level members in which two documents differ, in alphabetical order. The order of members does not
+ * count.
+ */
 export function changedFields(before: string, after: string): string[] {
   const [old, now] = [before, after].map((text) => parseExact(text) as Record<string, unknown>);
   const names = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);
   return [...names].filter((name) => !told.has(name) && unordered(old?.[name]) !== unordered(now?.[name])).sort();
 }
 
-/** Returns a value as text in which the order of members says nothing. The printer goes as deep as the parser. */
+/**
+ * Returns a value as text with sorted members, so that their order does not count. The printer goes as deep as the
+ * parser.
+ */
 function unordered(value: unknown): string | undefined {
   return JSON.stringify(value, (_, each) =>
     isMembers(each) ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))) : each,

@@ -1,14 +1,17 @@
-/** The facts of the change feed when a mirror is opened. */
+/** Facts about the change feed when a mirror is opened. */
 export interface FeedFacts {
-  /** Whether the mirror has a feed id: a new one has none, nor has one of a version that gave none. */
+  /** True: the mirror has a feed id. A new one has none, and neither has one of a version before feed ids. */
   readonly identified: boolean;
-  /** Whether the mirror was paired with this inbox until now; without it, it was filled, restored or repaired. */
+  /** True: the mirror was paired with this inbox until now. False: it was filled, restored or repaired. */
   readonly paired: boolean;
-  /** Whether it is the same file that was opened last. */
+  /** True: it is the file that was opened last. */
   readonly same_file: boolean;
-  /** The newest number in the mirror. */
+  /** Newest number in the mirror. */
   readonly newest: number;
-  /** By the inbox: numbers at least up to `witnessed` were given out, and none above `ceiling`. */
+  /**
+   * As recorded by the inbox: the numbers up to `witnessed`, and perhaps more, were given out, and none above
+   * `ceiling`.
+   */
   readonly witnessed: number;
   readonly ceiling: number;
 }
@@ -18,13 +21,13 @@ export type FeedDecision =
   | {
       readonly feed: 'new';
       readonly reason: 'first-fill' | 'paired-again' | 'older-copy';
-      /** New numbers are above this one, so that none is given out twice; null: they continue normally. */
+      /** New numbers are above this one, so that none is given out twice. Null if they continue normally. */
       readonly above: number | null;
     };
 
 /**
- * Decides whether cursors of the last run are still valid. After a kill the feed continues without a gap; a mirror that
- * is new, or older than the numbers given out, gets another feed above every number that may have been given out.
+ * Decides whether cursors of the last run are still valid. After a kill the feed continues without a gap. A mirror that
+ * is new, or older than the numbers given out, gets a new feed above every number that may have been given out.
  */
 export function judgeFeed(facts: FeedFacts): FeedDecision {
   const { identified, paired, same_file, newest, witnessed, ceiling } = facts;

@@ -2,23 +2,23 @@ import { type DayForm, type Offer, slotTime, type Timeslot } from '../catalogue/
 import { hasPassed, minuteOf, notBegun, withoutPassed } from '../catalogue/passed-times.ts';
 
 /*
- * Judges the check before an order (specification §1 rule 5): whether what a shopper was shown is still available, by
- * what the service says now.
+ * Judges the check before an order (specification §1 rule 5): whether the offer that a shopper was shown is still
+ * available, according to the service now.
  */
 
 /**
- * Holds: available as asked, at the price expected or shown. Changed: for sale, but price or quantity differ. Gone: not
- * for sale. Unknown: no answer.
+ * Verdict of a check. Holds: available as requested, at the price expected or shown. Changed: for sale, but price or
+ * quantity differ. Gone: not for sale. Unknown: no answer.
  */
 export type CheckVerdict = 'holds' | 'changed' | 'gone' | 'unknown';
 
-/** The reasons, a closed list, each with its verdict. */
+/** The closed list of reasons, each with its verdict. */
 const verdictOf = {
   withdrawn: 'gone',
-  /** The service has neither its dates nor the product itself (404). */
+  /** The service answers 404 for both its dates and the product itself. */
   'not-found': 'gone',
   'not-on-sale': 'gone',
-  /** A notification has closed it, and no read has confirmed that yet. */
+  /** A notification has closed it, and no read has confirmed the closure yet. */
   'closure-unconfirmed': 'gone',
   'date-past': 'gone',
   /** The time has begun at the venue, or was the last one of its date. */
@@ -31,19 +31,22 @@ const verdictOf = {
   'not-enough-tickets': 'changed',
   'over-max-per-order': 'changed',
   'price-changed': 'changed',
-  /** It is for sale, but the service names no price to compare. */
+  /** It is for sale, but the service names no price to compare with. */
   'price-not-said': 'changed',
-  /** Beyond the mirrored dates: the service was not asked. */
+  /** Beyond the mirrored dates, so the service was not asked. */
   'outside-horizon': 'unknown',
-  /** Its dates are answered as not on sale, but its own read of then says on sale: one answer comes from a cache. */
+  /**
+   * Its dates are answered as not on sale, but its own read from the same time as on sale: one of the answers comes
+   * from a cache.
+   */
   'sale-contradicted': 'unknown',
   'service-unreachable': 'unknown',
   throttled: 'unknown',
-  /** The caller has used up its live checks of this minute. */
+  /** The caller has used up its live checks for this minute. */
   'caller-limit': 'unknown',
   /** The answer cannot be used. */
   'service-failed': 'unknown',
-  /** The service answered for other dates than it was asked for. */
+  /** The service answered for other dates than requested. */
   'other-dates': 'unknown',
   'service-refused': 'unknown',
   'key-refused': 'unknown',
@@ -55,22 +58,22 @@ const verdictOf = {
 export type CheckReason = keyof typeof verdictOf;
 export const checkReasons = Object.keys(verdictOf) as readonly CheckReason[];
 
-/** The reasons for an unknown verdict. */
+/** Reasons of an unknown verdict. */
 export type Unanswered = {
   [Reason in CheckReason]: (typeof verdictOf)[Reason] extends 'unknown' ? Reason : never;
 }[CheckReason];
 
-/** What is wanted of a date. */
+/** Time, variants and quantity that are wanted on a date. */
 export interface Wanted {
   /** `HH:MM`, `whole_day`, or the service's own word; null: any time. */
   readonly time: string | null;
-  /** None: tickets of any kind. */
+  /** Empty: tickets of any kind. */
   readonly variants: readonly { readonly variant_id: number; readonly count: number }[];
-  /** The number of tickets: the sum over the variants, if any are named. */
+  /** Number of tickets: the sum over the variants, if any are named. */
   readonly quantity: number;
 }
 
-/** Whether a product can be sold at all. */
+/** State of the sale of a product: on sale, or the reason why it cannot be sold. */
 export type SaleState =
   | 'on-sale'
   | Extract<CheckReason, 'withdrawn' | 'not-on-sale' | 'closure-unconfirmed' | 'sale-contradicted'>;
@@ -82,23 +85,23 @@ export interface DateOffer {
   readonly max_tickets_per_order: number | null;
 }
 
-/** The availability of what is wanted. */
+/** Availability of the wanted tickets. */
 export interface OfferStanding {
   readonly sellable: boolean;
-  /** Why it is not available; empty if it is. */
+  /** Reasons why it is not available; empty if it is. */
   readonly reasons: readonly CheckReason[];
   /**
    * The price in minor units of everything wanted, or of the cheapest ticket if no variant is named. Null: not
    * sellable, or unknown.
    */
   readonly price: number | null;
-  /** The time concerned; null: none fits. */
+  /** Time that the result is about; null if none fits. */
   readonly time: string | null;
 }
 
 /**
- * Compares what is wanted with one date, of which so many minutes have passed at the venue; chooses the cheapest of several
- * fitting times. Null if the date was never read.
+ * Compares the wanted tickets with one date, of which `minutes_passed` minutes have passed at the venue. Chooses the
+ * cheapest of several fitting times. Null if the date was never read.
  */
 export function standingOf(
   wanted: Wanted,
@@ -122,7 +125,7 @@ export function standingOf(
   return soldOut ? refused('date-sold-out') : best;
 }
 
-/** Whether the time that is wanted has begun; whatever is no time of the clock has not. */
+/** Returns whether the wanted time has begun. A time that is not on the clock never has. */
 export function isTimePast(time: string | null, minutes_passed: number): boolean {
   const minute = time === null ? null : minuteOf(time);
   return minute !== null && hasPassed(minute, minutes_passed);
@@ -143,7 +146,7 @@ function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number |
   return { sellable, reasons: [...reasons], price: sellable ? priceOf(wanted, offers) : null, time: slotTime(time) };
 }
 
-/** Returns the tickets left of a variant: 0 if it is not offered, unlimited if no limit is given. */
+/** Returns the tickets left of a variant: 0 if it is not offered, infinite if no limit is stated. */
 function leftOf(offer: Offer | undefined): number {
   return offer === undefined ? 0 : (offer[1] ?? Number.POSITIVE_INFINITY);
 }
@@ -177,7 +180,7 @@ function refused(reason: CheckReason): OfferStanding {
   return { sellable: false, reasons: [reason], price: null, time: null };
 }
 
-/** Returns the verdict on what the service says now, compared with the expected price, or else with the shown one. */
+/** Returns the verdict: compares the service's current offer with the expected price, or else with the shown one. */
 export function judgeCheck(
   now: OfferStanding,
   shown: OfferStanding | null,

@@ -7,23 +7,23 @@ import type { OfferStanding } from './check.ts';
  */
 
 /**
- * Whether the mirror was right, and if not, what it had said. Unknown: it had no row, or reads contradicted each other.
+ * Rating of the mirror: right, or the kind of its error. Unknown: it had no row, or reads contradicted each other.
  */
 export type Rating = 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown';
 
-/** Rates what was shown by what the service says now about the same question. */
+/** Compares the shown offer with the service's current answer to the same question. */
 export function rateCheck(shown: OfferStanding | null, now: OfferStanding): Rating {
   if (shown === null || isContradicted(shown) || isContradicted(now)) return 'unknown';
   if (shown.sellable !== now.sellable) return shown.sellable ? 'said-available' : 'said-sold-out';
   return shown.price === now.price ? 'right' : 'said-price';
 }
 
-/** Tells whether two reads contradict each other about the sale, so that neither counts. */
+/** Returns whether two reads contradict each other about the sale, so that neither counts. */
 function isContradicted({ reasons }: OfferStanding): boolean {
   return reasons.includes('sale-contradicted');
 }
 
-/** The service's codes for an order of something that is not available. */
+/** Error codes of the service for an order of something that is not available. */
 const gone = new Set([
   'variants_not_available',
   'variant_not_available',
@@ -35,14 +35,14 @@ const gone = new Set([
 ]);
 
 /**
- * Tells whether a failed order shows that something was not available. Without a code, or with another code, it does
+ * Returns whether a failed order proves that something was not available. Without a code, or with another code, it does
  * not.
  */
 export function saysGone(code: string | null): boolean {
   return code !== null && gone.has(code.trim().toLowerCase());
 }
 
-/** Rates what was shown by how an order of it ended; null if that shows nothing about availability. */
+/** Compares the shown offer with the outcome of an order; null if the outcome proves nothing about availability. */
 export function rateOrder(
   shown: OfferStanding | null,
   { outcome, code }: { readonly outcome: 'confirmed' | 'failed'; readonly code: string | null },
@@ -53,7 +53,7 @@ export function rateOrder(
   return shown.sellable ? 'said-available' : 'right';
 }
 
-/** Counts of one kind of report. */
+/** Numbers of checks and orders, and how many of each found the mirror wrong. */
 export interface ReportCounts {
   readonly checks: number;
   readonly wrong: number;
@@ -61,12 +61,15 @@ export interface ReportCounts {
   readonly orders_wrong: number;
 }
 
-/** Of the availability error rate at checkout: what shops should stay below, and what suppliers are held to. */
+/**
+ * Availability error rate at checkout: the goal that shops should stay below, and the limit that suppliers must meet.
+ */
 export const errorRateGoal = 0.01;
 const errorRateLimit = 0.015;
 
 /**
- * Tells whether the mirror was wrong too often: at the limit or above it, and too often for chance where the goal is met.
+ * Returns whether the mirror was wrong too often: at or above the limit, and more often than chance explains if the
+ * goal is met.
  */
 export function isOftenWrong({ checks, wrong, orders, orders_wrong }: ReportCounts): boolean {
   const reports = checks + orders;
@@ -74,7 +77,7 @@ export function isOftenWrong({ checks, wrong, orders, orders_wrong }: ReportCoun
   return rate >= errorRateLimit && wilson(rate, reports).low > errorRateGoal;
 }
 
-/** Returns the share of reports in which the mirror was wrong; null before the first. */
+/** Returns the share of reports in which the mirror was wrong; null if there are no reports yet. */
 export function errorRate({ checks, wrong, orders, orders_wrong }: ReportCounts): number | null {
   return checks + orders === 0 ? null : (wrong + orders_wrong) / (checks + orders);
 }

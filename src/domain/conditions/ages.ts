@@ -4,9 +4,9 @@ import { isOpen } from '../evidence/hold.ts';
 import type { FoundCondition } from './condition.ts';
 import type { ConditionFacts, FreshnessFacts, ShortListFacts } from './facts.ts';
 
-/* How old records may become is promised and measured line by line of the view `freshness`. */
+/* Freshness targets: the highest age of records, measured line by line of the view `freshness`. */
 
-/** The code under which the periods of a broken age are kept: `promise:availability/near`. */
+/** Returns the code under which the periods of a missed freshness target are stored: `promise:availability/near`. */
 export function ageCode({ resource, tier }: Pick<FreshnessFacts, 'resource' | 'tier'>): string {
   return `promise:${resource}${tier === null ? '' : `/${tier}`}`;
 }
@@ -20,14 +20,17 @@ type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted' 
   readonly records: Pick<ConditionFacts['records'], 'unanswered'>;
 };
 
-/** Returns the promised ages that are broken now, also while the cause is what is shown. None before the first fill has ended. */
+/**
+ * Returns the freshness targets that are missed now, even while only their cause is shown. Empty until the first fill
+ * has ended.
+ */
 export function brokenAges(facts: AgeFacts): BrokenAge[] {
-  // Before everything was read once, the fill tells how far it is.
+  // Until everything was read once, the progress of the fill is reported instead.
   const broken = facts.filled_at === null ? [] : facts.freshness.filter(({ met }) => met === 0);
   return broken.map((line) => ({ code: ageCode(line), since: null, says: lateText(line, facts), line }));
 }
 
-/** Returns the incomplete lists that are not taken as they are. */
+/** Returns the incomplete lists that are not accepted as they are. */
 export function unsettled(short_lists: readonly ShortListFacts[]): ShortListFacts[] {
   return short_lists.filter(({ settled }) => settled === 0);
 }
@@ -36,12 +39,12 @@ function shortListsOf({ resource }: Pick<FreshnessFacts, 'resource'>, { short_li
   return unsettled(short_lists).filter((list) => list.resource === resource);
 }
 
-/** Tells whether only an incomplete list breaks an age: that is a condition of its own. */
+/** Returns whether a freshness target is missed only because of an incomplete list, which is a condition of its own. */
 export function isShortOnly({ line }: BrokenAge, facts: Pick<AgeFacts, 'short_lists'>): boolean {
   return line.expired === 0 && line.stale <= shortListsOf(line, facts).length;
 }
 
-/** What may be held of the records of a resource. */
+/** Subjects of holds that concern the records of a resource. */
 const heldOf: Readonly<Record<string, readonly Subject[]>> = {
   products: ['products', 'sale-status', 'texts', 'from-prices'],
   product_detail: ['sale-status', 'texts', 'from-prices'],
@@ -49,7 +52,7 @@ const heldOf: Readonly<Record<string, readonly Subject[]>> = {
   variants: ['variants'],
 };
 
-/** Tells whether no more records of an age are late than are held: that is a condition of its own. */
+/** Returns whether a freshness target has no more late records than are held, which is a condition of its own. */
 export function isHeldOnly({ line }: BrokenAge, { held }: Pick<ConditionFacts, 'held'>): boolean {
   const { resource, tier, stale, expired } = line;
   const dates: readonly Subject[] = tier === 'near' ? ['near-dates', 'near-prices'] : ['far-dates', 'far-prices'];
@@ -58,14 +61,14 @@ export function isHeldOnly({ line }: BrokenAge, { held }: Pick<ConditionFacts, '
   return expired === 0 && stale <= kept.reduce((sum, { claiming }) => sum + claiming, 0);
 }
 
-/** Says how many records of a line are late: `3 of 12 records are older than 6 h`. */
+/** Returns a text with the number of late records of a line: `3 of 12 records are older than 6 h`. */
 function lateText(line: FreshnessFacts, facts: AgeFacts): string {
   const {
     contradicted,
     records: { unanswered },
   } = facts;
   const { resource, expired, target_ms } = line;
-  // Where the products themselves are counted, the list is one record more.
+  // The line of the products counts an incomplete list as one more record.
   const short = shortListsOf(line, facts).length;
   const [records, stale] = [line.records - short, line.stale - short];
   const doubts = [
@@ -82,7 +85,7 @@ function lateText(line: FreshnessFacts, facts: AgeFacts): string {
   ].join(', ');
 }
 
-/** Names a line as people see it: `Availability (near)`. */
+/** Returns the name of a line as people see it: `Availability (near)`. */
 export function ageLabel({ resource, tier }: Pick<FreshnessFacts, 'resource' | 'tier'>): string {
   return `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}`;
 }

@@ -1,34 +1,34 @@
 import type { ConditionFacts } from './facts.ts';
 
 /**
- * `error`: what storefronts read is not as promised, or work has stopped. `warning`: a person should look before it comes
- * to that.
+ * `error`: storefronts read outdated or wrong data, or work has stopped. `warning`: a person should look before it
+ * comes to that.
  */
 export type Severity = 'error' | 'warning';
 
-/** What holds of a condition now. `since` null: the facts do not say. */
+/** A condition that holds now. `since` is null if the facts do not include it. */
 export interface FoundCondition {
   readonly since: number | null;
-  /** One clause without a full stop: what is wrong, with its numbers. */
+  /** One clause without a full stop that states the problem, with its numbers. */
   readonly says: string;
-  /** Left out: that of its kind. */
+  /** Default: that of its kind. */
   readonly severity?: Severity;
 }
 
-/** One row of the table: all that is known of a condition, whether it holds or not. */
+/** One row of the table: everything about a condition, whether it holds or not. */
 export interface ConditionKind {
-  /** The heading of one word under which people see it. */
+  /** One-word heading under which people see it. */
   readonly about: string;
   readonly severity: Severity;
-  /** For the documents and alerts: what it means. */
+  /** Meaning, for the documents and alerts. */
   readonly means: string;
-  /** What to do about it. Names in backticks are typed as they stand. */
+  /** Instruction for a person. Names in backticks are typed as they stand. */
   readonly todo: string;
   /** Codes of the conditions that may be its cause: while one of them is shown, this one is folded into it. */
   readonly depends_on?: readonly string[];
-  /** How long it must have lasted to be shown; left out: not at all, or whoever notes it has waited. */
+  /** Time for which it must have lasted to be shown; default 0. */
   readonly visible_after_ms?: number;
-  /** Says whether it holds; null: it does not, or the facts do not tell. */
+  /** Returns the condition if it holds; null if it does not, or if the facts do not tell. */
   found(facts: ConditionFacts, now: number): FoundCondition | null;
 }
 
@@ -37,7 +37,7 @@ export type ConditionKinds = Readonly<Record<string, ConditionKind>>;
 
 export const minute = 60_000;
 
-/** Codes of what stops all reads: promises, fills and copies suffer from it. */
+/** Codes of conditions that stop all reads. Freshness targets, fills and copies suffer from them. */
 export const stopsReads = [
   'key-refused',
   'service-unreachable',
@@ -50,7 +50,7 @@ export const stopsReads = [
   'file-locked',
 ] as const;
 
-/** Returns the `found` of a condition that a part of the daemon notes when it meets it. */
+/** Returns the `found` of a condition for which a part of the daemon raises an alarm. */
 export function noted(code: string, says: (products: number) => string): ConditionKind['found'] {
   return ({ alarms }) => {
     const met = alarms.find(({ kind }) => kind === code);

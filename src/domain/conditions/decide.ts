@@ -2,28 +2,28 @@ import type { ConditionKind, FoundCondition, Severity } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 import { type ConditionCode, conditionCodes, conditionTable, todoOf } from './table.ts';
 
-/** A condition that holds, as everybody shows it. */
+/** A condition that holds, as every interface shows it. */
 export interface HeldCondition {
   readonly code: ConditionCode;
   readonly about: string;
   readonly severity: Severity;
-  /** Null: not known, because no daemon has watched. */
+  /** Null if not known, because no daemon has watched. */
   readonly since: number | null;
   readonly says: string;
   readonly todo: string;
-  /** Conditions that hold too, and have this one as their cause: none of them is shown by itself. */
+  /** Conditions that hold too and have this one as their cause. They are not shown by themselves. */
   readonly explains: readonly ConditionCode[];
-  /** Why a person has acknowledged it until it ends; null: nobody has. */
+  /** Reason given by the person who acknowledged it until it ends; null if nobody has. */
   readonly acknowledged: string | null;
 }
 
-/** What a daemon remembers from one look to the next. */
+/** Memory of a daemon from one inspection to the next. */
 export interface Memory {
-  /** Since when each condition has been met without interruption, shown or not. */
+  /** Instant since which each condition has been met without interruption, shown or not. */
   readonly met: ReadonlyMap<ConditionCode, number>;
-  /** Why conditions were acknowledged. */
+  /** Reasons for which conditions were acknowledged. */
   readonly acknowledged: ReadonlyMap<ConditionCode, string>;
-  /** Those that were shown at the last look: as long as they are met they need not last again. */
+  /** Conditions shown at the last inspection. As long as they are met they are shown at once. */
   readonly shown: ReadonlySet<ConditionCode>;
 }
 
@@ -35,7 +35,7 @@ interface Met extends FoundCondition {
   readonly severity: Severity;
 }
 
-/** Decides which conditions are shown: those that have lasted long enough, and are not folded into their cause. */
+/** Returns the conditions to show: those that have lasted long enough and are not folded into their cause. */
 export function conditionsOf(facts: ConditionFacts, now: number, memory: Memory = noMemory): HeldCondition[] {
   const { acknowledged } = memory;
   const lasting = allMet(facts, now, memory).filter((each) => shownFrom(each, memory) <= now);
@@ -58,19 +58,19 @@ export function conditionsOf(facts: ConditionFacts, now: number, memory: Memory 
     });
 }
 
-/** Returns since when each condition has been met, for the next look: also of those that are not shown yet. */
+/** Returns the instant since which each condition has been met, shown or not, for the next inspection. */
 export function metSince(facts: ConditionFacts, now: number, memory: Memory): Map<ConditionCode, number> {
   return new Map(allMet(facts, now, memory).map(({ code, since }) => [code, since ?? now]));
 }
 
-/** Returns when the next of the conditions that are met, and have not lasted long enough, is to be shown; null: there is none. */
+/** Returns when the next condition that is met but has not lasted long enough will be shown; null if there is none. */
 export function nextShownAt(facts: ConditionFacts, now: number, memory: Memory): number | null {
   const later = allMet(facts, now, memory).map((each) => shownFrom(each, memory));
   const next = Math.min(...later.filter((at) => at > now));
   return Number.isFinite(next) ? next : null;
 }
 
-/** Returns from when on a condition is shown; infinite where nobody knows since when it has been met. */
+/** Returns the instant from which a condition is shown; infinite if it is not known since when it has been met. */
 function shownFrom({ code, kind: { visible_after_ms = 0 }, since }: Met, { shown }: Memory): number {
   if (visible_after_ms === 0 || shown.has(code)) return Number.NEGATIVE_INFINITY;
   return since === null ? Number.POSITIVE_INFINITY : since + visible_after_ms;
@@ -82,7 +82,7 @@ function allMet(facts: ConditionFacts, now: number, { met, shown }: Memory): Met
     const found = kind.found(facts, now);
     if (found === null) return [];
     const before = met.get(code) ?? null;
-    // One that is shown goes on, also where its facts come from somewhere else by now, or from another process.
+    // A condition that is shown goes on, even if its facts now come from elsewhere or from another process.
     const goesOn = shown.has(code) && found.since !== null && before !== null;
     const since = goesOn ? Math.min(found.since, before) : (found.since ?? before);
     const { severity = kind.severity, says } = found;

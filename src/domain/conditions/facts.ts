@@ -3,7 +3,7 @@ import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
 
-/** What conditions are decided by: the status, and what only a running daemon has watched. */
+/** Facts by which conditions are decided: the status, and the observations of a running daemon. */
 export interface ConditionFacts {
   readonly filled_at: number | null;
   readonly wal_bytes: number;
@@ -11,17 +11,17 @@ export interface ConditionFacts {
     readonly all: number;
     readonly never_fetched: number;
     readonly failing: number;
-    /** Failing for days: tried once a day by now. */
+    /** Failing for days; retried once a day by now. */
     readonly failing_long: number;
     readonly last_read_at: number | null;
-    /** Availability whose answers leave out dates that were asked for. */
+    /** Availability whose answers leave out requested dates. */
     readonly unanswered: number;
   };
-  /** Answers that came again and again and could not be used; null: there are none. */
+  /** Answers that repeatedly could not be used; null if there are none. */
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly subscriptions: readonly { readonly status: string | null }[];
   readonly freshness: readonly FreshnessFacts[];
-  /** What many records claim at once. */
+  /** Claims that many records make at once. */
   readonly held: readonly ToldHold[];
   readonly contradicted: { readonly products: number; readonly since: number } | null;
   readonly error_rate: {
@@ -33,14 +33,14 @@ export interface ConditionFacts {
   };
   /** Lists that are incomplete. */
   readonly short_lists: readonly ShortListFacts[];
-  /** What parts of the daemon have noted at work. */
+  /** Alarms raised by parts of the daemon. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
-  /** Of the newest or the last attempted; `failure` null: it did not fail, or no daemon runs. */
+  /** The newest snapshot, or the last attempt. `failure` is null if it did not fail, or if no daemon runs. */
   readonly snapshot: (Copy & { readonly published_at: number | null }) | null;
   readonly backup: Copy & { readonly made_at: number | null; readonly directory: string };
-  /** What is published into; null: nothing, or no daemon runs. */
+  /** Database into which the mirror is published; null if there is none, or if no daemon runs. */
   readonly database: DatabaseFacts | null;
-  /** False: a daemon runs, but does not answer; null: none runs. Left out by the daemon itself. */
+  /** False: a daemon runs, but does not answer. Null: none runs. Left out by the daemon itself. */
   readonly daemon_answers?: boolean | null;
   /* The rest is null without a daemon. */
   readonly daemon: {
@@ -57,13 +57,15 @@ export interface ConditionFacts {
   readonly tried: Tried | null;
 }
 
-/** What a daemon watches of the database that it publishes into. */
+/** Observations of a daemon about the database into which it publishes. */
 export interface DatabaseFacts {
-  /** Instances that stand by; null: this is the only one. */
+  /** Number of instances that stand by; null if this is the only instance. */
   readonly standbys: number | null;
-  /** Whether commits are to wait for another server, and none of those that were named is there. */
+  /** 1: commits are to wait for another server, and none of the named servers is connected. */
   readonly unsynchronised: 0 | 1;
-  /** How long a transaction has been keeping old versions of rows from being removed, as far as this user may see. */
+  /**
+   * Milliseconds for which a transaction has kept old versions of rows from being removed, as far as this user may see.
+   */
   readonly vacuum_held_ms: number;
 }
 
@@ -113,48 +115,58 @@ export interface StorageFacts {
   }[];
 }
 
-/** What a daemon knows of its own progress by having looked before. Instants are when it was seen first. */
+/** Observations of a running daemon about its own progress. Instants are those at which a value was seen first. */
 export interface Watched {
-  /** Records that were never read, and since when they have not become fewer. */
+  /** Number of records that were never read, and the instant since which it has not fallen. */
   readonly fill: Still<number>;
-  /** The newest instant at which anything was read, as far as the status tells; and how many calls have been made since then. */
+  /** Newest instant at which anything was read, according to the status, and the number of calls made since then. */
   readonly reads: Still<number | null> & { readonly calls: number };
-  /** Deliveries settled; null: none waits. */
+  /** Number of deliveries processed; null if none waits. */
   readonly settled: Still<number> | null;
-  /** Deliveries answered 503, and when the last was. */
+  /** Number of deliveries answered 503, and the instant of the last. */
   readonly failed: { readonly count: number; readonly last_at: number | null };
 }
 
-/** A figure, and since when it has been the same. */
+/** A figure, and the instant since which it has been the same. */
 export interface Still<Value> {
   readonly value: Value;
   readonly since: number;
 }
 
-/** What a daemon has tried for itself. */
+/** Results of a daemon's own tests. */
 export interface Tried {
-  /** Since when no connection to the service could be made although no call was due, and why; null: one could. */
+  /**
+   * Instant since which no connection to the service could be made while no call was due, and the reason; null if one
+   * could.
+   */
   readonly unreachable: { readonly since: number; readonly says: string } | null;
-  /** How far the service's clock is ahead of ours; null: it does not say. */
+  /** Milliseconds by which the service's clock is ahead of ours; null if it sends no time. */
   readonly clock_offset_ms: number | null;
-  /** Products of which updates were announced within hours, were read since, and none showed anything new; null: some did. */
+  /**
+   * Products that were read after updates announced within hours, none of which showed anything new; null if some did.
+   */
   readonly unshown: { readonly products: number; readonly since: number } | null;
-  /** Subscriptions that have fallen silent against their quirk, and when the first of them last sent. */
+  /** Subscriptions that have been silent for longer than is usual for them, and when the first of them last sent. */
   readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
-  /** Rights that readers of the mirror lost since the daemon began, with the commands that restore them; null: none. */
+  /**
+   * Rights that readers of the mirror lost since the daemon began, with the commands that restore them; null if none.
+   */
   readonly shut_out: { readonly since: number; readonly says: string } | null;
-  /** File descriptors in use, of how many; `used` null: not one is left to count them with. Null: the system does not tell. */
+  /**
+   * File descriptors in use, and the limit. `used` is null if none is left to count them with. Null if the system does
+   * not tell.
+   */
   readonly descriptors: { readonly used: number | null; readonly limit: number } | null;
-  /** The last test of our own public address; null: none was made. */
+  /** Last test of our own public address; null if there was none. */
   readonly public_address: AddressTest | null;
 }
 
 export interface AddressTest {
   /** `skipped`: there is nothing to test. */
   readonly result: 'passed' | 'failed' | 'skipped';
-  /** Whether anybody answered. */
+  /** True: something answered. */
   readonly answered: boolean;
   readonly message: string;
-  /** When it failed first without having passed since; of one that passed, when it was made. */
+  /** Instant of the first failure since it last passed; for a passed test, the instant of the test. */
   readonly since: number;
 }

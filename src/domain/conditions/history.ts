@@ -1,10 +1,10 @@
-/** A time during which a condition was shown; `ended_at` null: it still is. */
+/** A time during which a condition was shown. `ended_at` is null while it still is. */
 export interface ShownPeriod {
   readonly began_at: number;
   readonly ended_at: number | null;
 }
 
-/** How often and how long something was shown within a span of time. */
+/** Number of times that something was shown within a span of time, and the total duration. */
 export interface ShownWithin {
   readonly times: number;
   readonly shown_ms: number;
@@ -15,11 +15,11 @@ export interface ShownWithin {
 export interface ShownSpan {
   readonly from: number;
   readonly to: number;
-  /** Whether it lasts at the end of the whole. */
+  /** True: it still lasts at the end of the whole span. */
   readonly lasts: boolean;
 }
 
-/** Returns the part of periods that lies between two instants; what overlaps or touches counts once. */
+/** Returns the part of periods that lies between two instants. Periods that overlap or touch count once. */
 export function shownWithin(periods: readonly ShownPeriod[], from: number, to: number): ShownWithin {
   const clipped = periods
     .map(({ began_at, ended_at }) => ({
@@ -33,7 +33,7 @@ export function shownWithin(periods: readonly ShownPeriod[], from: number, to: n
   return { times: spans.length, shown_ms: spans.reduce((sum, span) => sum + span.to - span.from, 0), spans };
 }
 
-/** Groups ascending spans that are no further apart than `gap_ms`, as a drawing has to that cannot tell them apart. */
+/** Groups ascending spans that are no further apart than `gap_ms`, for a drawing that cannot show the gaps. */
 export function grouped(spans: readonly ShownSpan[], gap_ms: number): ShownSpan[][] {
   const groups: ShownSpan[][] = [];
   let end = Number.NEGATIVE_INFINITY;

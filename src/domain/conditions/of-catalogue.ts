@@ -7,10 +7,10 @@ import { ageLabel, brokenAges, isHeldOnly, isShortOnly, unsettled } from './ages
 import { type ConditionKinds, type FoundCondition, noted, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
-/** Nor is anything read where the daemon hangs. */
+/** Causes that stop all reads, including a daemon that hangs. */
 const keepsOld = [...stopsReads, 'daemon-silent'];
 
-/** Conditions of what storefronts read. */
+/** Conditions of the data that storefronts read. */
 export const ofCatalogue = {
   'promise-broken': {
     about: 'Promises',

@@ -2,11 +2,11 @@ import { ago, duration, megabytes } from '../../format.ts';
 import { type ConditionKinds, type FoundCondition, minute, noted } from './condition.ts';
 import type { ConditionFacts, StorageFacts } from './facts.ts';
 
-/** How long another program's lock must last to be shown: most are released at once. */
+/** Time after which another program's lock is shown. Most are released at once. */
 const lockShownMs = 5000;
-/** A write-ahead log of this size is held by a reader: a checkpoint would have emptied it long before. */
+/** Size from which a reader must hold the write-ahead log: a checkpoint would have emptied it long before. */
 const walHeldBytes = 256 * 1024 * 1024;
-/** A transaction of PostgreSQL that lasts so long is one that somebody forgot, or a report that belongs on a replica. */
+/** Duration from which a transaction of PostgreSQL was probably forgotten, or is a report that belongs on a replica. */
 const vacuumHeldMs = 10 * minute;
 
 /** Conditions of the two files, their copies and the disk below them. */
@@ -198,7 +198,7 @@ export const ofFiles = {
   },
 } satisfies ConditionKinds;
 
-/** Says what keeps files from being written or makes bulk reads pause, worst first, where it has lasted long enough. */
+/** Returns what keeps files from being written or makes bulk reads pause, worst first, if it has lasted long enough. */
 export function storageSays(storage: StorageFacts, now: number): string[] {
   const held = [diskFull(storage), shownFrom(fileLocked(storage), now - lockShownMs), diskLow(storage, { alarms: [] })];
   return held.flatMap((found) => (found === null ? [] : [found.says]));
@@ -234,7 +234,7 @@ function because(failure: string | null): string {
   return failure === null ? '' : `: ${failure}`;
 }
 
-/** Close to the limit every second connection would fail already. */
+/** Share of the limit that counts as full. Closer to the limit every second connection would already fail. */
 const descriptorsFull = 0.9;
 
 function descriptorsLow(found: NonNullable<ConditionFacts['tried']>['descriptors']): FoundCondition | null {

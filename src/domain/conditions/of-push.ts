@@ -2,7 +2,7 @@ import { number } from '../../format.ts';
 import { type ConditionKinds, minute, noted } from './condition.ts';
 import { reachedFromOutside } from './watched.ts';
 
-/** Conditions of subscriptions, their deliveries and what these announce. */
+/** Conditions of subscriptions, their deliveries and the changes that these announce. */
 export const ofPush = {
   'receiver-unreachable': {
     about: 'Receiver',

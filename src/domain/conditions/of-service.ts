@@ -3,12 +3,18 @@ import { blocksFill } from '../sale/short-list.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
 import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
 
-/** An outage is shown after this time, in milliseconds: a connection is lost now and then. */
+/** Milliseconds after which an outage is shown: a connection is lost now and then. */
 const awayShownMs = 10_000;
 
-/** Between our clock and the service's; below it, tokens are corrected and nobody suffers. */
+/**
+ * Difference between our clock and the service's from which it is a condition. Smaller ones are corrected in tokens and
+ * harm nobody.
+ */
 const clockOffMs = minute;
-/** So many calls without a record that was read are no accident; nor more than those that a few failing records take. */
+/**
+ * Number of calls without a record that was read from which it is no accident. Each failing record explains
+ * `callsOfFailing` further calls.
+ */
 const fruitlessCalls = 20;
 const callsOfFailing = 12;
 
@@ -140,7 +146,7 @@ export const ofService = {
     depends_on: [...stopsReads, 'clock-doubted'],
     visible_after_ms: 30 * minute,
     found: ({ daemon, watched, short_lists, records: { all, failing } }) => {
-      // Walks of an incomplete list are no reads; it has a condition of its own.
+      // Reading the pages of an incomplete list does not count as a read. That list has a condition of its own.
       if (short_lists.some(blocksFill)) return null;
       const fruitless = daemon === null || watched === null ? 0 : daemon.calls - watched.reads.calls;
       const explained = failing > all / 2 ? 0 : failing * callsOfFailing;

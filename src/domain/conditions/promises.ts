@@ -2,11 +2,11 @@ import type { ConditionCode } from './table.ts';
 
 export interface PromiseKind {
   readonly promise: string;
-  /** Each condition breaks one promise at most. */
+  /** Each condition belongs to one promise at most. */
   readonly broken_by: readonly ConditionCode[];
 }
 
-/** The promises beside the ages of records, and which conditions break each. */
+/** The promises other than the freshness targets, and the conditions that break each of them. */
 export const promiseTable: readonly PromiseKind[] = [
   {
     promise: 'The mirror is whole, and what is read is stored',

@@ -6,11 +6,11 @@ import { ofService } from './of-service.ts';
 
 const table = { ...ofFiles, ...ofService, ...ofCatalogue, ...ofPush };
 
-/** The name of a condition: a contract, in JSON, metrics and alerts. */
+/** Name of a condition: a contract, in JSON, metrics and alerts. */
 export type ConditionCode = keyof typeof table;
 
 /**
- * The one table of what may be wrong, in the order in which people are told. Doctor, `status`, the page, the metrics, the
+ * The one table of conditions, in the order in which people see them. Doctor, `status`, the page, the metrics, the
  * alert rules and docs/troubleshooting.md are made from it.
  */
 export const conditionTable: Readonly<Record<ConditionCode, ConditionKind>> = table;
@@ -21,12 +21,12 @@ export function isCondition(code: string): code is ConditionCode {
   return Object.hasOwn(table, code);
 }
 
-/** Returns what to do about a condition, as plain text. */
+/** Returns the instruction for a condition, as plain text. */
 export function todoOf(code: ConditionCode): string {
   return plain(table[code].todo);
 }
 
-/** Returns text of the table without the marks of the documents. */
+/** Returns text of the table without backticks. */
 export function plain(text: string): string {
   return text.replaceAll('`', '');
 }

@@ -1,17 +1,18 @@
 import type { Tried } from './facts.ts';
 
-/** Announced updates, and since when. */
+/** Number of products with announced updates, and the instant of the first. */
 interface Announced {
   readonly products: number;
   readonly since: number | null;
 }
 
-/** Fewer may be about what we do not mirror. */
+/** Fewer announcements may be about data that we do not mirror. */
 const fewestTold = 3;
 
 /**
- * Decides whether announced updates do not show. One is enough that named as the old value what we still show after a read;
- * of those that named nothing we know there must be several, and no read may have shown anything.
+ * Decides whether announced updates do not show in reads. One is enough if it named as the old value one that we still
+ * show after a read. Of updates that named no value that we know there must be several, and no read may have shown any
+ * of them.
  */
 export function unshownOf({
   told,

@@ -1,8 +1,8 @@
 import { isList, type Resource } from '../schedule/resources.ts';
 
 /*
- * Decides whether the service answers in a way that cannot be used at all: rows under another name, ids called
- * otherwise, pages that are not numbered. A single record may be broken; a list, or many records, show the service.
+ * Decides whether the answers of the service cannot be used at all: rows or ids under another name, pages that are not
+ * numbered. A single record may be broken. A list, or many records, prove that it is the service.
  */
 
 /** Codes of failures in which an answer came and nothing in it could be used, or nothing can be asked. */
@@ -18,26 +18,26 @@ const codes = [
   'adapter',
 ];
 
-/** So many records of a resource, and such a share of them, are no longer single ones. */
+/** Number and share of a resource's records from which they are no longer single failures. */
 const fewest = 5;
 const leastShare = 0.1;
 
 /** Answers that could not be used. */
 export interface UnusableAnswers {
   readonly resource: Resource;
-  /** The code and the message of the failure, with an example of the answer. */
+  /** Code and message of the failure, with an example of the answer. */
   readonly failure: string;
   readonly records: number;
 }
 
-/** Tells whether a stored failure is an answer that could not be used. */
+/** Returns whether a stored failure is an answer that could not be used. */
 export function isUnusable(failure: string): boolean {
   return codes.includes(failure.slice(0, Math.max(0, failure.indexOf(':'))));
 }
 
 /**
- * Returns the unusable answers to name first: those about a list (the product list before others), else those about most
- * records. `all` counts the records of each resource. Null: only single records are concerned.
+ * Returns the unusable answers to name first: those about a list (the product list before others), else those about the
+ * most records. `all` counts the records of each resource. Null if only single records are concerned.
  */
 export function mostUnusable(
   failing: readonly UnusableAnswers[],
@@ -49,7 +49,10 @@ export function mostUnusable(
   return list ?? unusable.find((each) => isMany(each, unusable, all)) ?? null;
 }
 
-/** Messages differ by what they quote: all those of a resource count together. */
+/**
+ * Returns whether many records of a resource fail. Messages differ by what they quote, so all those of a resource count
+ * together.
+ */
 function isMany(
   { resource }: UnusableAnswers,
   unusable: readonly UnusableAnswers[],

@@ -1,6 +1,6 @@
 import type { AddressTest, ConditionFacts, Still, Watched } from './facts.ts';
 
-/** Compares a status with the last one. `before` null: this is the first. */
+/** Returns the observations after comparing a status with the last one. `before` is null for the first status. */
 export function watchedNow(before: Watched | null, facts: ConditionFacts, now: number): Watched | null {
   const { daemon, inbox, records } = facts;
   if (daemon === null || inbox === null) return before;
@@ -18,14 +18,17 @@ export function watchedNow(before: Watched | null, facts: ConditionFacts, now: n
   };
 }
 
-/** A list without an end is a record that is never read, but its pages are. */
+/**
+ * Returns the newest instant at which anything was read; null if nothing was. A list without an end is never read as a
+ * record, but its pages count.
+ */
 function lastProgress({ records, freshness }: ConditionFacts): number | null {
   const checked = freshness.flatMap(({ oldest_checked_at }) => oldest_checked_at ?? []);
   const newest = Math.max(records.last_read_at ?? 0, ...checked);
   return newest === 0 ? null : newest;
 }
 
-/** Begins anew with every record that was read, and as long as no call is made. */
+/** Starts from scratch with every record that was read, and as long as no call is made. */
 function readsNow(before: Watched | null, value: number | null, calls: number, now: number): Watched['reads'] {
   const was = before?.reads;
   return was !== undefined && was.value === value && calls > was.calls ? was : { value, calls, since: now };
@@ -33,7 +36,8 @@ function readsNow(before: Watched | null, value: number | null, calls: number, n
 
 /**
  * Decides what a test of our own public address shows. Some networks do not let a machine reach its own public address
- * (no hairpin): where nobody answers, only the service knows, by what it delivers and what it says of subscriptions.
+ * (no hairpin). So if nothing answers, only the service knows: by its deliveries, and by the states of subscriptions
+ * that it reports.
  */
 export function reachedFromOutside(
   { result, answered, since }: AddressTest,
@@ -46,7 +50,7 @@ export function reachedFromOutside(
   return subscriptions.some(({ status }) => status === 'degraded' || status === 'failed') ? 'no' : 'cannot-tell';
 }
 
-/** What the service has shown of the way to us. */
+/** Evidence from the service that it can reach us. */
 interface Heard {
   readonly subscriptions: readonly { readonly status: string | null }[];
   readonly last_delivery_at: number | null;

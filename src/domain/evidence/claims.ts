@@ -1,12 +1,15 @@
 /*
  * Decides when an answer may take something away. One answer proves little: it may come from a cache, or from a service
- * that is broken. An answer that adds or confirms is believed at once.
+ * that is broken. An answer that adds or confirms something is accepted at once.
  */
 
-/** How a claim takes something away, and how long it is held before all of its kind may be believed. */
+/**
+ * Way in which a claim takes something away: `less` data, or another `price`. Decides how long claims are held before
+ * all of a subject may be accepted.
+ */
 export type Kind = 'less' | 'price';
 
-/** What is counted and held apart: one mass says nothing about another. */
+/** Subjects, which are counted and held separately: many claims about one prove nothing about another. */
 export const subjects = {
   products: 'less',
   'sale-status': 'less',
@@ -26,50 +29,56 @@ export function isSubject(name: string): name is Subject {
   return Object.hasOwn(subjects, name);
 }
 
-/** What an answer says of a record, beside what the mirror shows of it. */
+/** Content of an answer about a record, beside what the mirror shows of it. */
 export interface Said {
   readonly subject: Subject;
-  /** Of the same product, edition and resource, where it is about another record than the one that was asked; absent: that one. */
+  /**
+   * Window index of the record that it is about, within the same product, edition and resource. Absent: that of the
+   * requested record.
+   */
   readonly part?: number;
-  /** `less`: how much the mirror shows; of texts, how many. `price`: the lowest price, in minor units; null: none. */
+  /**
+   * `less`: how much the mirror shows; for texts, how many. `price`: the lowest price, in minor units; null if there is
+   * none.
+   */
   readonly shown: number | null;
-  /** The same by the answer. */
+  /** Same, according to the answer. */
   readonly said: number | null;
 }
 
-/** A claim that the latest answer about a record makes. */
+/** A claim made by the latest answer about a record. */
 export interface Claim {
   readonly subject: Subject;
-  /** What was shown before the first answer that claims it, and what the last one said. */
+  /** Data shown before the first answer with this claim, and the content of the last such answer. */
   readonly shown: number | null;
   readonly said: number | null;
   readonly first_at: number;
   readonly last_at: number;
-  /** When the mirror took it over; null: it shows what it had. */
+  /** Instant at which the mirror accepted it. Null: the mirror still shows the earlier data. */
   readonly applied_at: number | null;
 }
 
-/** A price that moves by more is asked again. */
+/** A price that changes by more than this factor is read a second time. */
 const mostFactor = 2;
 
-/** Tells whether what an answer says of a record takes away all of it, one of its texts, or moves its lowest price too far. */
+/** Returns whether an answer takes away all of a record or one of its texts, or changes its lowest price too much. */
 export function takesAway({ subject, shown, said }: Said): boolean {
   if (!isSome(shown)) return false;
   return subjects[subject] === 'less' ? isLess(subject, shown, said) : !isSome(said) || isFar(shown, said);
 }
 
-/** Tells whether an answer still says what was claimed. */
+/** Returns whether an answer still makes a claim. */
 export function stillSays({ subject, shown, said }: Claim, now: Said): boolean {
   if (subjects[subject] === 'less') return isLess(subject, shown, now.said);
   return isSome(said) ? isSome(now.said) && !isFar(said, now.said) : !isSome(now.said);
 }
 
-/** Tells whether less is said than was shown: nothing at all, of texts fewer. */
+/** Returns whether an answer contains less than was shown: nothing at all, or fewer texts. */
 function isLess(subject: Subject, shown: number | null, said: number | null): boolean {
   return subject === 'texts' ? (said ?? 0) < (shown ?? 0) : !isSome(said);
 }
 
-/** Tells whether an answer says again what was shown before the claim, so that it takes nothing away. */
+/** Returns whether an answer has the price again that was shown before the claim, so that it takes nothing away. */
 export function returns({ shown, subject }: Claim, { said }: Said): boolean {
   return subjects[subject] === 'price' && isSome(shown) && isSome(said) && !isFar(shown, said);
 }
@@ -82,17 +91,17 @@ function isFar(one: number, other: number): boolean {
   return Math.max(one, other) > mostFactor * Math.min(one, other);
 }
 
-/** How many records could make a claim, and how many do. */
+/** Number of records that could make a claim, and of those that do. */
 export interface Whole {
   readonly able: number;
-  /** Those whose claim is not applied, and those to which one was applied in the last day. */
+  /** Records whose claim is not applied, and those to which one was applied within the last day. */
   readonly claiming: number;
 }
 
-/** The share of a catalogue that is believed to change within a day, and the count below which a share says nothing. */
+/** Share of a catalogue that may plausibly change within a day, and the number below which a share means nothing. */
 const most = { share: 0.1, count: 5 };
 
-/** Returns how many of so many may go missing at once, or close unconfirmed, before that is doubted. */
+/** Returns how many of `visible` records may go missing at once, or close unconfirmed, before that is doubted. */
 export function mostMissing(visible: number): number {
   return Math.max(most.count, Math.floor(most.share * visible));
 }
@@ -102,34 +111,37 @@ export function limitOf(able: number): number {
   return Math.max(1, Math.min(mostMissing(able), Math.floor(able / 2)));
 }
 
-/** How long an applied claim counts beside new ones. */
+/** Time for which an applied claim counts together with new ones. */
 export const appliedCountsMs = 24 * 3_600_000;
 
-/** What a person (`believed`) or the service (`agreed`) has settled about a subject: what is agreed must still be said twice. */
+/**
+ * Decision about a subject, by a person (`believed`) or by the service's insistence (`agreed`). If agreed, two answers
+ * must still make the claim.
+ */
 export type HoldStanding = 'free' | 'held' | 'agreed' | 'believed';
 
-/** What becomes of an answer that takes something away. */
+/** Decision about an answer that takes something away. */
 export type Verdict =
   /** It is stored. */
   | { readonly kind: 'take'; readonly because: 'live-check' | 'not-guarded' | 'believed' | 'said-twice' }
   /** The mirror keeps what it shows. */
   | { readonly kind: 'keep'; readonly because: 'said-once' | 'too-many' | 'held' };
 
-/** How a claim is judged, beside what it says. */
+/** A claim to judge, with its circumstances. */
 export interface JudgedClaim {
-  /** When an answer first said so, in a row without any that did not; null: never before. */
+  /** Instant of the first of the consecutive answers that make it; null if this is the first. */
   readonly first_at: number | null;
   readonly sent_at: number;
   readonly standing: HoldStanding;
-  /** With this claim. */
+  /** Counts include this claim. */
   readonly whole: Whole;
-  /** `off`: every answer is believed; `warn`: a mass is told of, and believed. */
+  /** `off`: every answer is accepted. `warn`: many claims at once are reported, and accepted. */
   readonly guard: 'hold' | 'warn' | 'off';
-  /** Whether a shopper waits for the answer. */
+  /** True: a shopper waits for the answer. */
   readonly live: boolean;
 }
 
-/** Decides whether an answer is stored that takes something away. */
+/** Decides whether an answer that takes something away is stored. */
 export function judgeClaim({ first_at, sent_at, standing, whole, guard, live }: JudgedClaim): Verdict {
   if (live) return { kind: 'take', because: 'live-check' };
   if (guard === 'off') return { kind: 'take', because: 'not-guarded' };
@@ -143,27 +155,33 @@ export function judgeClaim({ first_at, sent_at, standing, whole, guard, live }: 
   return { kind: 'keep', because: 'said-once' };
 }
 
-/** When to look again at what `less` has taken away, counted from then: afterwards at its cadence. */
+/** Times after a `less` claim was applied at which its record is read again; after the last one at its cadence. */
 const looksAgainMs = [30 * 60_000, 3 * 3_600_000] as const;
 
-/** Returns when to look again at what was taken away at `applied_at`, after a read sent at `sent_at`; null: at the cadence. */
+/**
+ * Returns when to read again a record whose claim was applied at `applied_at`, after a read sent at `sent_at`. Null: at
+ * its cadence.
+ */
 export function lookAgainAt(subject: Subject, applied_at: number, sent_at: number): number | null {
   if (subjects[subject] === 'price') return null;
   return looksAgainMs.map((after) => applied_at + after).find((at) => at > sent_at) ?? null;
 }
 
-/** The share of the learned rate that asking twice may take. */
+/** Share of the learned rate that second reads may take. */
 const askingShare = 0.01;
 
-/** Returns when to ask a second time: a minute later, and as far from the question before as its share of the rate allows. */
+/**
+ * Returns when to read a second time: a minute later, and as long after the last second read as its share of the rate
+ * requires.
+ */
 export function askAgainAt(sent_at: number, last_asked_at: number, rate: number): number {
   return Math.max(sent_at + apartMs, last_asked_at + 1000 / (askingShare * rate));
 }
 
-/** Two answers nearer to each other may come from one cache. */
+/** Two answers closer together than this may come from one cache. */
 const apartMs = 60_000;
 
-/** Tells whether two answers count as two. */
+/** Returns whether two answers are far enough apart to count as two. */
 function isApart(first_at: number, sent_at: number): boolean {
   return sent_at - first_at >= apartMs;
 }

@@ -2,25 +2,28 @@ import { futureToleranceMs } from '../schedule/record.ts';
 import { type HoldStanding, type Kind, limitOf, type Subject, subjects, type Whole } from './claims.ts';
 
 /*
- * Decides about a hold: so many records claim the same that the mirror keeps what it shows of all of them. It ends when
- * the service takes it back, when it has insisted for hours, or when a person decides.
+ * Decides about a hold: so many records make the same claim that the mirror keeps what it shows of all of them. It ends
+ * when the service takes the claim back, when the service has insisted for hours, or when a person decides.
  */
 
-/** A hold in force, or one that ended by an agreement less than a day ago. */
+/** A hold in force, or one that ended less than a day ago because the service insisted. */
 export interface Hold {
   readonly subject: Subject;
   readonly opened_at: number;
   /**
-   * `asking`: it is agreed, and each record is asked once more; `taken-back`: the same, because few still claim it;
-   * `reported`: the configuration has it believed.
+   * `asking`: the service insisted, and each record is read once more. `taken-back`: each record is read once more,
+   * because few samples still make the claim. `reported`: accepted, as the configuration demands.
    */
   readonly state: 'held' | 'asking' | 'taken-back' | 'reported' | 'ended';
-  /** When the sample under way is judged and the next one drawn, and when it was drawn; null: none is under way. */
+  /**
+   * Instant at which the current sample is judged and the next one drawn, and the one at which it was drawn (null:
+   * none).
+   */
   readonly next_at: number;
   readonly sampled_at: number | null;
-  /** The shares of the last three samples that still claimed it, from 0 to 1. */
+  /** Shares, from 0 to 1, of the last three samples that still made the claim. */
   readonly shares: readonly number[];
-  /** A person has decided until then; null: nobody has. */
+  /** Decision of a person, in force until `decided_until`; null if nobody has decided. */
   readonly decision: 'approved' | 'rejected' | null;
   readonly decided_until: number | null;
   readonly ended_at: number | null;
@@ -29,22 +32,28 @@ export interface Hold {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** When samples are judged, counted from the beginning of the hold; then each hour. */
+/** Times at which samples are judged, counted from the beginning of the hold; then each hour. */
 const sampleAtMs = [1, 5, 15, 30, 60].map((minutes) => minutes * minuteMs);
-/** How many records a sample asks. */
+/** Number of records in a sample. */
 export const sampleSize = 20;
-/** So long a mass of claims must last, and so many of three samples say so, before it is believed. */
+/**
+ * A claim is accepted once it has lasted this long, and at least `share` of each of the last `samples` samples makes
+ * it.
+ */
 const agreesAfterMs: Readonly<Record<Kind, number>> = { less: 3 * hourMs, price: 24 * hourMs };
 const agreeing = { samples: 3, share: 0.85 };
-/** So few of two samples claim it where the service has taken it back. */
+/** The service has taken a claim back if at most `share` of each of the last `samples` samples makes it. */
 const takenBack = { samples: 2, share: 0.15 };
-/** Whole catalogues do not change unannounced: of so many records a larger share never agrees by itself. */
+/**
+ * Whole catalogues do not change without an announcement. If a larger share of this many records or more makes a claim,
+ * it is never accepted without a person.
+ */
 const whole = { records: 60, share: 0.8 };
-/** How long a person's decision is good for. */
+/** Time for which a person's decision is in force. */
 export const decidedMs = 24 * hourMs;
-/** A hold that lasts longer is for a person to decide. */
+/** Age from which a person has to decide about a hold. */
 const overdueMs = 24 * hourMs;
-/** How long a hold that ended by an agreement is told of. */
+/** Time for which a hold that ended because the service insisted is still reported. */
 export const toldAfterMs = 24 * hourMs;
 
 /** Returns when the next sample is judged. */
@@ -54,19 +63,20 @@ export function nextSampleAt(opened_at: number, now: number): number {
   return first === undefined ? opened_at + hourMs * (Math.floor(after / hourMs) + 1) : opened_at + first;
 }
 
-/** What a hold comes to at a look. */
+/** Result of judging a hold. */
 export type HoldVerdict =
   | 'goes-on'
-  /** Few claim it any more: it ends, and each claim is judged by itself. */
+  /** Few records still make the claim: the hold ends, and each claim is judged by itself. */
   | 'passed'
-  /** Samples show that the service takes it back: all that claim are asked. */
+  /** Samples show that the service takes the claim back: all records that make it are read again. */
   | 'taken-back'
-  /** The service has insisted: each is asked once more, and believed. */
+  /** The service has insisted: each record is read once more, and its answer accepted. */
   | 'agreed';
 
 /**
- * Judges a hold by what claims now, and by its samples. `contradicting`: records that were answered since it began and do not
- * claim it: in the first hours most were not asked yet, and a whole catalogue looks like a part of it.
+ * Judges a hold by the current claims and its samples. `contradicting` counts the records that were answered since it
+ * began and do not make the claim. In the first hours most records were not read yet, so a whole catalogue looks like a
+ * part of it.
  */
 export function judgeHold(
   { subject, opened_at, state, shares }: Hold,
@@ -82,7 +92,10 @@ export function judgeHold(
   return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject]] ? 'agreed' : 'goes-on';
 }
 
-/** Returns a hold as it would be if no wrong clock had written it, which is mostly the same: what began in the future begins now. */
+/**
+ * Repairs the instants of a hold that a wrong clock has set in the future. Returns the same object if there are none,
+ * as is usual.
+ */
 export function healed<Held extends Pick<Hold, 'opened_at' | 'next_at' | 'sampled_at'>>(hold: Held, now: number): Held {
   const { opened_at, next_at, sampled_at } = hold;
   const latest = now + futureToleranceMs;
@@ -94,29 +107,32 @@ export function healed<Held extends Pick<Hold, 'opened_at' | 'next_at' | 'sample
   return Object.keys(ahead).length === 0 ? hold : { ...hold, ...ahead };
 }
 
-/** Returns the state after a sample of which `share` still claims it: a service that took it back may have said it again. */
+/**
+ * Returns the state after a sample of which `share` still makes the claim: a service that took it back may make it
+ * again.
+ */
 export function stateAfterSample(state: Hold['state'], share: number): Hold['state'] {
   return state === 'taken-back' && share > takenBack.share ? 'held' : state;
 }
 
-/** Returns what a person has decided, while that is good. */
+/** Returns a person's decision while it is in force; null otherwise. */
 export function decisionAt({ decision, decided_until }: Decided, now: number): Hold['decision'] {
   return decided_until !== null && now < decided_until ? decision : null;
 }
 
 type Decided = Pick<Hold, 'decision' | 'decided_until'>;
 
-/** Tells whether a hold keeps something, so that a person may decide. */
+/** Returns whether a hold is in force, so that a person may decide. */
 export function isOpen({ state }: Pick<Hold, 'state'>): boolean {
   return state !== 'ended' && state !== 'reported';
 }
 
-/** Tells whether a person must decide: it has been held for a day, and nobody has. */
+/** Returns whether a person must decide: it has been held for a day, and no decision is in force. */
 export function isOverdue(hold: Pick<Hold, 'state' | 'opened_at'> & Decided, now: number): boolean {
   return isOpen(hold) && now - hold.opened_at >= overdueMs && decisionAt(hold, now) === null;
 }
 
-/** Returns what holds of a subject now. */
+/** Returns the decision that applies to a subject now. */
 export function standingOf(hold: Hold | null, now: number): HoldStanding {
   if (hold === null || hold.state === 'ended') return 'free';
   const decided = decisionAt(hold, now);

@@ -3,13 +3,13 @@ import { isList, type Resource } from '../schedule/resources.ts';
 
 /*
  * Decides how far a refusal reaches: to its record, to a path that the service may lack, or to the key of the account
- * (evidence.md, section 2). One refusal concerns its record alone. Others are asked before it concerns more.
+ * (evidence.md, section 2). One refusal concerns its record alone. Other records are read before it concerns more.
  */
 
-/** A refusal may be about this, beyond its record. */
+/** Possible reach of a refusal beyond its record. */
 export type Beyond = 'key' | 'path';
 
-/** An outcome of a call, as far as a refusal goes. */
+/** Outcome of a call, as far as it matters for refusals. */
 interface Said {
   readonly kind: string;
   readonly status?: number;
@@ -17,18 +17,24 @@ interface Said {
 
 const refusing: Readonly<Record<Beyond, readonly number[]>> = { key: [401, 403], path: [404, 405] };
 
-/** Tells whether an answer refuses the key (or the path), or else what was asked of it: one answer cannot tell which. */
+/**
+ * Returns whether an answer may be a refusal of the key (or of the path). A single answer cannot distinguish that from
+ * a refusal of the record alone.
+ */
 export function refuses(about: Beyond, { kind, status = 0 }: Said): boolean {
   return (kind === 'refused' || kind === 'missing') && refusing[about].includes(status);
 }
 
-/** Begins the code of a failure where the service refuses or throttles one record, and accepts the key for others. */
+/** Prefix of a failure's code if the service refuses or throttles one record but accepts the key for others. */
 export const refusedCode = 'refused-';
 
-/** What the answer to another record shows about the key or the path. */
+/** Evidence of the answer to another record about the key or the path. */
 export type Shown = 'refused' | 'accepted' | 'nothing';
 
-/** Returns what an answer shows. With a refused key the service would neither miss a product nor break on one. */
+/**
+ * Returns what an answer proves. With a refused key the service would answer neither that a product is missing nor with
+ * an error about one.
+ */
 export function shownBy(about: Beyond, said: Said): Shown {
   const { kind, status } = said;
   if (refuses(about, said)) return 'refused';
@@ -38,22 +44,24 @@ export function shownBy(about: Beyond, said: Said): Shown {
     : 'nothing';
 }
 
-/** How far a refusal reaches, and why. `unknown`: the record is asked again in a minute, and has not failed. */
+/**
+ * Reach of a refusal, and the reason. `unknown`: the record is read again in a minute, and does not count as failed.
+ */
 export type Reach =
   | { readonly to: 'record'; readonly because: 'specified' | 'another-accepted' | 'nobody-answered' | 'products-gone' }
   | { readonly to: 'key'; readonly because: 'all-refused' | 'account' | 'known' }
   | { readonly to: 'path'; readonly because: 'three-refused' | 'refused-again' | 'known' }
   | { readonly to: 'unknown'; readonly because: 'refused-once' | 'nobody-answered' };
 
-/** A list is product 0. */
+/** A record to read. A list has product id 0. */
 export interface AskedRecord {
   readonly resource: Resource;
   readonly product_id: number;
 }
 
 /**
- * Returns up to two other records to ask, or all there are, where a refusal may be about the key: the first one is on
- * another path. None: the list was refused before it has brought a product.
+ * Returns up to two other records to read when a refusal may be about the key; fewer if there are fewer. The first one
+ * is on another path. Empty if the list was refused before it has brought a product.
  */
 export function othersOfKey(
   { resource, product_id }: AskedRecord,
@@ -70,7 +78,7 @@ export function othersOfKey(
   return [...list, ...same, ...elsewhere].slice(0, 2);
 }
 
-/** Judges a refusal by what the others have shown. */
+/** Judges a possible refusal of the key by the answers to the other records. */
 export function reachOfKey(others: readonly Shown[]): Reach {
   if (others.includes('accepted')) return { to: 'record', because: 'another-accepted' };
   if (others.length === 0) return { to: 'key', because: 'account' };
@@ -78,13 +86,16 @@ export function reachOfKey(others: readonly Shown[]): Reach {
   return { to: 'record', because: 'nobody-answered' };
 }
 
-/** So many records of a path that has more must be refused. */
+/** Number of records of a path that must be refused, if it has so many. */
 const leastRefused = 3;
-/** Where a path has fewer, its second refusal counts after so long. For as long an answer shows that it is there. */
+/**
+ * If a path has fewer records, its second refusal counts after this time. An answer proves for as long that the path
+ * exists.
+ */
 const apartMs = 60_000;
 
 /**
- * Returns up to two other records on the same path. They stand at both ends of the list, because neighbours are often
+ * Returns up to two other records on the same path. They are at both ends of the list, because neighbours are often
  * withdrawn together.
  */
 export function othersOfPath({ resource, product_id }: AskedRecord, products: readonly number[]): AskedRecord[] {
@@ -95,12 +106,12 @@ export function othersOfPath({ resource, product_id }: AskedRecord, products: re
   }));
 }
 
-/** Tells whether a path has answered within the last minute: it is there, and nobody need be asked. */
+/** Returns whether a path has answered within the last minute: then it exists, and no other record has to be read. */
 export function isThere({ answered_at }: Pick<OfferFacts, 'answered_at'>, now: number): boolean {
   return answered_at !== null && answered_at <= now && now - answered_at < apartMs;
 }
 
-/** Judges a refusal of an optional path by what the others on it, asked at once, have shown. */
+/** Judges a refusal of an optional path by the answers to other records on it, which are read at once. */
 export function reachOfPath(
   others: readonly Shown[],
   { resource }: Pick<AskedRecord, 'resource'>,
@@ -116,13 +127,17 @@ export function reachOfPath(
   return isAgain ? { to: 'path', because: 'refused-again' } : { to: 'unknown', because: 'refused-once' };
 }
 
-/** How long the service's reads may be cached: a subscription put since then does not count as missing. */
+/**
+ * Time for which the service's reads may be cached: a subscription that was put more recently does not count as
+ * missing.
+ */
 const readsBehindMs = 5 * 60_000;
 
 /**
- * Returns what a 404 or 405 to the read of a subscription means: there is none yet, or it is lost (`doubted`, where no
- * read has ever been answered), which a PUT mends; or, where one that was put again because of a 404 is not found
- * either, that subscriptions cannot be read: then the answer to the PUT is believed.
+ * Decides what a 404 or 405 to the read of a subscription means. `missing`: there is none yet, or it is lost.
+ * `doubted`: the same, but no read was ever answered. A PUT fixes both. `too-early`: it was put less than five minutes
+ * ago. `not-offered`: subscriptions cannot be read, because one that was put again after a 404 is not found either;
+ * then the answer to the PUT is trusted.
  */
 export function judgeSubscriptionRead(
   status: 404 | 405,

@@ -6,7 +6,7 @@ const watched: ReadonlySet<string> = new Set([
   'whats_included', 'whats_excluded', 'must_know', 'good_to_know', 'usage', 'cancellation_policy', 'languages',
 ]); // biome-ignore format: a list of members
 
-/** Returns the watched members of a document that hold something, wherever they stand in it. */
+/** Returns the names of the watched members of a document that are not empty, at any depth. */
 export function textsIn(document: string | null): ReadonlySet<string> {
   return new Set(document === null ? [] : held(JSON.parse(document)));
 }

@@ -20,12 +20,12 @@ export function subjectText(subject: Subject): string {
   return texts[subject];
 }
 
-/** Returns the commands that settle a hold. */
+/** Returns the commands that decide a hold. */
 export function whatToType(subject: Subject): string[] {
   return [`catalogued held approve ${subject}`, `catalogued held reject ${subject}`];
 }
 
-/** A hold, with how many claim it. */
+/** A hold, with the number of records that make its claim. */
 export interface ToldHold extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until'> {
   readonly since: number;
   readonly able: number;
@@ -33,7 +33,7 @@ export interface ToldHold extends Pick<Hold, 'subject' | 'state' | 'decision' | 
   readonly examples: readonly { readonly product_id: number }[];
 }
 
-/** Says in one clause that something is held, with the word that a person types for it. */
+/** Describes a hold in one clause, with the word that a person types for it. */
 export function heldText(held: ToldHold, now: number): string {
   const { subject, examples } = held;
   const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
@@ -41,7 +41,7 @@ export function heldText(held: ToldHold, now: number): string {
   return `${subject}, ${texts[subject]}: ${shareText(held)}${such}; ${stateText(held, now)}`;
 }
 
-/** Returns how many claim it, of how many. */
+/** Returns how many records make the claim, of how many. */
 export function shareText({ able, claiming }: Pick<ToldHold, 'able' | 'claiming'>): string {
   const share = able === 0 ? 0 : Math.round((100 * claiming) / able);
   return `${number(claiming)} of ${number(able)} records (${share} %, the limit is ${number(limitOf(able))})`;
@@ -63,12 +63,12 @@ export function stateText(held: ToldHold, now: number): string {
   return stateTexts[isOpen(held) ? (decisionAt(held, now) ?? state) : state];
 }
 
-/** Tells whether people are told of a hold: not of one that was approved, once nothing claims it. */
+/** Returns whether a hold is reported to people. An approved one is not, once no record makes its claim. */
 export function isTold(held: ToldHold): boolean {
   return !(held.decision === 'approved' && held.claiming === 0);
 }
 
-/** Returns a shown or claimed amount: how much of a record is there, or its lowest price. */
+/** Returns a shown or claimed amount as text: how much of a record there is, or its lowest price. */
 export function amountText(subject: Subject, edition: string, amount: number | null): string {
   if (subjects[subject] === 'price') return amount === null ? 'no price' : moneyText(amount, currencyOf(edition));
   const some = (amount ?? 0) > 0;
@@ -85,7 +85,7 @@ export function amountText(subject: Subject, edition: string, amount: number | n
   }
 }
 
-/** The edition of dates is a currency, that of a list has it last. */
+/** Returns the currency of an edition: the edition of dates is a currency; that of a list ends with it. */
 function currencyOf(edition: string): string {
   return edition.split('/').at(-1) ?? edition;
 }

@@ -1,11 +1,11 @@
-/** The condition of one of the two files, found before anything is written. */
+/** Condition of one of the two files, determined before anything is written. */
 export type Condition =
   | 'missing'
   /** No bytes, or no tables. */
   | 'empty'
   | 'well'
   | 'damaged'
-  /** Another program's. */
+  /** It belongs to another program. */
   | 'foreign'
   /** Written by a newer version. */
   | 'newer'
@@ -16,13 +16,13 @@ export interface PairFacts {
   readonly mirror: Condition;
   readonly inbox: Condition;
   /**
-   * What the inbox expects of its mirror: `none` exists yet, it accepts `any`, or only the `known` one; null: the inbox
+   * Mirror that the inbox expects: `none` exists yet, it accepts `any`, or only the `known` one. Null if the inbox
    * cannot be read.
    */
   readonly expects: 'none' | 'any' | 'known' | null;
-  /** Whether the two carry one pair id; null: one of them has none. */
+  /** True: both have the same pair id. Null: one of them has none. */
   readonly paired: boolean | null;
-  /** Whether a verified copy of a mirror exists. */
+  /** True: a verified copy of a mirror exists. */
   readonly backup: boolean;
 }
 
@@ -41,7 +41,7 @@ export type Trouble =
   | 'mirror-missing'
   | 'foreign-pair';
 
-/** Returns why the daemon cannot start with the two files; null: it can, and creates what is missing. */
+/** Returns why the daemon cannot start with the two files. Null if it can; it then creates the missing ones. */
 export function troubleOf(facts: PairFacts): Trouble | null {
   const { mirror, inbox, expects, paired, backup } = facts;
   if (isUnusable(inbox)) return `inbox-${inbox}`;
@@ -60,16 +60,16 @@ function isUnusable(found: Condition): found is Unusable {
   return found !== 'missing' && found !== 'empty' && found !== 'well';
 }
 
-/** What `repair` does to the two files. */
+/** Steps of `repair` for the two files. */
 export interface RepairPlan {
   /** `quarantine`: the existing file is set aside first. */
   readonly mirror: 'keep' | 'quarantine' | 'none';
   readonly inbox: 'keep' | 'quarantine' | 'none';
-  /** Whether the newest verified copy takes the mirror's place; else it is kept or filled again. */
+  /** True: the newest verified copy replaces the mirror. False: the mirror is kept or filled from scratch. */
   readonly restore: boolean;
 }
 
-/** Plans the repair; null: nothing is wrong. Another program's file is never touched: `refused`. */
+/** Returns the plan of a repair; null if nothing is wrong. A file of another program is never touched: `refused`. */
 export function planRepair(facts: PairFacts): RepairPlan | 'refused' | null {
   const trouble = troubleOf(facts);
   if (trouble === null) return null;

@@ -1,9 +1,9 @@
 import { futureToleranceMs } from '../schedule/record.ts';
 
-/** The facts of the published copy: instants, or null for never. */
+/** Facts about the published copy. Instants are null if it never happened. */
 export interface SnapshotFacts {
   readonly published_at: number | null;
-  /** In a row, since then. */
+  /** Failures in a row since the last publication. */
   readonly failures: number;
   readonly failed_at: number | null;
 }
@@ -11,8 +11,8 @@ export interface SnapshotFacts {
 const minuteMs = 60_000;
 
 /**
- * Tells whether a copy is to be published now: once every period, and after a failure again after 1, 2, 4 … minutes, no
- * later than a period after it. A stamp that lies ahead was made by a wrong clock and counts as none.
+ * Returns whether a copy is to be published now: once every period, and after a failure again after 1, 2, 4 … minutes,
+ * but at most a period later. A stamp in the future was made with a wrong clock and counts as none.
  */
 export function snapshotDue({ published_at, failures, failed_at }: SnapshotFacts, every: number, now: number): boolean {
   if (failed_at !== null && !isAhead(failed_at, now))
@@ -20,7 +20,7 @@ export function snapshotDue({ published_at, failures, failed_at }: SnapshotFacts
   return published_at === null || isAhead(published_at, now) || now >= published_at + every;
 }
 
-/** Tells whether the published copy is missing or older than two periods. */
+/** Returns whether the published copy is missing or older than two periods. */
 export function snapshotLate(published_at: number | null, every: number, now: number): boolean {
   return published_at === null || isAhead(published_at, now) || now > published_at + 2 * every;
 }

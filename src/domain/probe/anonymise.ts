@@ -4,10 +4,10 @@ import type { Exchange } from './assumption.ts';
 
 /** An anonymised answer of the service, which a sandbox can serve. */
 export interface Recorded {
-  /** The resource requested, by our name: `products`, `availability` … */
+  /** Requested resource, by our name: `products`, `availability` … */
   readonly resource: string;
   readonly product_id: number | null;
-  /** The day in UTC on which it was asked. */
+  /** UTC day of the request. */
   readonly recorded_on: string;
   /** What was asked, the same for every service: an adapter can be tried on it. */
   readonly question: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export interface Recorded {
   readonly body: unknown;
 }
 
-/** Members whose values are fixed words of the service, which are kept. */
+/** Members whose values are fixed words of the service. They are kept. */
 const vocabulary = new Set([
   'language', 'languages', 'currency', 'supplier_currency', 'timezone', 'sale_status', 'sale_status_reason',
   'sale_status_expected_reopen', 'variant_type', 'policy', 'type', 'language_selection', 'requires_visitors_details',
@@ -28,9 +28,9 @@ const priceName = /price|fee|commission|value|amount|cost/;
 const placeName = /^(lat|lng|latitude|longitude|distance)$/;
 
 /**
- * Anonymises an answer: replaces texts, ids, prices, places and addresses, equal ones by equal ones. Keeps shape,
- * types, nulls, unknown members, dates, the service's fixed words, and what is dangerous about a text. Numbers keep
- * their printed form.
+ * Anonymises answers: replaces texts, ids, prices, places and addresses, equal ones by equal ones. Keeps shape, types,
+ * nulls, unknown members, dates, the service's fixed words, and dangerous characters of texts. Numbers keep their
+ * printed form.
  */
 export function record(exchanges: readonly Exchange[], now: number): Recorded[] {
   const names = pseudonyms();
@@ -103,7 +103,9 @@ function anonymousNumber(text: string, name: string, names: Pseudonyms): unknown
   return JSON.rawJSON(text);
 }
 
-/** Returns another amount with as many decimals: half as much and a little more, which keeps the order of amounts. */
+/**
+ * Returns another amount with as many decimals: about half as much and a little more, which keeps the order of amounts.
+ */
 function otherPrice(text: string): string {
   return Number(text) === 0 || !Number.isFinite(Number(text))
     ? text
@@ -124,7 +126,7 @@ function anonymousText(text: string, name: string, names: Pseudonyms): string {
 }
 
 const filler = 'Lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore ';
-/** What is dangerous or shapes a text. */
+/** Matches dangerous characters, line breaks and tags. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const special = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]|<\/?[a-z]+>/gi;
 
@@ -138,7 +140,7 @@ function anonymousProse(text: string, number: number): string {
   return found === '' ? plain : `${plain} ${found}`;
 }
 
-/** Anonymises a URL; keeps its scheme, whether its host is private, the form of its path and the names of its query. */
+/** Anonymises a URL. Keeps its scheme, whether its host is private, the form of its path and the names of its query. */
 function anonymousAddress(text: string, names: Pseudonyms): string {
   const url = URL.parse(text);
   const file = /\/([0-9a-f]{32})(\.\w{1,5})?(?=\?|$)/.exec(text);

@@ -3,20 +3,20 @@ import { isMembers, type Members } from '../values/members.ts';
 
 /*
  * The assumptions about the service (service-facts.md), judged by a few calls to it. Each judgement is a pure function
- * of the exchanges; nothing here makes a call.
+ * of the exchanges; none makes a call.
  */
 
 /** One call of a probe, and its result. */
 export interface Exchange {
-  /** The name of the call: `list`, `list again`, `dates` … Each occurs once. */
+  /** Name of the call: `list`, `list again`, `dates` … Each occurs once. */
   readonly name: string;
   /** Asked of a path that does not exist where the name is `nowhere`. */
   readonly question: Question;
   /** Null if no head of an answer arrived. */
   readonly status: number | null;
-  /** In lower case. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined without a usable body: refused, broken, not JSON. */
+  /** Undefined without a usable body: refused, broken, or not JSON. */
   readonly json: unknown;
   /** What the adapter reads of it; null: there is no usable body. */
   readonly read: ListAnswer | RowAnswer | UnusableAnswer | null;
@@ -26,12 +26,12 @@ export interface Exchange {
   readonly took_ms: number;
 }
 
-/** Everything that a probe has seen, and the settings it used. */
+/** All exchanges of a probe, and the settings it used. */
 export interface ProbeEvidence {
   readonly exchanges: readonly Exchange[];
-  /** Every attempt, including repeated ones. */
+  /** Every attempt, including retries. */
   readonly attempts: readonly Exchange[];
-  /** The number of a list's first page. */
+  /** Number of a list's first page. */
   readonly first_page: number;
   readonly page_size: number;
   readonly days_per_request: number;
@@ -47,7 +47,7 @@ export interface ProbeEvidence {
 
 export type AssumptionVerdict = 'as believed' | 'otherwise' | 'cannot tell';
 
-/** The keys below `service.profile` that follow from what was seen. */
+/** Keys below `service.profile` that follow from the exchanges. */
 export type ProfilePart = Readonly<Record<string, unknown>>;
 
 export interface Finding {
@@ -55,15 +55,15 @@ export interface Finding {
   readonly believed: string;
   readonly seen: string;
   readonly verdict: AssumptionVerdict;
-  /** What follows from it, as text; empty: nothing. */
+  /** Consequence, as text; empty if there is none. */
   readonly means: string;
   readonly profile: ProfilePart | null;
 }
 
-/** The result of a judgement; with `profile` if a key follows from it. */
+/** Result of a judgement. `profile` is set if a key follows from it. */
 export type Judgement = Omit<Finding, 'name' | 'believed' | 'profile'> & {
   readonly profile?: ProfilePart;
-  /** The mirror cannot be filled from such a service. */
+  /** Set if the mirror cannot be filled from such a service. */
   readonly unusable?: true;
 };
 
@@ -81,7 +81,10 @@ export function otherwise(seen: string, means: string, profile?: ProfilePart): J
   return { verdict: 'otherwise', seen, means, ...(profile === undefined ? {} : { profile }) };
 }
 
-/** The service behaves differently, and the mirror cannot be filled from it with this configuration. */
+/**
+ * Returns the judgement that the service behaves differently, and that the mirror cannot be filled from it with this
+ * configuration.
+ */
 export function unusable(seen: string, means: string): Judgement {
   return { ...otherwise(seen, means), unusable: true };
 }
@@ -120,18 +123,18 @@ export function membersOf(value: unknown): Members | null {
   return isMembers(value) ? value : null;
 }
 
-/** Returns the elements of an array that are objects; none where it is no array. */
+/** Returns the elements of an array that are objects; empty if the value is not an array. */
 export function rowsOf(value: unknown): Members[] {
   return Array.isArray(value) ? value.map(membersOf).filter((row) => row !== null) : [];
 }
 
-/** Returns a number, however it was printed. */
+/** Returns a number, in any printed form; null if the value is not one. */
 export function numberOf(value: unknown): number | null {
   const number = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** Describes how an exchange without an answer ended. */
+/** Describes the end of an exchange without an answer. */
 export function ending({ status, failure }: Exchange): string {
   return status === null ? (failure?.message ?? 'no answer') : `${status} ${failure?.code ?? ''}`.trim();
 }

@@ -116,7 +116,10 @@ function listTotal(evidence: ProbeEvidence): Judgement {
   );
 }
 
-/** Returns how many rows are missing from the first two pages, or else from the last one; null: that cannot be told. */
+/**
+ * Returns how many rows are missing from the first two pages, or else from the last one; null if that cannot be
+ * determined.
+ */
 function missingRows(
   evidence: ProbeEvidence,
   [first = [], second = []]: readonly (readonly Members[])[],
@@ -125,7 +128,7 @@ function missingRows(
   const named = numberOf(listIn(evidence, 'list')?.page_size);
   const size = Math.min(evidence.page_size, named ?? evidence.page_size);
   const [there, wanted] = [first.length + second.length, Math.min(total, 2 * size)];
-  // Pages are smaller than they say.
+  // Pages are smaller than they state.
   if (first.length < Math.min(size, total) && second.length === first.length) return null;
   if (there < wanted) return { rows: wanted - there, seen: `${there} of ${total} rows, and page 2 is not full` };
   if (total <= 2 * size) return { rows: 0, seen: '' };
@@ -268,7 +271,7 @@ function formOf(value: unknown): string {
   return text.includes('.') ? 'with decimals' : 'whole';
 }
 
-/** What a terminal obeys, what turns a line around, and markup. */
+/** Matches control characters that a terminal obeys, characters that reverse the direction of a line, and scripts. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const hostile = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|<script/i;
 

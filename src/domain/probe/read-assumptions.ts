@@ -72,7 +72,7 @@ export const readAssumptions: readonly Assumption[] = [
   { name: 'language', believed: 'the one that is asked for', judge: language },
 ];
 
-/** Judges a read that may not exist. Several products are asked, because a single one may be gone. */
+/** Judges a read that may not exist. Several products are read, because a single one may be gone. */
 function optional(evidence: ProbeEvidence, names: readonly string[], means: string, profile: ProfilePart): Judgement {
   const asked = names.map((name) => exchange(evidence, name)).filter((each) => each !== null);
   const answered = asked.find(({ failure }) => failure === null);
@@ -194,7 +194,7 @@ function days(evidence: ProbeEvidence): Judgement {
   const { covers_to: capped_at } = many;
   const sorted = many.dates.toSorted();
   const [earliest = many.from, last] = [sorted[0], sorted.at(-1)];
-  // Where the requested dates are ignored, the answer has another beginning.
+  // If the requested dates are ignored, the answer begins on another date.
   if (last !== undefined && (earliest > many.to || (earliest < many.from && typeof capped_at !== 'string')))
     return cannotTell('the requested dates are ignored');
   const [from = earliest] = [earliest, many.from].sort();
@@ -202,7 +202,7 @@ function days(evidence: ProbeEvidence): Judgement {
     const covered = daysBetween(from, capped_at) + 1;
     const seen = `capped at ${capped_at}: ${covered} days`;
     if (covered === 31) return asBelieved(seen);
-    // Rounded to weeks, up to six of the days lie before what was asked for, sold out perhaps.
+    // After rounding to weeks, up to six of the days lie before the requested ones, perhaps sold out.
     if (covered >= 25 && isRounded(evidence)) return asBelieved(`${seen} and what was rounded`);
     const fewer = covered >= 1 && covered < evidence.days_per_request;
     return otherwise(seen, 'what lies behind is asked for again', fewer ? { days_per_request: covered } : undefined);

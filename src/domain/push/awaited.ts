@@ -1,6 +1,8 @@
 import type { Members } from '../values/members.ts';
 
-/** A field that an update names, with its values before and after as it tells them; undefined: not told. */
+/**
+ * Field named by an update, with its values before and after. A value is undefined if the update does not include it.
+ */
 export interface UpdatedField {
   readonly field: string;
   readonly old_value: unknown;
@@ -8,8 +10,8 @@ export interface UpdatedField {
 }
 
 /**
- * Tells whether a read has yet to show an update: one of our documents shows what it calls the old value. Of another language,
- * or of a field that we do not mirror, none does.
+ * Returns whether no read has shown an update yet: one of our documents still has the old value that the update names.
+ * False if the field is not mirrored, or in another language.
  */
 export function isAwaited(documents: readonly Members[], updated: readonly UpdatedField[]): boolean {
   return updated.some(
@@ -21,7 +23,10 @@ export function isAwaited(documents: readonly Members[], updated: readonly Updat
   );
 }
 
-/** Values come from JSON; texts are told with other ends of lines than they are read with. */
+/**
+ * Returns whether two JSON values are equal. Texts may differ in their line endings, which updates and reads send
+ * differently.
+ */
 function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') return plain(one) === plain(other);
   return JSON.stringify(one) === JSON.stringify(other);

@@ -1,29 +1,29 @@
 import { futureToleranceMs } from '../schedule/record.ts';
 
 /*
- * Callback addresses and their rotation (reliability.md §2.4): each epoch has its own token, and only epochs are
+ * Callback addresses and their rotation (reliability.md §2.4). Each epoch has its own token, and only epochs are
  * stored.
  */
 
 /**
- * The owner of the callback address that the service calls: ours of some epoch, ours under another public address, or
- * an unknown one.
+ * Owner of the callback address that the service calls: ours of some epoch, ours under another public address, or an
+ * unknown one.
  */
 export type AddressOwner = 'ours' | 'moved' | 'foreign';
 
 /**
- * The standing of a callback address by its token: our newest; an older one of ours, still accepted or not; our newest
- * under another public address; or an unknown one.
+ * State of a callback address by its token: our newest; an older one of ours, still accepted (`grace`) or not
+ * (`dropped`); our newest under another public address; or an unknown one.
  */
 export type AddressStanding = 'current' | 'grace' | 'dropped' | 'moved' | 'foreign';
 
-/** An epoch of a callback address, as it is stored (inbox/addresses.ts). */
+/** An epoch of a callback address, as stored (inbox/addresses.ts). */
 export interface EpochState {
   readonly epoch: number;
   readonly begun_at: number;
-  /** When the service was known to have it; null: not yet. */
+  /** Instant from which the service is known to have it; null: not yet. */
   readonly announced_at: number | null;
-  /** How long it is still accepted; null: without end. */
+  /** Instant until which it is accepted; null: without end. */
   readonly until: number | null;
 }
 
@@ -34,7 +34,10 @@ export function newestOf<Epoch extends Pick<EpochState, 'epoch'>>(epochs: readon
   );
 }
 
-/** Returns the standing of the address that the service calls. `epochs`: all stored ones of this subscription. */
+/**
+ * Returns the state of the address that the service calls; null if the address is not known. `epochs` are all stored
+ * ones of this subscription.
+ */
 export function standingOf(
   { address, epoch }: { readonly address: AddressOwner | null; readonly epoch: number | null },
   epochs: readonly EpochState[],
@@ -47,22 +50,22 @@ export function standingOf(
   return own.until === null || own.until > now ? 'grace' : 'dropped';
 }
 
-/** The next step of a rotation: `put` tells the service of `epoch`, which is accepted already. */
+/** Next step of a rotation. `put` sends the service the address of `epoch`, which is already accepted. */
 export type RotationStep =
   | { readonly step: 'begin' }
   | { readonly step: 'put'; readonly epoch: number }
   | { readonly step: 'rest'; readonly until: number };
 
 /**
- * Returns the next step of a rotation from stored facts alone, so that it continues after a kill at any point: the new
- * address is accepted (`begin`), the service is told (`put`), and once it knows, the old one is accepted for the grace
- * period and then dropped by time alone.
+ * Returns the next step of a rotation from stored facts alone, so that it continues after a kill at any point. First
+ * the new address is accepted (`begin`), then sent to the service (`put`). Once the service knows it, the old one is
+ * accepted for the grace period, and then dropped by time alone.
  */
 export function rotationStep(epochs: readonly EpochState[], rotate_every: number, now: number): RotationStep {
   const newest = newestOf(epochs);
   if (newest === null) return { step: 'begin' };
   if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };
-  // An instant in the future counts as absent, so that a machine that once ran in 2038 rotates again.
+  // An instant in the future counts as absent, so that a machine that once ran with a clock of 2038 rotates again.
   if (newest.announced_at > now + futureToleranceMs) return { step: 'begin' };
   const until = newest.announced_at + rotate_every;
   return until <= now ? { step: 'begin' } : { step: 'rest', until };

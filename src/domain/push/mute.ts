@@ -1,16 +1,19 @@
 const hourMs = 3_600_000;
 
-/** Fewer deliveries, or a shorter time, show no rhythm. */
+/** Fewer deliveries, or a shorter time, do not show how often a subscription delivers. */
 const fewest = 10;
 const shortestMs = 72 * hourMs;
-/** A silence is one too many when it outlasts the longest so far by half, and this many deliveries are missing. */
+/**
+ * A subscription is mute if its silence exceeds the longest one so far by this factor, and this many deliveries are
+ * missing.
+ */
 const longer = 1.5;
 const missing = 8;
 const leastMs = 6 * hourMs;
 
 /**
- * Decides whether a subscription has fallen silent against its own quirk: nights and weekends are part of that. `times`:
- * when its deliveries came, in ascending order.
+ * Returns whether a subscription has been silent for unusually long, judged by its earlier deliveries, nights and
+ * weekends included. `times`: the instants of its deliveries, ascending.
  */
 export function isMute(times: readonly number[], now: number): boolean {
   const [first, last] = [times[0], times.at(-1)];

@@ -3,11 +3,11 @@ import type { UpdatedField } from './awaited.ts';
 
 /*
  * Decodes deliveries (specification §2 and §6, service-facts.md section 8 for the older form). A payload has no id,
- * time or signature: everything in it is a hint, taken member by member, and never becomes catalogue data (design 4.5).
- * Unknown values are data, not errors.
+ * time or signature. So everything in it is a hint, taken member by member, and never becomes catalogue data (design
+ * 4.5). Unknown values are data, not errors.
  */
 
-/** Why a product went off sale, in the service's words: each at most 500 characters; null: not given. */
+/** Reason why a product went off sale, in the service's words. Texts have at most 500 characters. Null: not stated. */
 export interface Closure {
   readonly reason: string | null;
   readonly expected_reopening: string | null;
@@ -17,15 +17,15 @@ export interface Closure {
 /** The part of a delivery about one product. */
 export interface ProductNotice {
   readonly product_id: number;
-  /** It went off sale; null: not said. */
+  /** Set if it went off sale; null: not stated. */
   readonly closure: Closure | null;
   readonly enabled: boolean;
   readonly updated: boolean;
-  /** The fields that an update names: used only for ordering and explaining. */
+  /** Fields named by an update. They are used only for ordering and explaining. */
   readonly fields: readonly UpdatedField[];
 }
 
-/** Why a delivery is quarantined for a person to look at. */
+/** Reason why a delivery is quarantined for a person to inspect. */
 export type Quarantine =
   | 'truncated'
   | 'not-utf8'
@@ -35,7 +35,7 @@ export type Quarantine =
   | 'unknown-subscription'
   | 'unknown-change-type';
 
-/** The usable part of a delivery, and what is wrong with the rest; `quarantine` null: nothing. */
+/** The usable part of a delivery, and the problem with the rest; `quarantine` is null if there is none. */
 export interface Notification {
   readonly form: 'current' | 'legacy';
   readonly notices: readonly ProductNotice[];
@@ -47,8 +47,8 @@ const mostChanges = 100;
 const longestText = 500;
 
 /**
- * Decodes the bytes of a delivery to `subscription_id`. Never throws: what cannot be used is quarantined, and what can be
- * used beside it still counts.
+ * Decodes the bytes of a delivery to `subscription_id`. Never throws. Unusable parts are quarantined, and the usable
+ * parts still count.
  */
 export function decodeNotification(
   body: Uint8Array,
@@ -80,7 +80,7 @@ function decodeProduct(entry: unknown): { notice: ProductNotice | null; quaranti
   let notice: ProductNotice = { product_id, closure: null, enabled: false, updated: false, fields: [] };
   for (const change of entry.changes.slice(0, mostChanges)) {
     const next = withChange(notice, change);
-    // Its product is known all the same, and is read.
+    // The product is known all the same, so it is read.
     if (next === null) quarantine ??= isMembers(change) ? 'unknown-change-type' : 'wrong-shape';
     notice = next ?? { ...notice, updated: true };
   }
@@ -114,8 +114,8 @@ function withChange(notice: ProductNotice, change: unknown): ProductNotice | nul
 }
 
 /**
- * Decodes a delivery of the older system: one product, and the direction of a `checkout` change only in the
- * accompanying fields.
+ * Decodes a delivery of the older system: it is about one product, and the direction of a `checkout` change follows
+ * only from the accompanying fields.
  */
 function decodeLegacy(payload: Members): Notification {
   const product_id = idOf(payload.product_id);
@@ -186,7 +186,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Reads an id: an integer here, digits elsewhere in the service. */
+/** Parses an id: an integer in deliveries, digits elsewhere in the service. Null if it is neither. */
 function idOf(value: unknown): number | null {
   const id = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : null;

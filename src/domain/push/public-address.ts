@@ -1,13 +1,13 @@
 import { BlockList, isIP } from 'node:net';
 
 /*
- * Decides which addresses a URL from an outside answer may lead to: only public ones. Otherwise an answer could make
- * this machine call its own network (server-side request forgery).
+ * Decides which addresses a URL from an external answer may have: only public ones. Otherwise an answer could make this
+ * machine call its own network (server-side request forgery).
  */
 
-/** The hosts and addresses that image URLs may use. */
+/** Hosts and addresses that image URLs may use. */
 export interface ImageReach {
-  /** Names of hosts; empty: any, for every URL comes from the service's own answers. */
+  /** Host names. Empty: any, because every URL comes from the service's own answers. */
   readonly hosts: readonly string[];
   /** Private addresses that are allowed on any port, for tests and the sandbox. */
   readonly addresses: readonly string[];
@@ -18,7 +18,7 @@ export interface UrlRefusal {
   readonly message: string;
 }
 
-/** IANA's special-purpose IPv4 blocks, multicast, and what is reserved. */
+/** IANA's special-purpose IPv4 blocks, multicast and reserved addresses. */
 const specialIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -36,7 +36,7 @@ const specialIpv4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Only 2000::/3 of IPv6 is public, without tunnels to IPv4, documentation and protocol blocks. */
+/** Only 2000::/3 of IPv6 is public, except tunnels to IPv4, documentation and protocol blocks. */
 const globalIpv6 = ['2000::/3'];
 const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -53,8 +53,8 @@ function listOf(networks: readonly string[]): BlockList {
 }
 
 /**
- * Tells whether an address, as a resolver or a URL gives it, is on the public internet. False for anything that is not
- * an address.
+ * Returns whether an address, in the form of a resolver or a URL, is on the public internet. False for anything that is
+ * not an address.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
@@ -67,11 +67,11 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Host names that no public resolver knows. */
+/** Matches host names that no public resolver knows. */
 const localName = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
 /**
- * Returns why a URL must not be requested; null: it may be, if its name resolves to public addresses. Refuses hosts
+ * Returns why a URL must not be requested. Null: it may be, if its name resolves to public addresses. Refuses hosts
  * that a parser turns into something else (2130706433, 0x7f.1, full-width digits).
  */
 export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRefusal | null {
@@ -94,15 +94,18 @@ export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRe
     : { code: 'private-address', message: 'its host is not on the public internet' };
 }
 
-/** Tells whether a URL may be given to readers, whose browsers fetch it. */
+/** Returns whether a URL may be passed to readers, whose browsers fetch it. */
 export type MayPublish = (url: string) => boolean;
 
-/** The number of hosts remembered: images come from a few hosts, and are checked again with every walk. */
+/**
+ * Number of hosts whose result is cached: images come from a few hosts, and are checked again with every walk of the
+ * list.
+ */
 const hostsKept = 1000;
 
 /**
- * Decides which image URLs are published: http and https, without credentials, on a public host or one in `hosts`
- * (`images.hosts`, or a test's image host).
+ * Returns a function that decides which image URLs are published: http and https, without credentials, on a public host
+ * or one in `hosts` (`images.hosts`, or a test's image host).
  */
 export function publishable(hosts: readonly string[]): MayPublish {
   const named = new Set(hosts.map((each) => each.toLowerCase()));
@@ -122,7 +125,7 @@ export function publishable(hosts: readonly string[]): MayPublish {
   };
 }
 
-/** Tells whether a host, as a URL has it, can be reached from elsewhere, as far as its name tells. */
+/** Returns whether a host, as written in a URL, can be reached from elsewhere, as far as its name shows. */
 export function isPublicHost(host: string): boolean {
   return isPublicLiteral(host.replace(/^\[|\]$/g, ''));
 }
@@ -131,7 +134,7 @@ function isPublicLiteral(literal: string): boolean {
   return isIP(literal) === 0 ? literal.includes('.') && !localName.test(literal) : isPublicAddress(literal);
 }
 
-/** Returns the host as written in the text, in lower case and without a port; null: there is none. */
+/** Returns the host as written in the text, in lower case and without a port; null if there is none. */
 function writtenHost(text: string): string | null {
   const [, authority] = /^https?:\/\/([^/?#\\]*)/i.exec(text) ?? [];
   return authority === undefined ? null : authority.replace(/:\d*$/, '').toLowerCase();

@@ -1,18 +1,16 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:crypto';
 
-/** The RSA key that subscription requests are signed with. */
+/** RSA key that signs subscription requests. */
 export interface SigningKey {
   readonly private_key: KeyObject;
-  /**
-   * The fingerprint of the public key that the service has, as `ssh-keygen -l` prints it: `SHA256:` and 43 characters.
-   */
+  /** Fingerprint of the public key that the service has, as `ssh-keygen -l` prints it: `SHA256:` and 43 characters. */
   readonly fingerprint: string;
 }
 
-/** The least bits that RS256 requires (RFC 7518 section 3.3). */
+/** Fewest bits that RS256 requires (RFC 7518 section 3.3). */
 const leastBits = 2048;
 
-/** Reads a PEM of PKCS8 or PKCS1; returns in one clause why it cannot sign, if so. */
+/** Reads a PEM of PKCS8 or PKCS1. If the key cannot sign, returns the reason in one clause. */
 export function readSigningKey(pem: string): SigningKey | { readonly problem: string } {
   if (!/-----BEGIN [A-Z ]+-----/.test(pem)) return { problem: 'it is no PEM; expected an RSA private key' };
   if (/-----BEGIN (RSA )?PUBLIC KEY-----|-----BEGIN CERTIFICATE-----/.test(pem))

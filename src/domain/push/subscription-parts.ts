@@ -1,15 +1,15 @@
 import { type DeclaredSubscription, inOrder, type WantedSubscription } from './subscription.ts';
 
-/** The parts that a subscription had before, in the order of their numbers. */
+/** A part that a subscription had before. Parts are in the order of their numbers. */
 export interface Part {
   readonly subscription_id: string;
   readonly entity_ids: readonly number[];
 }
 
 /**
- * Returns a declaration as requests of at most `most` entities: `id`, `id-2`, `id-3` … Whoever was in a part stays
- * there and who is new takes the first free place, so one that comes or goes changes one part. `taken`: ids of other
- * declarations, which no part may have. A part without any entity is not wanted: the service asks for at least one.
+ * Returns a declaration as requests of at most `most` entities: `id`, `id-2`, `id-3` … An entity stays in its part, and
+ * a new one takes the first free place, so an entity that comes or goes changes one part only. `taken` are ids of other
+ * declarations, which no part may have. A part without entities is left out: the service requires at least one.
  */
 export function wantedParts(
   declared: Pick<DeclaredSubscription, 'id' | 'type' | 'change_types'>,
@@ -47,7 +47,7 @@ export function wantedParts(
     .map((part) => wanted(part.id, part.entities.toSorted(ascending)));
 }
 
-/** `id`, `id-2`, `id-3` …, without those that somebody else has. */
+/** Returns the names `id`, `id-2`, `id-3` …, without those of other declarations. */
 function partNames(
   id: string,
   taken: ReadonlySet<string>,
@@ -62,7 +62,7 @@ function partNames(
     at,
     indexOf: (name) => {
       const number = numberOf(name, id);
-      // A part's number is at least its place: no further name has to be looked at.
+      // A part's number is at least its position, so no further names are needed.
       at(number - 1);
       return names.indexOf(name);
     },

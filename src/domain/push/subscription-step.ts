@@ -1,18 +1,18 @@
 import { type EpochState, rotationStep } from './callback-epoch.ts';
 import { type HeldSubscription, isWorking, needsPut, type WantedSubscription } from './subscription.ts';
 
-/** The result of a request to our own public address; `skipped`: it was not made. */
+/** Result of a request to our own public address. `skipped`: it was not made. */
 export type SelfTest = 'passed' | 'failed' | 'skipped';
 
 export interface RepairFacts {
   /** Failed attempts in a row. */
   readonly failures: number;
-  /** No attempt before this instant. */
+  /** No attempt is made before this instant. */
   readonly not_before: number | null;
   readonly can: { readonly reactivate: boolean };
 }
 
-/** The repair of a subscription that does not send. */
+/** Step to repair a subscription that does not send. */
 export type SubscriptionRepair =
   | { readonly action: 'nothing' }
   | { readonly action: 'wait'; readonly until: number }
@@ -32,8 +32,7 @@ function isPause(not_before: number | null, now: number): not_before is number {
 }
 
 /**
- * Returns how to bring a subscription back (reliability.md §2.4). Whether a PUT revives a degraded one is an
- * assumption.
+ * Returns how to repair a subscription (reliability.md §2.4). It is an assumption that a PUT revives a degraded one.
  */
 export function repairOf(status: string | null, facts: RepairFacts, now: number): SubscriptionRepair {
   if (status === null || isWorking(status)) return { action: 'nothing' };
@@ -44,43 +43,43 @@ export function repairOf(status: string | null, facts: RepairFacts, now: number)
 }
 
 /**
- * The number of failed self-tests in a row after which a repair is tried anyway: not every network lets us reach our
+ * Number of failed self-tests in a row after which a repair is attempted anyway: not every network lets us reach our
  * own public address.
  */
 const selfTestsBelieved = 3;
 
-/** Tells whether to go on after a self-test: while the address does not answer, a revived subscription breaks again. */
+/**
+ * Decides whether to go on after a self-test: while the address does not answer, a revived subscription breaks again.
+ */
 export function afterSelfTest(self_test: SelfTest, { failures }: Pick<RepairFacts, 'failures'>): 'go' | 'wait' {
   return self_test === 'failed' && failures < selfTestsBelieved ? 'wait' : 'go';
 }
 
 export interface StepFacts extends RepairFacts {
-  /** Why the last attempt failed; null: it worked, as far as is known, and only a repair has to wait. */
+  /** Reason why the last attempt failed. Null: it succeeded, as far as is known, and only a repair has to wait. */
   readonly failure: string | null;
-  /** The last accepted PUT, and whether it contained what is wanted now. */
+  /** Instant of the last accepted PUT, and whether its content equals the wanted one. */
   readonly put_at: number | null;
   readonly put: 'same' | 'other';
-  /** When a PUT was last sent against an address that is not ours. */
+  /** Instant of the last PUT to replace an address that is not ours. */
   readonly wrested_at: number | null;
-  /**
-   * Whether an address that is not ours is somebody else's, or perhaps an old one of ours that we no longer recognise.
-   */
+  /** Owner of an address that is not ours: somebody else, or perhaps we, with an old one that we no longer recognise. */
   readonly foreign: 'theirs' | 'perhaps ours';
 }
 
-/** The next step of the daemon about one subscription, and its reason. */
+/** Next step of the daemon about one subscription, with its reason. */
 export type SubscriptionStep =
   | { readonly step: 'nothing' }
   | { readonly step: 'put'; readonly reason: 'differs' | 'missing' | 'cancelled' | 'rotation' | 'taken' }
   | { readonly step: 'rotate' }
-  /** The service calls the newest address already. */
+  /** The service already calls the newest address. */
   | { readonly step: 'announced' }
   | { readonly step: 'repair'; readonly action: 'reactivate' | 'put' };
 
 const dayMs = 24 * 3_600_000;
 
 /**
- * Returns the next step. A service may change what a PUT contained: the same PUT, accepted within a day, is not
+ * Returns the next step. A service may change the content of a PUT. So the same PUT, accepted within a day, is not
  * repeated because a read shows another list.
  */
 export function subscriptionStep(

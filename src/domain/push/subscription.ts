@@ -2,7 +2,7 @@ import type { AddressStanding } from './callback-epoch.ts';
 
 /*
  * Subscriptions to change notifications (specification §2 and §3): turns declarations into requests, and compares these
- * with what the service has.
+ * with the service's subscriptions.
  */
 
 export const changeTypes = ['checkout_disabled', 'checkout_enabled', 'product_details_update'] as const;
@@ -13,9 +13,12 @@ export type SubscriptionType = 'product_ids' | 'experience_ids' | 'products_i_se
 export interface DeclaredSubscription {
   readonly id: string;
   readonly type: SubscriptionType;
-  /** Every product or experience in the mirror, or these ids; absent with products_i_sell. */
+  /** Every product or experience in the mirror, or these ids. Absent with products_i_sell. */
   readonly entities?: 'mirrored' | readonly number[] | undefined;
-  /** With `mirrored`: of these categories, in these cities, in these countries; all that are given hold. */
+  /**
+   * With `mirrored`: only those of these categories, in these cities, in these countries. All conditions that are set
+   * must hold.
+   */
   readonly categories?: readonly string[] | undefined;
   readonly city_ids?: readonly number[] | undefined;
   readonly country_ids?: readonly number[] | undefined;
@@ -23,31 +26,33 @@ export interface DeclaredSubscription {
 }
 
 /**
- * A subscription that the service should have: a declaration, or a part of one whose list is too long for one request.
+ * A subscription that the service should have: a declaration, or a part of one if its list is too long for one request.
  */
 export interface WantedSubscription {
   readonly subscription_id: string;
   readonly declared_id: string;
   readonly type: SubscriptionType;
-  /** Ascending; null for products_i_sell, where the service keeps the list. */
+  /** Ascending. Null for products_i_sell, because the service keeps the list. */
   readonly entity_ids: readonly number[] | null;
   readonly change_types: readonly ChangeType[];
 }
 
-/** A subscription as the service is known to have it. Null: unknown, by its answers and by our last PUT. */
+/** A subscription as the service is known to have it. Null: not known from its answers or our last PUT. */
 export interface HeldSubscription {
   readonly type: string | null;
   readonly entity_ids: readonly number[] | null;
   readonly change_types: readonly string[] | null;
   readonly status: string | null;
-  /** Whose address it calls. */
+  /** State of the address that it calls. */
   readonly address: AddressStanding | null;
 }
 
 /** The alarms about subscriptions. */
 export type SubscriptionAlarm = 'subscription-taken' | 'subscription-broken' | 'subscription-failing';
 
-/** Returns the differences, one phrase per field; empty: none. Never shows an address, only whose it is. */
+/**
+ * Returns the differences, one phrase per field; empty if there are none. Never contains an address, only its state.
+ */
 export function differences(wanted: WantedSubscription, held: HeldSubscription | null): string[] {
   if (!isThere(held)) return ['not there'];
   return [
@@ -60,7 +65,7 @@ function isThere(held: HeldSubscription | null): held is HeldSubscription {
   return held !== null && held.status !== 'missing';
 }
 
-/** Returns what a PUT of the wanted subscription would change. */
+/** Returns the differences that a PUT of the wanted subscription would remove. */
 function differencesInContent(wanted: WantedSubscription, held: HeldSubscription): string[] {
   return [
     ...(held.type === wanted.type ? [] : [`type: ${held.type ?? 'not known'} instead of ${wanted.type}`]),
@@ -71,7 +76,8 @@ function differencesInContent(wanted: WantedSubscription, held: HeldSubscription
 }
 
 /**
- * Tells whether a PUT of the wanted subscription would change anything; a different status alone is a matter of repair.
+ * Returns whether a PUT of the wanted subscription would change anything. A different status alone is a matter of
+ * repair.
  */
 export function needsPut(wanted: WantedSubscription, held: HeldSubscription | null): boolean {
   return !isThere(held) || differencesInContent(wanted, held).length > 0;
@@ -110,20 +116,20 @@ function addressDifferences(address: AddressStanding | null): string[] {
 }
 
 /**
- * The service's statuses of broken subscriptions (specification §3, service-facts.md §8), and ours for a missing one.
+ * Statuses of broken subscriptions: the service's (specification §3, service-facts.md §8), and ours for a missing one.
  */
 const brokenStatuses: ReadonlySet<string> = new Set(['degraded', 'failed', 'cancelled', 'missing']);
 
 /**
- * Tells whether a subscription of this status works. The service's name for a working status is not specified, so every
- * other status counts; `accepted` is ours, for an accepted PUT without a status. Null (never read or put) does not
- * work.
+ * Returns whether a subscription of this status works. The service's name for a working status is not specified, so
+ * every other status counts. `accepted` is ours, for an accepted PUT without a status. Null (never read or put) does
+ * not work.
  */
 export function isWorking(status: string | null): boolean {
   return status !== null && !brokenStatuses.has(status);
 }
 
-/** Change types in the order of the specification, each once. */
+/** Returns change types in the order of the specification, each once. */
 export function inOrder(types: readonly ChangeType[]): ChangeType[] {
   return changeTypes.filter((type) => types.includes(type));
 }

@@ -3,41 +3,45 @@ import { futureToleranceMs } from '../schedule/record.ts';
 
 /* Doubts absence (reliability.md 3.1): one empty or short list, one missing page or one 404 proves nothing. */
 
-/** The answer of a product's own read while it was missing from the list: 404, 410, or its data. */
+/** Answer of a product's own read while it was missing from the list: 404, 410, or its data. */
 export type DirectAnswer = 'gone' | 'permanently-gone' | 'there';
-/** Complete walks nearer to each other than this count as one. */
+/** Complete walks of the list that are closer together than this count as one. */
 export const listsApartMs = 30 * 60 * 1000;
-/** The number of complete lists that must lack a product before its own read decides. */
+/** Number of complete lists that must lack a product before its own read decides. */
 const listsWithout = 2;
-/** So many lists that agree are taken as they are; a list is walked again for a missing product until then. */
+/**
+ * Number of agreeing lists after which they are accepted as they are. Until then the list is walked again for a missing
+ * product.
+ */
 export const listsAgreeing = 3;
-/** How often the list is walked while removals are held: it may show the products again. */
+/** Interval of list walks while removals are held, because the list may show the products again. */
 const heldListEveryMs = 60 * 60 * 1000;
-/** How often a 404 of a listed product may bring the list walk forward. */
+/** Shortest time between list walks that a 404 of a listed product brings forward. */
 const suspicionEveryMs = 60 * 60 * 1000;
 
-/** The facts of a product missing from the list. Instants are epoch milliseconds. */
+/** Facts about a product that is missing from the list. Instants are epoch milliseconds. */
 export interface AbsenceFacts {
   /** Complete lists in a row without it, at least `listsApartMs` apart. */
   readonly missing_walks: number;
-  /** When the first and the last of these walks began. */
+  /** Instants at which the first and the last of these walks began. */
   readonly first_missing_at: number;
   readonly last_missing_at: number;
-  /** The last answer of its own read, and when; null: it was not read since it left the list. */
+  /** Last answer of its own read, and the instant of it. Null: it was not read since it left the list. */
   readonly answer: DirectAnswer | null;
   readonly answered_at: number | null;
 }
 
 /**
- * Tells whether two complete lists are far enough apart to count separately; an instant in the future counts as absent.
+ * Returns whether two complete lists are far enough apart to count separately. An instant in the future counts as
+ * absent.
  */
 export function isApart(last_at: number, at: number): boolean {
   return at - last_at >= listsApartMs || last_at > at + futureToleranceMs;
 }
 
 /**
- * Returns what its own read says about an absence. A 404 counts only while it is newer than every list without the
- * product, which may have come back meanwhile. A 410 always counts.
+ * Returns the answer of its own read about an absence; null if it does not count. A 404 counts only while it is newer
+ * than every list without the product, because the product may have come back meanwhile. A 410 always counts.
  */
 function answerSince({ answer, answered_at, first_missing_at, last_missing_at }: AbsenceFacts): DirectAnswer | null {
   if (answer === 'permanently-gone') return answer;
@@ -45,12 +49,15 @@ function answerSince({ answer, answered_at, first_missing_at, last_missing_at }:
   return answered_at !== null && answered_at >= since ? answer : null;
 }
 
-/** Tells whether a product is there by its own read, although lists lack it. */
+/** Returns whether a product exists according to its own read, although lists lack it. */
 export function isThere(facts: AbsenceFacts): boolean {
   return answerSince(facts) === 'there';
 }
 
-/** Returns why a missing product may be withdrawn; null: it stays. A 410 needs one complete list without it, a 404 two. */
+/**
+ * Returns why a missing product may be withdrawn; null if it stays. A 410 requires one complete list without it, a 404
+ * two.
+ */
 export function withdrawal(facts: AbsenceFacts): string | null {
   const { missing_walks } = facts;
   const answer = answerSince(facts);
@@ -60,15 +67,18 @@ export function withdrawal(facts: AbsenceFacts): string | null {
 }
 
 /**
- * Tells whether a read refused just now shows that the product is gone: a 410 by itself, a 404 if two lists lack the
- * product too.
+ * Returns whether a read that was refused just now proves that the product is gone: a 410 by itself, a 404 if two lists
+ * lack the product too.
  */
 export function isGoneBy(status: number, facts: Pick<AbsenceFacts, 'missing_walks'> | null): boolean {
   if (status === 410) return true;
   return status === 404 && facts !== null && facts.missing_walks >= listsWithout;
 }
 
-/** Returns the products whose own read is needed: those missing from two lists that have not answered that they are gone. */
+/**
+ * Returns the products whose own read is needed: those missing from two lists whose own read has not shown that they
+ * are gone.
+ */
 export function mustBeAsked<Facts extends AbsenceFacts>(missing: readonly Facts[]): Facts[] {
   return missing.filter((facts) => {
     const answer = answerSince(facts);
@@ -77,8 +87,8 @@ export function mustBeAsked<Facts extends AbsenceFacts>(missing: readonly Facts[
 }
 
 /**
- * Returns how soon the list must be walked again because of missing products; null: at its cadence. A product that is
- * really gone must not be sold for another week.
+ * Returns how soon the list must be walked again because of missing products, in milliseconds; null: at its cadence. A
+ * product that is really gone must not be sold for another week.
  */
 export function walkAgainAfter(missing: readonly AbsenceFacts[], removals: 'held' | 'free'): number | null {
   if (removals === 'held') return heldListEveryMs;
@@ -86,8 +96,8 @@ export function walkAgainAfter(missing: readonly AbsenceFacts[], removals: 'held
 }
 
 /**
- * Returns when to walk the list because a listed product answers 404 or 410: now, but at most once an hour.
- * `walked_at`: when the last walk began; null: never, or at an instant in the future.
+ * Returns when to walk the list because a listed product answers 404 or 410: now, but at most once an hour. `walked_at`
+ * is the instant at which the last walk began; null if there was none, or if it lies in the future.
  */
 export function suspicionDueAt(walked_at: number | null, now: number): number {
   if (walked_at === null || walked_at > now + futureToleranceMs) return now;
@@ -95,7 +105,7 @@ export function suspicionDueAt(walked_at: number | null, now: number): number {
 }
 
 /**
- * Returns how many complete walks in a row must lack an experience before it is dropped: more where many go missing at
+ * Returns how many complete walks in a row must lack an experience before it is dropped: more if many go missing at
  * once.
  */
 export function walksUntilDropped(missing: number, stored: number): number {

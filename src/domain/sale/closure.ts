@@ -7,9 +7,9 @@ import { futureToleranceMs } from '../schedule/record.ts';
  * undo them.
  */
 
-/** The stored facts of a closure in force. Instants are null for what has not happened. */
+/** Stored facts about a closure in force. Instants are null for events that have not happened. */
 export interface ClosureFacts {
-  /** When the newest delivery about it was received. */
+  /** Instant at which the newest delivery about it was received. */
   readonly notified_at: number;
   readonly applied_at: number | null;
   readonly available_at: number | null;
@@ -17,19 +17,19 @@ export interface ClosureFacts {
 }
 
 export type ClosureVerdict =
-  /** The read was sent before the notification arrived, or says neither. */
+  /** The read was sent before the notification arrived, or shows neither state. */
   | 'undecided'
   | 'confirmed'
-  /** It says available, but the service's reads are cached, so it must say so again. */
+  /** The read shows the product as available. The service's reads are cached, so a second one must show it too. */
   | 'available-once'
-  /** No read confirmed it, and two say available. */
+  /** No read confirmed it, and two show the product as available. */
   | 'undone'
   /** It was confirmed, and is over. */
   | 'reopened';
 
-/** How far apart two reads that say available must be to count as two. */
+/** Time between two reads that show a product as available from which they count as two. */
 export const confirmApartMs = 60_000;
-/** The time in which too many unconfirmed closures make further ones wait for their reads. */
+/** Time within which too many unconfirmed closures make further ones wait for their reads. */
 export const guardSpanMs = 10 * 60_000;
 
 /** Returns what an authenticated read, sent at `sent_at`, decides about a closure. */
@@ -42,24 +42,24 @@ export function judge(closure: ClosureFacts, is: SaleStatus, sent_at: number): C
   return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';
 }
 
-/** Returns when to send the deciding read; null: the closure was confirmed. */
+/** Returns when to send the deciding read; null if the closure was confirmed. */
 export function confirmAt({ confirmed_at, available_at, notified_at }: ClosureFacts): number | null {
   if (confirmed_at !== null) return null;
   return available_at === null ? notified_at : available_at + confirmApartMs;
 }
 
 /**
- * Tells whether one more closure may take effect before its read, when `unconfirmed` others did within `guardSpanMs` or
+ * Returns whether one more closure may take effect before its read, if `unconfirmed` others did within `guardSpanMs` or
  * still wait.
  */
 export function mayApply(unconfirmed: number, visible: number): boolean {
   return unconfirmed < mostMissing(visible);
 }
 
-/** How many unconfirmed closures among the last hundred mean that the secret is misused. */
+/** More than `undone` unconfirmed closures among the last `of` mean that the secret is misused. */
 const misuse = { of: 100, undone: 50 };
 
-/** Tells whether the last closures look like misuse of the callback address. */
+/** Returns whether the last closures look like misuse of the callback address. */
 export function isMisuse(last: readonly { readonly confirmed_at: number | null }[]): boolean {
   return last.length >= misuse.of && last.filter(({ confirmed_at }) => confirmed_at === null).length > misuse.undone;
 }

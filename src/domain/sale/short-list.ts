@@ -2,31 +2,31 @@ import { number, printable } from '../../format.ts';
 import { isApart, listsAgreeing } from './absence.ts';
 
 /*
- * Decides when a list is incomplete: a walk met fewer rows than the service counts, or rows that could not be used. Such
- * a walk is no fill, and shows nothing of what is absent.
+ * Decides when a list is incomplete: a walk met fewer rows than the service counts, or rows that could not be used.
+ * Such a walk does not fill the mirror, and proves nothing about absent rows.
  */
 
-/** The result of a walk, counted. */
+/** Counts of a walk. */
 export interface ListCount {
-  /** Different rows that were met and could be used. */
+  /** Different usable rows that were met. */
   readonly met: number;
-  /** The number of rows that the service counts; null: it does not say, or its count is ignored. */
+  /** Number of rows that the service counts. Null: it states none, or its count is ignored. */
   readonly counted: number | null;
   /** Rows that could not be used, for example because they have no id. */
   readonly unusable: number;
 }
 
-/** Returns how many rows the list has: as many as the service counts, or as it sent where those are more. */
+/** Returns how many rows the list has: as many as the service counts or sent, whichever is more. */
 export function rowsCounted({ met, counted, unusable }: ListCount): number {
   return Math.max(counted ?? 0, met + unusable);
 }
 
-/** Tells whether a walk met as many rows as the service counts, usable or not. */
+/** Returns whether a walk met as many rows as the service counts, usable or not. */
 export function metAll({ met, counted, unusable }: ListCount): boolean {
   return met + unusable >= (counted ?? 0);
 }
 
-/** What is compared between two walks of a short list. */
+/** Facts about a walk of a short list, to be compared with those of another walk. */
 export interface ShortWalk {
   readonly counted: number;
   readonly met: number;
@@ -37,26 +37,29 @@ export interface ShortWalk {
 
 /** A list whose last walks were short. */
 export interface ShortList extends ShortWalk {
-  /** Lists that agree, at least half an hour apart. */
+  /** Number of lists that agree, at least half an hour apart. */
   readonly lists: number;
-  /** When the last walk began that counts as one of them. */
+  /** Instant at which the last walk that counts as one of them began. */
   readonly agreed_at: number;
 }
 
-/** Tells whether two short walks met the same rows and lack as many. */
+/** Returns whether two short walks met the same rows and lack as many. */
 export function isSameShortage(a: ShortWalk, b: ShortWalk): boolean {
   return a.row_hash === b.row_hash && a.counted === b.counted && a.unusable === b.unusable;
 }
 
 /**
- * Tells whether a short list is taken as it is: three walks at least half an hour apart met the same rows and the same
- * shortage. A list without a usable row never is.
+ * Returns whether a short list is accepted as it is: three walks at least half an hour apart met the same rows and the
+ * same shortage. A list without a usable row never is.
  */
 export function isSettled({ lists, met }: Pick<ShortList, 'lists' | 'met'>): boolean {
   return lists >= listsAgreeing && met > 0;
 }
 
-/** Returns a short list after another short walk that began at `started_at`. `before` null: it was not short until now. */
+/**
+ * Returns a short list after another short walk, which began at `started_at`. `before` is null if it was not short
+ * until now.
+ */
 export function afterShortWalk(before: ShortList | null, walk: ShortWalk, started_at: number): ShortList {
   if (before === null) return { ...walk, lists: 1, agreed_at: started_at };
   const { lists, agreed_at } = before;
@@ -73,21 +76,21 @@ function lacking({ counted, met }: ShortWalk): number {
   return counted - met;
 }
 
-/** Facts of a short list that people are shown. */
+/** Facts about a short list, for people. */
 export interface ToldShortList {
   readonly resource: string;
   /** Language and currency of the list, like `en/EUR`. */
   readonly edition: string;
-  /** Whether these are the primary ones. */
+  /** 1: these are the primary ones. */
   readonly primary: 0 | 1;
   readonly counted: number;
   readonly met: number;
   readonly unusable: number;
-  /** Why the first of the unusable rows could not be used, with the members that it has; null: all could be. */
+  /** Reason why the first of the unusable rows could not be used, with its members; null if all were usable. */
   readonly unusable_example: string | null;
 }
 
-/** Says what a short list lacks: `130 of 230 products`, in a further language `130 of 230 products in nl/EUR`. */
+/** Describes a short list: `130 of 230 products`, in a further language `130 of 230 products in nl/EUR`. */
 export function shortListText(list: ToldShortList): string {
   const { resource, edition, primary, counted, met, unusable, unusable_example } = list;
   const rows = `${number(met)} of ${number(counted)} ${resource}${primary === 1 ? '' : ` in ${edition}`}`;
@@ -96,7 +99,9 @@ export function shortListText(list: ToldShortList): string {
   return `${rows}; ${which} could not be used: ${printable(unusable_example ?? 'row without id')}`;
 }
 
-/** Tells whether the mirror is not filled because of a short list: the primary product list, unless three lists agree. */
+/**
+ * Returns whether the mirror is not filled because of a short list: the primary product list, unless three lists agree.
+ */
 export function blocksFill({
   resource,
   primary,

@@ -7,7 +7,7 @@ import type { Volatility } from './volatility.ts';
 
 /* Decides when a record is due: pure functions of the facts and the cadence, without `now`. */
 
-/** In a first fill the far dates come last, after the lists, the near dates of everything and what a checkout page needs. */
+/** Position of the far dates in a first fill: last, after the lists, all near dates and the data of a checkout page. */
 const farOrder = 50;
 
 /** Returns the due instant of a record that was never fetched: in 1970, in the order of a first fill. */
@@ -16,23 +16,29 @@ export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' |
 }
 
 /**
- * Returns the due instant of a requested record, at once: one of a few before everything, one of many in the order of a
- * fill.
+ * Returns the due instant of a requested record, at once. One of a few comes before everything else, one of many in the
+ * order of a fill.
  */
 export function dueRequested(key: Pick<RecordKey, 'resource' | 'part'>, few: boolean): Due {
   return { at: instant(few ? 0 : dueNeverFetched(key).at), reason: 'requested' };
 }
 
-/** The share of its cadence after which a record is read: a little early, so that a tick and a queue make none late. */
+/**
+ * Share of its cadence after which a record is read: a little early, so that a tick and a queue do not make it late.
+ */
 const period = 0.99;
-/** The latest that a read is planned for, and how far it is moved at a time towards the record's own phase. */
+/**
+ * Latest share of the cadence for which a read is planned, and the share by which one read moves it towards the
+ * record's own phase.
+ */
 const latest = 0.995;
 const pullBack = 0.1;
 
 /**
- * A record is due again once a period, just under its cadence, at a phase of its own: a thousand products filled in one
- * minute drift apart, by a tenth of the cadence a read at most, until they are spread over all of it. Those that have
- * come together by a long downtime or a resync drift apart again in the same way.
+ * Returns when a record is due by its cadence: once a period, which is slightly shorter than the cadence, at a phase of
+ * its own. A thousand products filled in one minute drift apart, by at most a tenth of the cadence per read, until they
+ * are spread over all of it. Records that have come together through a long downtime or a resync drift apart in the
+ * same way.
  */
 export function dueByCadence(key: RecordKey, fetched_at: number, cadence: number): Due {
   const length = cadence * period;
@@ -46,15 +52,18 @@ export function readsPerPeriod(span: number, cadence: number): number {
   return span / (cadence * period);
 }
 
-/** The facts by which adaptive scheduling plans a record's next read. */
+/** Facts by which adaptive scheduling plans the next read of a record. */
 export interface Worth {
   readonly volatility: Volatility;
   readonly weight: number;
-  /** The price of a call (price.ts). */
+  /** Price of a call (price.ts). */
   readonly price: number;
-  /** The shortest interval between two reads, in milliseconds. */
+  /** Shortest interval between two reads, in milliseconds. */
   readonly floor: number;
-  /** The signal about it, and how likely it says since the last read that it has changed; left out: there is none. */
+  /**
+   * Signal about the record, and the probability (`jump`) with which it has shown a change since the last read. Left
+   * out if there is none.
+   */
   readonly signal?: { readonly watch: Watch; readonly jump: number };
 }
 
@@ -75,14 +84,14 @@ function worthwhileInterval({ volatility, signal, ...worth }: Worth & { readonly
 }
 
 /**
- * Tells whether a read that was planned because it seemed worth its price still is; `due`: as it would be planned now.
- * Prices that moved a little change nothing.
+ * Returns whether a read that was planned because it seemed worth its price still is. `due`: as it would be planned
+ * now. Small changes of the price do not matter.
  */
 export function isStillWorth(due: Due, fetched_at: number, now: number): boolean {
   return due.at - now <= (due.at - fetched_at) / 4;
 }
 
-/** The window after one, which every midnight hands a date over to it. */
+/** The window after this one. Every midnight it hands over a date. */
 export interface NextWindow {
   readonly fetched_at: number;
   readonly due_at: number;
@@ -90,8 +99,9 @@ export interface NextWindow {
 }
 
 /**
- * At the venue's `midnight` the first date of the next window becomes the last one of this, and the next window's reads
- * bring it no more: this one is due before the last of them is older than its cadence. `null` where nobody reads the next.
+ * Returns when a window is due because of its incoming date. At the venue's `midnight` the first date of the next
+ * window becomes the last one of this window, and reads of the next window no longer cover it. So this window is due
+ * before the last such read is older than its cadence. Null if the next window is not read.
  */
 export function dueForIncomingDate(next: NextWindow | null, midnight: number): Due | null {
   if (next === null) return null;
@@ -110,13 +120,13 @@ export function dueAfterNewCadence(key: RecordKey, fetched_at: number, cadence: 
   return due.at >= now ? due : { ...due, at: instant(now + phase(key) * cadence) };
 }
 
-/** How long after it closed a product is looked at again, by what the service expects (specification §6 rule 5). */
+/** Days between two reads of a closed product, by the reopening that the service expects (specification §6 rule 5). */
 const lookEvery: Readonly<Record<string, number>> = { more_than_month: 7, within_month: 2 };
 const dayMs = 86_400_000;
 
 /**
- * Returns the next look at a product that is off sale: at the date that `expected_reopening` names, else every few days
- * for the longer known values, else daily. `null` where the cadence comes before.
+ * Returns the next read of a product that is off sale: at the date named by `expected_reopening`, else every few days
+ * for the longer known values, else daily. Null if the cadence comes first.
  */
 export function reopeningLook(expected_reopening: string | null, read_at: number, cadence: number): Due | null {
   const named = expected_reopening === null ? Number.NaN : Date.parse(expected_reopening);
@@ -126,18 +136,18 @@ export function reopeningLook(expected_reopening: string | null, read_at: number
   return wait < cadence ? { at: instant(read_at + wait), reason: 'reopening-look' } : null;
 }
 
-/** How old an answer out of a service's own caches may be. */
+/** Highest age of an answer from a service's own caches. */
 export const cachedMs = 10 * 60_000;
 
 /**
- * Returns the look at a product that is still off sale in the read after a notification: that may have said that it is open
- * again, and reads come from caches where notifications do not.
+ * Returns the next read of a product that is still off sale in the read after a notification. The notification may have
+ * meant that it is open again, and reads come from caches while notifications do not.
  */
 export function lookPastCaches(read_at: number): Due {
   return { at: instant(read_at + cachedMs), reason: 'reopening-look' };
 }
 
-/** Returns a number in [0, 1) that is the record's own. */
+/** Returns a number in [0, 1) that depends only on the record. */
 function phase({ resource, product_id, edition, part }: RecordKey): number {
   return Number.parseInt(hash('sha1', `${resource} ${product_id} ${edition} ${part}`).slice(0, 8), 16) / 2 ** 32;
 }

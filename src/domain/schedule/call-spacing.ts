@@ -1,20 +1,20 @@
 import type { Budget } from '../budget/budget.ts';
 import { triggeredShare } from './lanes.ts';
 
-/** How many triggered calls may start at once after a rest: those of one product. */
+/** Number of triggered calls that may start at once after a rest: those of one product. */
 const triggeredBurst = 8;
 
 /**
- * Returns how many calls may start at once after a rest: a tenth of a second's worth, which makes up for late timers,
- * but never more than can be in flight. With ten calls a second or fewer that is one: a limit counted by the second is
- * not met by a burst at its edge.
+ * Returns how many calls may start at once after a rest: those of a tenth of a second, which makes up for late timers,
+ * but never more than can be in flight. With ten calls a second or fewer that is one, so that a burst never exceeds a
+ * limit counted by the second.
  */
 export function burst({ rate }: Pick<Budget, 'rate'>, concurrency: number): number {
   return Math.max(1, Math.min(rate / 10, concurrency));
 }
 
 /**
- * Returns how long until a call may start that is due at `due`, in milliseconds on the clock of `due` and `now`; 0: at
+ * Returns the time until a call that is due at `due` may start, in milliseconds on the clock of `due` and `now`; 0: at
  * once.
  */
 export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: number, now: number): number {
@@ -22,13 +22,16 @@ export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: n
 }
 
 /**
- * Returns when the next call is due if one starts at `now`. In any second at most the rate and one burst of them start.
+ * Returns when the next call is due if one starts at `now`. In any second at most the rate and one burst of calls
+ * start.
  */
 export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(due, now) + 1000 / budget.rate;
 }
 
-/** Returns how long until a triggered call may start, as `turnIn`: they have a share of the rate and no more. */
+/**
+ * Returns the time until a triggered call may start, as `turnIn`: triggered calls have a share of the rate and no more.
+ */
 export function triggeredTurnIn(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(0, due - ((triggeredBurst - 1) * 1000) / (budget.rate * triggeredShare) - now);
 }

@@ -1,26 +1,26 @@
 import { futureToleranceMs } from './record.ts';
 
 /*
- * Decides which clock is right. Three tell the time: the machine's wall clock, which may jump; the time since boot,
- * which counts through a suspend and never jumps, added to the last believed instant; and the service's `Date`. Two of
- * three decide.
+ * Decides which clock is right. There are three: the machine's wall clock, which may jump; the time since boot, which
+ * counts through a suspend and never jumps, added to the last trusted instant; and the service's `Date`. Two of three
+ * decide.
  */
 
-/** Two clocks that differ by no more than this agree: a `Date` has whole seconds, and answers are under way for some. */
+/** Largest difference of two clocks that agree: a `Date` has whole seconds, and some answers take seconds to arrive. */
 export const agreeMs = 60_000;
 
-/** For this long after a doubt has ended, nothing is pruned, swept or rotated. */
+/** Time after the end of a doubt in which nothing is pruned, swept or rotated. */
 export const quietMs = 3_600_000;
 
-/** No daemon is down for longer than this: at a start the wall clock is doubted instead. */
+/** Longest plausible downtime of a daemon. After more, the wall clock is doubted at the start. */
 const longestDowntimeMs = 30 * 86_400_000;
 
-/** If nothing else decides, a service is believed against our wall clock only if they are at least a day apart. */
+/** If nothing else decides, the service's clock overrules our wall clock only if they are at least a day apart. */
 const farApartMs = 86_400_000;
 
 const agree = (one: number, other: number) => Math.abs(one - other) <= agreeMs;
 
-/** Decides after a jump, from what each clock shows now. */
+/** Decides after a jump, from the current time of each clock. */
 export function judgeJump({
   wall,
   boot,
@@ -30,14 +30,14 @@ export function judgeJump({
   | { readonly believe: 'wall'; readonly reason: 'time-was-lost' }
   | { readonly believe: 'nobody'; readonly reason: 'all-differ' } {
   if (agree(service, boot)) return { believe: 'boot', reason: 'wall-is-wrong' };
-  // A virtual machine that was paused, or a clock that was wrong at the start and has been set right.
+  // A virtual machine was paused, or a clock that was wrong at the start has been corrected.
   if (agree(service, wall)) return { believe: 'wall', reason: 'time-was-lost' };
   return { believe: 'nobody', reason: 'all-differ' };
 }
 
 /**
- * Decides at a start, when nobody knows what the time since boot counts from: `last` is the latest instant that the
- * files hold, null where they hold none. No time lies before it, and the nearer one is likelier.
+ * Decides at a start, when no base of the time since boot is known. `last` is the latest instant in the files; null if
+ * there is none. No valid time lies before it, and of two later times the nearer is likelier.
  */
 export function judgeStart({
   wall,
@@ -54,14 +54,15 @@ export function judgeStart({
   const mayBe = (now: number) => last !== null && now >= last - futureToleranceMs;
   if (mayBe(wall) && !mayBe(service)) return { believe: 'wall', reason: 'after-the-last' };
   if (mayBe(service) && !mayBe(wall)) return { believe: 'service', reason: 'after-the-last' };
-  // A clock of ours that is a few hours off is healed when it is set right; a service's may stay so for ever.
+  // If our clock is a few hours off, the effects are repaired when it is corrected. A service's clock may stay wrong
+  // for ever.
   if (Math.abs(wall - service) < farApartMs) return { believe: 'wall', reason: 'own' };
   // If both lie before it, the last instant was wrong.
   if (!mayBe(wall)) return { believe: 'service', reason: 'far-apart' };
   return wall < service ? { believe: 'wall', reason: 'nearer' } : { believe: 'service', reason: 'nearer' };
 }
 
-/** Tells whether the service is asked for the time before anything is done at a start. */
+/** Returns whether the service is asked for the time before anything else is done at a start. */
 export function isImplausible(wall: number, last: number | null): boolean {
   return last !== null && (wall < last - futureToleranceMs || wall > last + longestDowntimeMs);
 }

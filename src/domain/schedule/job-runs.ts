@@ -3,34 +3,37 @@ import { ago, duration, printable } from '../../format.ts';
 /** The runs of one of the daemon's jobs since the start. */
 export interface JobRuns {
   readonly name: string;
-  /** Milliseconds between two ticks; null: tied to a wall clock. */
+  /** Milliseconds between two ticks; null if it is tied to a wall clock. */
   readonly every_ms: number | null;
-  /** The cron pattern and the time zone of a job that is tied to a wall clock; null: it has a period. */
+  /** Cron pattern and time zone of a job that is tied to a wall clock; null if it has a period. */
   readonly at: string | null;
   readonly zone: string | null;
   readonly next_at: number;
   readonly running: 0 | 1;
-  /** Whether it should have run, or have ended, some time ago. */
+  /** 1: it should have started, or ended, some time ago. */
   readonly overdue: 0 | 1;
   readonly runs: number;
   readonly failures: number;
-  /** When the last run began, and how long it took; null: none has, or it still runs. */
+  /** Instant at which the last run began, and its duration; null if there was none, or if it still runs. */
   readonly last_run_at: number | null;
   readonly last_ms: number | null;
-  /** Why the last run failed; null: it did not. */
+  /** Reason why the last run failed; null if it did not. */
   readonly failure: string | null;
-  /** Why it did nothing at its last tick: a need that is not met; null: it ran. */
+  /** Reason why it did nothing at its last tick: a need that is not met. Null: it ran. */
   readonly kept_from: string | null;
 }
 
-/** How late a job may start: sleeps of the schedule take half a minute at most, the rest is for a busy machine. */
+/**
+ * Longest delay of the start of a job: the schedule sleeps for half a minute at most, the rest is for a busy machine.
+ */
 const lateMs = 60_000;
 /** The longest plausible run of a job that does not call the service. */
 const longMs = 3_600_000;
 
 /**
- * Decides whether a job is overdue: its tick has gone by without a run, or a run outlasts all reason. One that waits for the
- * service runs as long as that takes: promises, and a service that is away, are told elsewhere.
+ * Returns whether a job is overdue: its tick has passed without a run, or a run takes implausibly long. A job that
+ * calls the service may run as long as the service takes: missed freshness targets, and a service that is away, have
+ * conditions of their own.
  */
 export function isOverdue(
   { next_at, running, last_run_at }: Pick<JobRuns, 'next_at' | 'running' | 'last_run_at'>,
@@ -41,7 +44,7 @@ export function isOverdue(
   return !asksService && now - (last_run_at ?? now) > longMs;
 }
 
-/** Returns the trouble of a job, beginning with its name; null: it runs as it should. */
+/** Returns the trouble of a job, as text that begins with its name; null if it runs as it should. */
 export function jobTrouble({ name, overdue, running, next_at, last_run_at, failure }: JobRuns, now: number) {
   if (failure !== null)
     return `${name} failed${last_run_at === null ? '' : ` ${ago(last_run_at, now)}`}: ${printable(failure)}`;

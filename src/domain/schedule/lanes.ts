@@ -2,45 +2,47 @@ import type { DueReason, RecordKey } from './record.ts';
 import { usualLane } from './resources.ts';
 
 /*
- * Shares of the call budget (design 4.3). The most urgent lane goes first, but each has a share of the rate that no
- * other lane can take from it, so that a shopper never queues behind a sweep and a sweep never starves.
+ * Shares of the call budget (design 4.3). The most urgent lane goes first. But each lane has a share of the rate that
+ * no other lane can take from it, so that a shopper never queues behind a sweep and a sweep never starves.
  */
 
-/** The lanes, most urgent first; records store the index. */
+/** Lanes, most urgent first. Records store the index. */
 export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill', 'audit'] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
- * Where a call waits: in a lane, or in the part of the notification lane that whoever knows a callback address can fill.
- * Reads that notifications ask for are never more than `triggeredShare` of the rate (reliability.md 2.3).
+ * Queue in which a call waits: a lane, or `triggered`, the part of the notification lane that anyone who knows a
+ * callback address can fill. Reads that notifications request are never more than `triggeredShare` of the rate
+ * (reliability.md 2.3).
  */
 export type LaneEntry = Lane | 'triggered';
 export const laneEntries: readonly LaneEntry[] = [...lanes, 'triggered'];
 export const triggeredShare = 0.3;
 
-/** The share of the rate that is reserved for each lane, from 0 to 1. */
+/** Share of the rate that is reserved for each lane, from 0 to 1. */
 type Reserved = Readonly<Record<Lane, number>>;
 
-/** The same as configured: random reads have the share that they need. */
+/** Same, as configured. Random reads are left out, because they have the share that they need. */
 export type LaneShares = Omit<Reserved, 'audit'>;
 
-/** The most calls that a lane may be owed: with more, an idle lane would return with a burst. */
+/** Most calls that a lane may be owed: with more, an idle lane would return with a burst. */
 const mostOwed = 2;
 
 /**
- * So many checks in a row go before everything else, two seconds' worth of calls: a shopper waits for other shoppers
- * only. A flood of them, longer than this, leaves the other lanes what is reserved for them.
+ * Number of checks in a row that go before everything else, two seconds' worth of calls: a shopper waits only for other
+ * shoppers. A longer flood of checks leaves the other lanes their reserved shares.
  */
 const checksAhead = { seconds: 2, least: 4, most: 30 };
 
 /**
- * The least shares, whatever the configuration says: reads that notifications request proceed while shoppers flood the
- * checkout lane, and first and random reads while the near lane is never empty.
+ * Minimum shares, regardless of the configuration. Reads that notifications request proceed while shoppers flood the
+ * checkout lane, and first and random reads proceed while the near lane is never empty.
  */
 const floors: Partial<Reserved> = { notification: 0.15, fill: 0.1, audit: 0.01 };
 
 /**
- * Returns the configured shares with the floors; the others give way where all together would be more than the rate.
+ * Returns the configured shares, raised to the minimum shares. The others are reduced if all together would be more
+ * than the rate.
  */
 export function withFloors(shares: LaneShares): Reserved {
   const wanted = lanes.map((lane) => Math.max(reservedFor(lane, shares), floors[lane] ?? 0));
@@ -60,10 +62,10 @@ export function reservedFor(lane: Lane, shares: LaneShares): number {
   return lane === 'audit' ? 0 : shares[lane];
 }
 
-/** The calls that each lane is owed of its reserved share. */
+/** Number of calls that each lane is owed of its reserved share. */
 export type LaneCredit = Readonly<Record<Lane, number>>;
 
-/** At the start nothing is owed, but to checks. */
+/** Returns the credit at the start: only checks are owed anything. */
 export function noCredit(): LaneCredit {
   return Object.fromEntries(lanes.map((lane) => [lane, lane === 'checkout' ? checksAhead.most : 0])) as Record<
     Lane,
@@ -72,16 +74,16 @@ export function noCredit(): LaneCredit {
 }
 
 /**
- * Returns whose turn it is among the lanes with waiting calls: the most urgent one that is owed a call of its reserved
- * share, else the most urgent one. `null`: no call waits.
+ * Returns the lane whose call is sent next, among the lanes with waiting calls: the most urgent one that is owed a call
+ * of its reserved share, else the most urgent one. Null if no call waits.
  */
 export function nextLane(credit: LaneCredit, waiting: (lane: Lane) => boolean): Lane | null {
   return lanes.find((lane) => credit[lane] >= 1 && waiting(lane)) ?? lanes.find(waiting) ?? null;
 }
 
 /**
- * Returns the credit when one of `rate` calls a second starts in `taken`: each lane gains its share of that call, and
- * `taken` pays for it.
+ * Returns the credit after a call was sent in lane `taken`, at `rate` calls a second: each lane gains its share of that
+ * call, and `taken` pays for it.
  */
 export function afterTurn(credit: LaneCredit, shares: Reserved, taken: Lane, rate: number): LaneCredit {
   const next = Object.fromEntries(
@@ -95,7 +97,7 @@ export function afterTurn(credit: LaneCredit, shares: Reserved, taken: Lane, rat
   return next;
 }
 
-/** Returns the lane in which a record is read: by why it is due, else by what it is. */
+/** Returns the lane in which a record is read: by its due reason, else by its resource. */
 export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>, reason: DueReason): Lane {
   switch (reason) {
     case 'never-fetched':
@@ -118,14 +120,14 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
     case 'reopening-look':
       return 'reopening';
     case 'gap-healing':
-      // What was closed meanwhile is found first, by the list: a call a hundred products.
+      // The list finds first what was closed meanwhile: one call covers a hundred products.
       return resource === 'products' ? 'notification' : usualLane(resource, part);
     default:
       return usualLane(resource, part);
   }
 }
 
-/** Returns the number that a lane is stored as. */
+/** Returns the number under which a lane is stored. */
 export function laneIndex(lane: Lane): number {
   return lanes.indexOf(lane);
 }

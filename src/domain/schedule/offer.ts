@@ -1,12 +1,12 @@
 import { type OptionalResourcePath, type Resource, resourceNames, resources } from './resources.ts';
 
 /*
- * Paths that the specification does not list: a service may lack them, and a 404 or 405 then concerns the path, not the
+ * Paths that the specification does not list. A service may lack them; a 404 or 405 then concerns the path, not the
  * requested subject. `subscription` is the read of a subscription; the specification lists its PUT.
  */
 export type OptionalPath = OptionalResourcePath | 'subscription' | 'reactivate';
 
-/** The setting with which an operator stops it from being requested. */
+/** Setting with which an operator stops requests to the path. */
 export const keyOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'service.profile.paths.experiences: null',
   product: 'service.profile.paths.product: null',
@@ -14,10 +14,9 @@ export const keyOf: Readonly<Record<OptionalPath, string>> = {
   reactivate: 'service.profile.paths.reactivate: null',
 };
 
-/** All of them. */
 export const optionalPaths = Object.keys(keyOf) as readonly OptionalPath[];
 
-/** The name of each path for people. */
+/** Name of each path for people. */
 export const nameOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'the list of experiences',
   product: 'the read of a single product',
@@ -25,18 +24,18 @@ export const nameOf: Readonly<Record<OptionalPath, string>> = {
   reactivate: 'reactivating a subscription',
 };
 
-/** Returns the optional path at which a resource is read; null: its path is one that every service has. */
+/** Returns the optional path at which a resource is read; null if every service has its path. */
 export function optionalPathOf(resource: Resource): OptionalResourcePath | null {
   const { optional, path } = resources[resource];
   return optional ? path : null;
 }
 
-/** Returns the resource that is read there; null: none is. */
+/** Returns the resource that is read at a path; null if there is none. */
 export function resourceAt(path: OptionalPath): Resource | null {
   return resourceNames.find((resource) => optionalPathOf(resource) === path) ?? null;
 }
 
-/** The facts of a path. Instants in epoch milliseconds; null: never. */
+/** Facts about a path. Instants in epoch milliseconds; null for never. */
 export interface OfferFacts {
   readonly answered_at: number | null;
   readonly refused_at: number | null;
@@ -44,15 +43,18 @@ export interface OfferFacts {
   readonly asked_at: number | null;
 }
 
-/** How often to ask again for a missing path: one that has answered before may be away like the service itself. */
+/**
+ * Milliseconds between two attempts at a missing path: `before` for a path that has answered before, because it may be
+ * away like the service itself; `never` for others.
+ */
 const askAgainMs = { never: 7 * 86_400_000, before: 6 * 3_600_000 };
 
-/** Tells whether an instant lies within the last `ms`; one that has not come yet counts as never. */
+/** Returns whether an instant lies within the last `ms` milliseconds. An instant in the future counts as never. */
 function isWithin(at: number | null, ms: number, now: number): boolean {
   return at !== null && at <= now && now - at < ms;
 }
 
-/** Tells whether a path that is not offered may be asked again. */
+/** Returns whether a path that is not offered may be requested again. */
 export function mayAskAgain(
   { asked_at, answered_at }: Omit<OfferFacts, 'refused_at' | 'not_offered_at'>,
   now: number,

@@ -16,17 +16,20 @@ import {
 } from './resources.ts';
 
 /*
- * Computes what keeping a catalogue fresh costs, in calls a day: pure arithmetic over counts, cadences and the budget.
+ * Computes the cost of keeping a catalogue fresh, in calls a day: pure arithmetic over counts, cadences and the budget.
  */
 
 /** Products with one policy: those of one category, or of none. */
 export interface Group {
-  /** On sale and off sale, in products. */
+  /** Number of products on sale and off sale. */
   readonly on_sale: number;
   readonly off_sale: number;
-  /** Of both, those with dynamic prices. */
+  /** Number of products with dynamic prices, on sale or off. */
   readonly dynamic: number;
-  /** Of both, those covered by a working, trusted subscription, and of these the ones with dynamic prices. */
+  /**
+   * Number of products covered by a working, trusted subscription, on sale or off, and of those among them with dynamic
+   * prices.
+   */
   readonly covered: number;
   readonly covered_dynamic: number;
   readonly windows: readonly Window[];
@@ -41,16 +44,16 @@ export interface Catalogue {
   readonly currencies: number;
   readonly page_size: number;
   readonly resources: Offered;
-  /** Milliseconds between two walks over the lists. */
+  /** Milliseconds between two walks of each list. */
   readonly walks: Readonly<Record<ListResource, number>>;
   /**
-   * Limits of availability reads beyond what the cadences need, at a `rate` in calls a day; no more than `most` times
-   * those of the cadences are worth a call. Null: none are made.
+   * Limits of availability reads beyond those of the cadences, at a `rate` in calls a day. At most `most` times the
+   * reads of the cadences are worth a call. Null if none are made.
    */
   readonly extra: (ExtraLimits & { readonly rate: number; readonly most: number }) | null;
-  /** How often an off-sale product is looked at, in milliseconds. */
+  /** Milliseconds between two reads of an off-sale product. */
   readonly look: number;
-  /** The share of all calls that are random reads, by which it is measured how much is true. */
+  /** Share of all calls that are random reads, which measure how much of the data is correct. */
   readonly audit: number;
 }
 
@@ -66,7 +69,7 @@ const dayMs = 86_400_000;
 
 type Add = (lane: Lane, what: string, records: number, every: number, calls?: number) => void;
 
-/** Calls a day, line by line. */
+/** Returns calls a day, line by line. */
 export function planOf(catalogue: Catalogue): PlanLine[] {
   const { groups, resources: offered } = catalogue;
   const lines = new Map<string, PlanLine>();
@@ -114,7 +117,10 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
     .sort((a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
 }
 
-/** Returns the extra availability reads a day, where the cadences need so many calls, and so many of them for dates. */
+/**
+ * Returns the extra availability reads a day. `needed` is the number of calls for the cadences, `dates` the part of
+ * them for dates.
+ */
 function extraReads({ extra }: Pick<Catalogue, 'extra'>, needed: number, dates: number): number {
   return extra === null ? 0 : Math.min(extraCalls(extra, needed, extra.rate), extra.most * dates);
 }
@@ -131,7 +137,10 @@ function addDates(
   }
 }
 
-/** Read by language: the covered ones and those with dynamic prices at cadences of their own, where the resource has them. */
+/**
+ * Adds reads by language. Covered products and those with dynamic prices have cadences of their own, if the resource
+ * has them.
+ */
 function addTexts(add: Add, resource: TextResource, group: Group, { languages }: Catalogue): void {
   const { cadence, dynamic } = group;
   const { label, lane } = resources[resource];
@@ -142,7 +151,7 @@ function addTexts(add: Add, resource: TextResource, group: Group, { languages }:
   if (isDynamic(resource)) add(lane, label, often * languages, cadence.dynamic_pricing[resource]);
 }
 
-/** A product's own read, which is also the look at one that is off sale, and brings its price in further currencies. */
+/** Adds a product's own reads, which also check products that are off sale, and bring prices in further currencies. */
 function addOwnReads(add: Add, resource: TextResource, group: Group, catalogue: Catalogue): void {
   const { off_sale, dynamic, cadence } = group;
   const { languages, currencies, look } = catalogue;
@@ -167,19 +176,19 @@ function addList(add: Add, resource: ListResource, rows: number, catalogue: Cata
   add(lane, label, walked, walks[resource], Math.max(1, Math.ceil(rows / page_size)));
 }
 
-/** Returns how many products some groups have. */
+/** Returns the number of products in some groups. */
 export function productsOf(groups: readonly Pick<Group, 'on_sale' | 'off_sale'>[]): number {
   return groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
 }
 
-/** Looks at closed products come by the day, not a little sooner. */
+/** Factor that makes reads of closed products exactly daily, without the small margin of the cadences. */
 const period = readsPerPeriod(1, 1);
 
 export function callsPerDay(lines: readonly PlanLine[]): number {
   return lines.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0);
 }
 
-/** The share of the rate that a lane gets. */
+/** Calls of a lane: how many it needs, and how many of the rate it gets. */
 export interface LaneSupply {
   readonly lane: Lane;
   /** Calls a day. */
@@ -187,9 +196,7 @@ export interface LaneSupply {
   readonly got: number;
 }
 
-/**
- * Shares out a rate (calls a second): each lane gets its reserved share first, then the rest goes in the lanes' order.
- */
+/** Divides a rate (calls a second): each lane first gets its reserved share, then the rest goes in the lanes' order. */
 export function shareOut(lines: readonly PlanLine[], shares: LaneShares, rate: number): LaneSupply[] {
   const perDay = (rate * dayMs) / 1000;
   const wanted = lanes.map((lane) => callsPerDay(lines.filter((line) => line.lane === lane)));

@@ -3,43 +3,44 @@ import { staleShare, type Volatility } from './volatility.ts';
 
 /*
  * The price of a call: the one number by which adaptive scheduling compares records. It is set so that the demand of
- * all records at that price equals the calls that may be spent. The demand is kept as a curve over several prices, so
- * that the price follows at once when fewer calls may be spent, or more.
+ * all records at that price equals the calls that may be spent. The demand is stored as a curve over several prices, so
+ * that the price follows at once when the calls that may be spent change.
  */
 
-/** A record as the price sees it. */
+/** Facts about a record from which its demand follows. */
 export interface Priced {
   readonly volatility: Volatility;
   readonly weight: number;
-  /** Never read later than this after the last read (its cadence), and never earlier than that, in milliseconds. */
+  /** Longest time between two reads (its cadence), and the shortest, in milliseconds. */
   readonly cap: number;
   readonly floor: number;
-  /** The signal about it; null or left out: there is none. */
+  /** Signal about it; null or left out if there is none. */
   readonly watch?: Watch | null;
 }
 
-/** The demand of a number of records at several prices, which ascend. */
+/** Demand of a number of records at several prices, which ascend. */
 export interface Demand {
   readonly prices: readonly number[];
-  /** Calls a millisecond that the cadences alone need, and at each price. */
+  /** Calls a millisecond that the cadences alone need, and that are wanted at each price. */
   readonly needed: number;
   readonly asked: readonly number[];
   /**
-   * The share of shoppers' time in which something shown is no longer true, as far as the records' histories tell: with
-   * the cadences alone, and at each price; a sum over the records' weights, which are summed up beside it.
+   * Sums over the records, weighted by their weights, of the share of time in which the data shown is outdated,
+   * estimated from the records' histories: with the cadences alone (`stale_needed`), and at each price (`stale`).
+   * `weight` is the sum of the weights.
    */
   readonly weight: number;
   readonly stale_needed: number;
   readonly stale: readonly number[];
 }
 
-/** At this price no record is worth an extra call. */
+/** Price at which no record is worth an extra call. */
 export const noExtraCalls = Number.MAX_VALUE;
 
-/** Cheaper than this all records are read as often as they may be. */
+/** Price below which all records are read as often as they may be. */
 const leastPrice = 0.01;
 
-/** Prices around one that may be far off (none known), or nearly right. */
+/** Returns prices around `price`: close ones, as it may be nearly right; over a wide range if it is null. */
 export function pricesAround(price: number | null): number[] {
   return price === null
     ? Array.from({ length: 25 }, (_, step) => 10 ** (step / 2 - 2))
@@ -69,8 +70,8 @@ export function addDemand(demand: Demand, records: readonly Priced[]): Demand {
 }
 
 /**
- * Returns the price at which `extra` calls a millisecond are asked for beside those that the cadences need: between two
- * prices on a line of their logarithms, beyond the outermost at most their own distance further.
+ * Returns the price at which records want `extra` calls a millisecond beyond those of the cadences. It is interpolated
+ * between the logarithms of two prices, and beyond the last price at most doubled.
  */
 export function clearingPrice({ needed, asked, prices }: Demand, extra: number): number {
   const target = needed + extra;
@@ -85,8 +86,8 @@ export function clearingPrice({ needed, asked, prices }: Demand, extra: number):
 }
 
 /**
- * Returns the share of shoppers' time in which something shown is no longer true if `extra` calls a millisecond are
- * spent; null: no records.
+ * Returns the share of shoppers' time in which outdated data is shown if `extra` calls a millisecond are spent; null if
+ * there are no records.
  */
 export function staleWith({ needed, asked, weight, stale_needed, stale }: Demand, extra: number): number | null {
   if (weight === 0) return null;
@@ -99,7 +100,7 @@ export function staleWith({ needed, asked, weight, stale_needed, stale }: Demand
   return (less[1] + (more[1] - less[1]) * part) / weight;
 }
 
-/** Returns the most extra calls a millisecond that records would ever ask for. */
+/** Returns the most extra calls a millisecond that records would ever want. */
 export function mostExtra({ needed, asked }: Demand): number {
   return Math.max(0, ...asked.map((calls) => calls - needed));
 }

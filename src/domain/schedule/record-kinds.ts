@@ -2,19 +2,19 @@ import type { Window } from '../catalogue/availability.ts';
 import { dueNeverFetched } from './cadence.ts';
 import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
 
-/** What can be requested from the service now, without the paths that it turned out to lack. */
+/** Resources that can be requested from the service now, without the paths that it turned out to lack. */
 export type Offered = Pick<ReadonlySet<Resource>, 'has'>;
 
-/** What to mirror, by configuration and service profile. The first language and currency are the primary ones. */
+/** Data to mirror, by configuration and service profile. The first language and currency are the primary ones. */
 export interface Extent {
   readonly languages: readonly [string, ...string[]];
   readonly currencies: readonly [string, ...string[]];
   readonly windows: readonly Window[];
-  /** Resources that the service profile has a path for, and that the service is not known to lack. */
+  /** Resources for which the service profile has a path, and which the service is not known to lack. */
   readonly resources: Offered;
 }
 
-/** A kind of record, and the instant in 1970 that puts a never-fetched one in its place. */
+/** A kind of record. `due_at` is the instant in 1970 that sorts a never-fetched one. */
 export interface RecordKind {
   readonly resource: Resource;
   readonly edition: string;
@@ -23,8 +23,8 @@ export interface RecordKind {
 }
 
 /**
- * Returns the list walks. The primary one decides what is visible; a further language or currency only adds to what it
- * found.
+ * Returns the list walks. The primary one decides which products are visible. A further language or currency only adds
+ * to its products.
  */
 export function walkKinds({ languages, currencies, resources: offered }: Extent): {
   primary: RecordKind;
@@ -48,7 +48,7 @@ export function walkKinds({ languages, currencies, resources: offered }: Extent)
   };
 }
 
-/** What is fetched for every product. */
+/** Returns the kinds of record that every product has. */
 export function productKinds(extent: Extent): RecordKind[] {
   return productResources
     .filter((resource) => resources[resource].tiers || extent.resources.has(resource))
@@ -73,8 +73,8 @@ function editionsOf(resource: ProductResource, { languages, currencies }: Extent
 }
 
 /**
- * Returns which language and currency a product's own read is asked for in: `en` in the primary currency, `en/USD` in a
- * further one.
+ * Returns the language and currency in which a product's own read is requested: `en` means the primary currency,
+ * `en/USD` a further one.
  */
 export function detailEdition(
   edition: string,
@@ -84,7 +84,7 @@ export function detailEdition(
   return { language, currency: currency === '' ? currencies[0] : currency };
 }
 
-/** Returns the edition of the list that says of a product what its own read in an edition says: `en/EUR` for `en`. */
+/** Returns the edition of the list that corresponds to the edition of a product's own read: `en/EUR` for `en`. */
 export function listEditionOf(edition: string, extent: Pick<Extent, 'currencies'>): string {
   const { language, currency } = detailEdition(edition, extent);
   return listEdition(language, currency);

@@ -1,54 +1,59 @@
 /*
- * What can be fetched by itself, and in what one resource differs from another. Which records there are, when and in
- * which lane they are read, which keys the configuration has for them, what is promised of them and what they are called
- * in plans, explanations and `resync` all follow from this table. What cannot follow from it (a call, a decoder, a table)
- * is asked for by the compiler.
+ * The table of resources, each of which is read by itself, and of the differences between them. It decides which
+ * records exist, when and in which lane they are read, the keys that the configuration has for them, their freshness
+ * targets, and their names in plans, explanations and `resync`. Whatever cannot follow from it (a call, a decoder, a
+ * table) is required by the compiler.
  */
 
 const dayMs = 86_400_000;
 
 interface Common {
-  /** Its key in `service.profile.paths`. */
+  /** Key in `service.profile.paths`. */
   readonly path: string;
-  /** The default of that key; of what is read product by product with `{product_id}` in it. */
+  /** Default of that key. It contains `{product_id}` if the resource is read product by product. */
   readonly at: string;
-  /** Nothing can be mirrored without it: that key cannot be null. */
+  /** Nothing can be mirrored without it, so that key cannot be null. */
   readonly needed: boolean;
   /** The specification does not list it, so that a service may lack it (offer.ts). */
   readonly optional: boolean;
-  /** The lane in which its cadence is kept. */
+  /** Lane in which it is read by its cadence. */
   readonly lane: 'by-window' | 'weekly';
-  /** Its place in a first fill. As an instant in 1970 it also puts what was never fetched before everything else. */
+  /** Position in a first fill. As an instant in 1970 it also sorts never-fetched records before all others. */
   readonly fill: number;
-  /** In a product with dynamic prices: a cadence of its own, one that keeps up with the prices, or the usual one. */
+  /** Cadence for a product with dynamic prices: its `own`, that of the `prices`, or the `usual` one. */
   readonly dynamic: 'own' | 'prices' | 'usual';
-  /** A working, trusted subscription tells of its changes, so that it has a slower cadence under `cadence.covered`. */
+  /** A working, trusted subscription announces its changes, so that it has a slower cadence under `cadence.covered`. */
   readonly covered: boolean;
-  /** What `resync` calls it. */
+  /** Name in `resync`. */
   readonly resync: string;
-  /** What `plan` calls it. */
+  /** Name in `plan`. */
   readonly label: string;
 }
 
-/** Read by one cadence, which `cadence` has under the name of the resource. */
+/** Resource with a single cadence, under its name in `cadence`. */
 interface ByCadence {
   readonly tiers: false;
-  /** Milliseconds: the default of that key, the most that it may be set to, and what it is about. */
+  /** Default of that key and its highest value, in milliseconds, and a description. */
   readonly cadence: { readonly every: number; readonly longest: number; readonly about: string };
 }
 
-/** Read by how far ahead its dates lie, one record a window. */
+/** Resource whose cadence depends on how far ahead its dates lie, with one record per window. */
 interface ByTier {
   readonly tiers: true;
 }
 
-/** A list is walked page by page, and is a record of product 0: in the primary edition only, or in further ones too. */
+/**
+ * List that is walked page by page, and is a record of product 0: in the primary edition only, or in further ones too.
+ */
 interface OfList extends Common {
   readonly of: 'list';
   readonly edition: 'primary' | 'further';
 }
 
-/** Read product by product, by language or currency; `prices`: by language, and in further currencies for the price. */
+/**
+ * Resource read product by product, by language or currency. `prices`: by language, and in further currencies for the
+ * price.
+ */
 interface OfProduct extends Common {
   readonly of: 'product';
   readonly edition: 'language' | 'prices' | 'currency';
@@ -160,7 +165,7 @@ export const resources = {
   },
 } as const satisfies Readonly<Record<string, (OfList | OfProduct) & (ByCadence | ByTier)>>;
 
-/** What `resync` says of each name that it knows. */
+/** Help of `resync` for each name. */
 export const resyncHelp: Readonly<Record<ResyncResource, string>> = {
   products: 'the product list and the detail of each product',
   checkout: 'checkout information',
@@ -171,25 +176,25 @@ export const resyncHelp: Readonly<Record<ResyncResource, string>> = {
 
 type Table = typeof resources;
 
-/** The lists are records of product 0. */
+/** Name of a resource. Lists are records of product 0. */
 export type Resource = keyof Table;
 
-/** The resources of which the table says so. */
+/** Resources whose row in the table has these facts. */
 type Where<Facts> = { [Name in Resource]: Table[Name] extends Facts ? Name : never }[Resource];
 
 export type ListResource = Where<{ readonly of: 'list' }>;
 export type ProductResource = Where<{ readonly of: 'product' }>;
-/** Read by one cadence, whatever the date. */
+/** Resources with a single cadence for all dates. */
 export type UntieredResource = Where<{ readonly tiers: false }>;
-/** Read product by product, whatever the date. */
+/** Resources read product by product, with a single cadence for all dates. */
 export type TextResource = Extract<ProductResource, UntieredResource>;
 export type CoveredResource = Where<{ readonly covered: true }>;
 export type DynamicResource = Where<{ readonly dynamic: 'own' }>;
-/** Where the service profile says at which path a resource is read. */
+/** Keys of the service profile for the paths of resources. */
 export type ResourcePath = Table[Resource]['path'];
 export type NeededResourcePath = Table[Where<{ readonly needed: true }>]['path'];
 export type OptionalResourcePath = Table[Where<{ readonly optional: true }>]['path'];
-/** What a person can ask to be read again; images come with the lists. */
+/** Resources that a person can request with `resync`; images come with the lists. */
 export type ResyncResource = Table[Resource]['resync'] | 'images';
 
 export const resourceNames = Object.keys(resources) as Resource[];
@@ -220,14 +225,14 @@ export function isDynamic(resource: Resource): resource is DynamicResource {
   return resources[resource].dynamic === 'own';
 }
 
-/** Returns the lane of a part of a resource that is read by its cadence. */
+/** Returns the lane in which a resource is read by its cadence. `part` is the window index. */
 export function usualLane(resource: Resource, part: number): 'near' | 'far' | 'weekly' {
   const { lane } = resources[resource];
   if (lane === 'by-window') return part === 0 ? 'near' : 'far';
   return lane;
 }
 
-/** Milliseconds: what each resource's cadence is, beside its tiers, as the configuration has it. */
+/** Cadence of each resource in milliseconds, without the tiers, as configured. */
 export type Cadences = Readonly<Record<UntieredResource, number>> & {
   /** Of products with dynamic prices. */
   readonly dynamic_pricing: Readonly<Record<DynamicResource | 'products', number>>;

@@ -1,27 +1,32 @@
 import { afterVisit, changesWithin, staleShare, stillTrue, type Volatility, worthwhileInterval } from './volatility.ts';
 
 /*
- * A read of many things at once, the product list, as a signal about each of them: its entry changes with some of the
- * changes of a record that is read by itself, and sometimes without one.
+ * Uses a read of many records at once, the product list, as a signal about each of them: its entry changes with some of
+ * the changes of a record that is read by itself, and sometimes without one.
  *
- * What a signal is worth is learned from the reads that are made anyway. Its precision is how likely a signal was about a
- * change of the record, beyond what had become likely by the time that passed; its recall is the share of changes that it
- * shows. Both are Beta distributed, with fractional counts: which of two causes a found change had is not known, so each
- * gets its share. A list that differs at each walk so ends at a precision and a recall of nothing, and is not believed.
+ * The value of a signal is learned from the reads that are made anyway. Its precision is the probability that a signal
+ * was about a change of the record, beyond the probability that follows from the time passed. Its recall is the share
+ * of changes that it shows. Both are Beta distributed, with fractional counts: it is not known which of two causes a
+ * found change had, so each gets its share. A list that differs at each walk therefore ends at a precision and a recall
+ * of nothing, and is ignored.
  *
- * Between signals only the rest of the rate, rate · (1 − recall), goes on making a record untrue. A signal multiplies the
- * probability that it is still true by (1 − precision). A record is read as soon as it is untrue with a probability at
- * which waiting costs more than reading (Busa-Fekete et al. 2025, arXiv 2502.02430; Kolobov et al. 2019, NeurIPS).
+ * Between signals only the rest of the rate, rate · (1 − recall), keeps making a record outdated. A signal multiplies
+ * the probability that it is still up to date by (1 − precision). A record is read as soon as it is outdated with a
+ * probability at which waiting costs more than reading (Busa-Fekete et al. 2025, arXiv 2502.02430; Kolobov et al. 2019,
+ * NeurIPS).
  */
 
-/** Which dates a signal is about, for each of which it is believed apart: those of the first window, or later ones. */
+/** Dates that a signal is about, with a separate estimate for each: those of the first window, or later ones. */
 export type SignalTier = 'near' | 'far';
 
 export function signalTier(part: number): SignalTier {
   return part === 0 ? 'near' : 'far';
 }
 
-/** What is believed of a signal: pseudo-counts of signals by whether a change was behind them, and of changes by whether they were shown. */
+/**
+ * Estimate of a signal's quality: pseudo-counts of signals with and without a change behind them, and of changes that
+ * were shown or not.
+ */
 export interface SignalBelief {
   readonly rightly: number;
   readonly wrongly: number;
@@ -29,14 +34,17 @@ export interface SignalBelief {
   readonly hidden: number;
 }
 
-/** Before anything is known a signal shows nothing, and is rarely right. */
+/** Prior: a signal shows nothing, and is rarely right. */
 export const priorSignal: SignalBelief = { rightly: 1, wrongly: 4, shown: 0.3, hidden: 9.7 };
 
-/** The counts are scaled down to this many, so that what has changed is learned again. */
+/** The counts are scaled down to this many, so that a change of the signal's quality is learned. */
 const mostCounts = 1000;
-/** A signal that is right more rarely is noise, and shows nothing. */
+/** A signal with a lower precision is noise, and shows nothing. */
 const leastPrecision = 0.05;
-/** A recall below the first is not distinguishable from none; above the second, nothing would ever be read without a signal. */
+/**
+ * A recall below the first bound cannot be distinguished from none. Above the second, nothing would ever be read
+ * without a signal.
+ */
 const [leastRecall, mostRecall] = [0.05, 0.95];
 
 export function precisionOf({ rightly, wrongly }: SignalBelief): number {
@@ -48,13 +56,13 @@ export function recallOf(belief: SignalBelief): number {
   return recall < leastRecall || precisionOf(belief) < leastPrecision ? 0 : Math.min(recall, mostRecall);
 }
 
-/** What is known of a signal, as people are told; shares from 0 to 1, null: too few changes or signals to tell. */
+/** Quality of a signal, for people. Shares from 0 to 1; null if there are too few changes or signals. */
 export interface SignalWorth {
-  /** The share of changes that it shows. */
+  /** Share of changes that it shows. */
   readonly shows: number | null;
-  /** The share of signals behind which there was no change. */
+  /** Share of signals without a change behind them. */
   readonly wrong: number | null;
-  /** How many changes were found, and how many signals seen, of those that still count. */
+  /** Number of changes found, and of signals seen, among those that still count. */
   readonly changes: number;
   readonly signals: number;
 }
@@ -78,7 +86,7 @@ export function signalWorth(belief: SignalBelief): SignalWorth {
   };
 }
 
-/** Two looks at the batch, one after the other, between which it changed. Instants in epoch milliseconds. */
+/** Two consecutive reads of the batch between which it changed. Instants in epoch milliseconds. */
 export interface Looks {
   readonly before_at: number;
   readonly at: number;
@@ -89,18 +97,23 @@ export interface WatchedRead {
   readonly before_at: number;
   readonly at: number;
   readonly changed: boolean;
-  /** The newest looks that differed since the read before it; null: none did. */
+  /** Newest consecutive reads of the batch that differed, since the read before it; null if none did. */
   readonly signal: Looks | null;
-  /** When the batch was last looked at; null: never. */
+  /** Instant of the last read of the batch; null if there was none. */
   readonly looked_at: number | null;
 }
 
-/** Returns how much of the time between two looks came after a read: earlier changes were found by it. */
+/**
+ * Returns the share of the time between two reads of the batch that came after a read of the record, which had found
+ * all earlier changes.
+ */
 function sinceRead({ before_at, at }: Looks, read_at: number): number {
   return at > before_at ? Math.min(1, Math.max(0, at - read_at) / (at - before_at)) : 0;
 }
 
-/** Returns the probability that a change, known to be there, was shown by the signal, and not another one. */
+/**
+ * Returns the probability that a change, known to have happened, is the one that the signal showed, and not another.
+ */
 function attributed(belief: SignalBelief, volatility: Volatility, read: WatchedRead): number {
   if (read.signal === null) return 0;
   const caused = precisionOf(belief) * sinceRead(read.signal, read.before_at);
@@ -108,7 +121,7 @@ function attributed(belief: SignalBelief, volatility: Volatility, read: WatchedR
   return caused / Math.max(caused + (1 - caused) * otherwise, 1e-12);
 }
 
-/** Returns what a read teaches about the signal; `volatility`: what was believed of the record before it. */
+/** Returns the estimate of the signal after a read. `volatility` is the record's estimate before it. */
 export function afterWatchedRead(belief: SignalBelief, volatility: Volatility, read: WatchedRead): SignalBelief {
   const { signal, changed, before_at, at } = read;
   const looked_at = Math.min(read.looked_at ?? before_at, at);
@@ -117,7 +130,7 @@ export function afterWatchedRead(belief: SignalBelief, volatility: Volatility, r
   if (signal !== null) {
     const part = sinceRead(signal, before_at);
     const precision = precisionOf(belief);
-    // Unchanged, the signal may still have been about what the read before had found.
+    // Although the read found no change, the signal may have been about one that the read before had found.
     const right = changed
       ? attributed(belief, volatility, read)
       : (precision * (1 - part)) / Math.max(1 - precision * part, 1e-12);
@@ -127,7 +140,8 @@ export function afterWatchedRead(belief: SignalBelief, volatility: Volatility, r
   if (changed) {
     const shown = attributed(belief, volatility, read);
     const rest = restOf(volatility, recallOf(belief));
-    // A change after the last look could not be shown; several between two reads are found as one.
+    // A change after the last read of the batch could not be shown. Several changes between two reads of the record are
+    // found as one.
     const hidden = ((looked_at - before_at) / (at - before_at)) * changesWithin(rest, at - before_at);
     next.shown += shown;
     next.hidden += (1 - shown) * hidden;
@@ -141,14 +155,14 @@ function scaled({ rightly, wrongly, shown, hidden }: SignalBelief): SignalBelief
   return { rightly: rightly * signals, wrongly: wrongly * signals, shown: shown * changes, hidden: hidden * changes };
 }
 
-/** Returns what is believed of the changes that no signal shows. */
+/** Returns the estimated volatility of the changes that no signal shows. */
 function restOf({ shape, exposure }: Volatility, recall: number): Volatility {
   return { shape, exposure: exposure / (1 - recall) };
 }
 
 /**
- * Returns what is believed of a record's rate after a read, as `afterVisit` does, but knowing the signal: a change that it
- * showed is one event at a known time, and one that it did not show is one of the rest.
+ * Returns the estimate of a record's rate after a read, as `afterVisit` does, but using the signal: a change that it
+ * showed is one event at a known time; one that it did not show belongs to the rest.
  */
 export function afterVisitWatched(
   volatility: Volatility,
@@ -167,11 +181,11 @@ export function afterVisitWatched(
   };
 }
 
-/** A signal as plans count with it. */
+/** A signal, as used in plans. */
 export interface Watch {
   readonly precision: number;
   readonly recall: number;
-  /** How often it is looked for, in milliseconds. */
+  /** Milliseconds between two reads of the batch. */
   readonly every: number;
 }
 
@@ -179,35 +193,38 @@ export function watchOf(belief: SignalBelief, every: number): Watch {
   return { precision: precisionOf(belief), recall: recallOf(belief), every };
 }
 
-/** Returns how likely a signal says that a record has changed since it was read; null: there was none since. */
+/**
+ * Returns the probability with which a signal shows that a record has changed since it was read; 0 if there was no
+ * signal since.
+ */
 export function jumpOf({ precision }: Pick<Watch, 'precision'>, signal: Looks | null, read_at: number): number {
   return signal === null ? 0 : precision * sinceRead(signal, read_at);
 }
 
-/** How a record is read at a price. Milliseconds. */
+/** Plan for reading a record at a price. Milliseconds. */
 export interface ReadPlan {
-  /** The interval to the next read where no signal comes, and the mean one. */
+  /** Interval to the next read if no signal comes, and the mean interval. */
   readonly every: number;
   readonly mean: number;
-  /** The share of the time in which it is no longer true. */
+  /** Share of the time in which it is outdated. */
   readonly stale: number;
-  /** The recall that the plan counts on: 0 where it does without the signal. */
+  /** Recall that the plan relies on; 0 if it does not use the signal. */
   readonly recall: number;
 }
 
 type Worth = Parameters<typeof worthwhileInterval>[1];
 
-/** Returns how a record is best read at a price, with a signal or without. */
+/** Returns the best plan for reading a record at a price, with a signal or without. */
 export function planReads(volatility: Volatility, worth: Worth, watch: Watch | null): ReadPlan {
   const alone = worthwhileInterval(volatility, worth);
   const blind = { every: alone, mean: alone, stale: staleShare(volatility, alone), recall: 0 };
-  // What is read more often than the batch has nothing to learn from it.
+  // A record that is read more often than the batch learns nothing from it.
   if (watch === null || watch.recall === 0 || alone <= watch.every) return blind;
   const { precision, recall } = watch;
   const rest = restOf(volatility, recall);
   const every = Math.max(watch.every, worthwhileInterval(rest, worth));
   const { shape, exposure } = volatility;
-  // The next signal, right or wrong, ends an interval as soon as it is looked for.
+  // The next signal, right or wrong, ends an interval at the next read of the batch.
   const silent = every * (1 - staleShare({ shape, exposure: (exposure * precision) / recall }, every));
   const mean = Math.min(every, silent + watch.every / 2);
   const shown = staleShare({ shape, exposure: exposure / recall }, Math.min(watch.every, mean));
@@ -215,14 +232,14 @@ export function planReads(volatility: Volatility, worth: Worth, watch: Watch | n
   return precision >= mostUntrue(rest, plan, worth) ? plan : blind;
 }
 
-/** Returns the probability of being untrue at which waiting costs more than reading: the mean cost of the plan. */
+/** Returns the probability of being outdated at which waiting costs more than reading: the mean cost of the plan. */
 function mostUntrue(rest: Volatility, { mean }: Pick<ReadPlan, 'mean'>, { weight, price }: Worth): number {
   return staleShare(rest, mean) + price / (weight * mean);
 }
 
 /**
- * Returns how long after its last read a record is due that a signal says has changed since, with a probability of
- * `jump`.
+ * Returns the time from the last read of a record to its next one, in milliseconds, after a signal that shows a change
+ * since then with a probability of `jump`.
  */
 export function intervalAfterSignal(volatility: Volatility, worth: Worth, watch: Watch, jump: number): number {
   const plan = planReads(volatility, worth, watch);
@@ -233,15 +250,15 @@ export function intervalAfterSignal(volatility: Volatility, worth: Worth, watch:
   return Math.min(plan.every, Math.max(worth.floor, until));
 }
 
-/** What the records cost together at a price, by how often the batch is looked at. */
+/** Cost of all records together at a price, for each interval at which the batch may be read. */
 export interface WalkCosts {
   readonly intervals: readonly number[];
   readonly costs: readonly number[];
 }
 
 /**
- * Where extra calls may be made, it is looked at so often at least: until enough changes were found to tell what it shows,
- * and then, lest that has changed.
+ * Longest intervals between two reads of the batch, if extra calls may be made: until `changes` changes were found, so
+ * that its quality can be determined, and afterwards, in case it has changed.
  */
 const atLeast = { unknown: 6 * 3_600_000, known: 24 * 3_600_000, changes: 60 };
 
@@ -253,7 +270,7 @@ export function noWalkCosts(cadence: number, floor: number, { shown, hidden }: S
   return { intervals, costs: intervals.map(() => 0) };
 }
 
-/** Adds records that the batch is about, with what is believed of the signal about each. */
+/** Adds records that the batch is about, with the estimate of the signal about each. */
 export function addWalkCosts(
   { intervals, costs }: WalkCosts,
   records: readonly (Omit<Worth, 'price'> & { readonly volatility: Volatility; readonly watch: Watch | null })[],
@@ -270,7 +287,9 @@ export function addWalkCosts(
   return { intervals, costs: sums };
 }
 
-/** Returns how often looking at the batch pays best, if a look takes `calls`: what it saves at the price, less what it costs. */
+/**
+ * Returns the interval of reads of the batch with the lowest total cost at a price, if one read takes `calls` calls.
+ */
 export function bestWalkInterval({ intervals, costs }: WalkCosts, price: number, calls: number): number {
   const total = (index: number) => (costs[index] ?? 0) + (price * calls) / (intervals[index] ?? 1);
   const best = intervals.reduce((best, _, index) => (total(index) < total(best) ? index : best), 0);

@@ -2,13 +2,18 @@ import type { Window } from '../catalogue/availability.ts';
 import { addDays, daysBetween } from '../time/dates.ts';
 import { venueToday } from '../time/venue.ts';
 
-/** Which window of a product a date lies in, and how many days after the venue's today; or that it lies in none. */
+/**
+ * Window of a product in which a date lies, and the number of days from the venue's today to the date; or that it lies
+ * in none.
+ */
 export type DateInWindows =
   | { readonly kind: 'within'; readonly part: number; readonly day: number; readonly today: string }
   | { readonly kind: 'past'; readonly today: string }
   | { readonly kind: 'beyond'; readonly today: string };
 
-/** Where the venue's zone is unknown, the last window reaches a day further, as its reads do. */
+/**
+ * Returns the window of a date. If the venue's zone is unknown, the last window reaches a day further, as its reads do.
+ */
 export function windowOfDate(
   windows: readonly Window[],
   { timezone, date, now }: { readonly timezone: string | null; readonly date: string; readonly now: number },

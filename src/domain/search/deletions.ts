@@ -1,12 +1,12 @@
-/** Words of fewer letters are too much alike for a letter to be guessed. */
+/** Shortest words for which typos are corrected: shorter ones are too similar to each other. */
 const leastLetters = 4;
-/** From here on a word may have two typos, and is told by its beginning. */
+/** Length from which a word may have two typos, and is recognised by its beginning. */
 const longLetters = 8;
 
 /**
- * Returns a word with a letter left out, each in turn, and whole; of a long word its beginning, also with two left out.
- * Two words that a typo turns into each other have one of these in common, wherever it is: a letter too many, too few,
- * wrong, or two that changed places.
+ * Returns a word, and the word without each one of its letters in turn. For a long word it uses the beginning, and also
+ * leaves out two letters. Two words that a typo turns into each other have one of these in common. The typo may be
+ * anywhere: an extra, missing or wrong letter, or two that are swapped.
  */
 export function deletionsOf(word: string): Set<string> {
   const letters = [...word];

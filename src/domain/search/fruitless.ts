@@ -1,20 +1,24 @@
-/** Fewer searches than these say more about a person than about a catalogue: they are not reported. */
+/**
+ * Fewer searches for the same words than these are not reported: they would reveal more about a person than about the
+ * catalogue.
+ */
 export const fewestSearches = 5;
-/** The most different words that are counted in a day: of a flood of nonsense no more is kept. */
+/** Most different words that are counted in a day. From a flood of nonsense no more is stored. */
 export const wordsADay = 1000;
 
 const longest = 60;
 
-/** The answer to a search, as far as it says whether anything was found. */
+/** Result of a search, as far as it shows whether anything was found. */
 interface Answered {
   readonly total: number;
-  /** The typed words that something in the catalogue has. */
+  /** Typed words that occur in the catalogue. */
   readonly matched: readonly string[];
 }
 
 /**
- * Returns the words of a search that the catalogue has nothing for, as they are counted; null: something has them (a filter
- * may have left it out), nothing was typed, or what was typed may be an e-mail address or a number of a person.
+ * Returns the words of a search without results, in the form in which they are counted. Null if the catalogue has one
+ * of them (a filter may have excluded it), if nothing was typed, or if the text may be an e-mail address or a personal
+ * number.
  */
 export function fruitlessWords(text: string | undefined, { total, matched }: Answered): string | null {
   if (text === undefined || total > 0 || matched.length > 0) return null;

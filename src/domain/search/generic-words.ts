@@ -1,6 +1,6 @@
 /*
- * What people type around the thing they look for: words that are in every title or in none. They are left out of a query as
- * long as another word remains.
+ * Words that people type around the name they look for: they are in every title or in none. They are left out of a
+ * query as long as another word remains.
  */
 
 const english = `a an and are at best book booking buy by can cheap cheapest deal deals discount do entrance entry admission access
@@ -40,7 +40,9 @@ const lists: Readonly<Record<string, string>> = {
   el: 'ο η το οι τα του της των και σε στο στη στην από για με εισιτήριο εισιτήρια είσοδος ξενάγηση περιήγηση επίσκεψη αγορά κράτηση φθηνά τιμή τιμές τι να κάνω δω καλύτερα πού πώς',
 };
 
-/** Returns all of them, as they are typed. Those of English are typed in every language. */
+/**
+ * Returns all generic words with their languages, as they are typed. People type the English ones in every language.
+ */
 export function genericWords(): [language: string, word: string][] {
   return Object.entries(lists).flatMap(([language, words]) =>
     words.split(/\s+/).map((word): [string, string] => [language, word]),

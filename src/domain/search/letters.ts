@@ -1,20 +1,23 @@
-/** Letters that Unicode does not take apart, as people type them who do not have them. */
+/** Letters that Unicode does not decompose, with the spelling of people whose keyboards lack them. */
 const written: ReadonlyMap<string, string> = new Map([
   ...['ß ss', 'æ ae', 'œ oe', 'ø o', 'ł l', 'đ d', 'ð d', 'þ th', 'ħ h', 'ı i', 'ĸ k', 'ŋ n', 'ŧ t', 'ŀ l', 'ſ s', 'ə e'],
   ...['ɓ b', 'ɗ d', 'ƙ k', 'ƴ y', 'ς σ', 'ة ه', 'ى ي', 'ـ ', '™  ', '®  ', '©  ', '℠  '],
 ].map((pair) => [pair.slice(0, 1), pair.slice(2)])); // biome-ignore format: a table
 
-/** Signs inside a word that do not end it: apostrophes of every keyboard. */
+/** Signs inside a word that do not end it: the apostrophes of all keyboards. */
 const apostrophes = /['’‘ʼ`´′ʻ＇]/u;
 
-/** Marks over and under a letter; those of the scripts in which they carry the vowel belong to the word. */
+/**
+ * Marks over and under a letter that are removed. In scripts whose marks carry the vowel they belong to the word and
+ * stay.
+ */
 const marks = [
   [0x300, 0x36f], [0x483, 0x489], [0x591, 0x5c7], [0x610, 0x61a], [0x64b, 0x65f], [0x670, 0x670], [0x6d6, 0x6ed],
   [0x20d0, 0x20ff], [0xfe00, 0xfe0f], [0xfe20, 0xfe2f], [0xad, 0xad], [0x200b, 0x200f], [0x202a, 0x202e], [0x2060, 0x206f],
   [0xfeff, 0xfeff],
 ] as const; // biome-ignore format: a table
 
-/** Scripts without spaces between words (of Korean, with particles at them). */
+/** Scripts without spaces between words (in Korean, words are joined with particles). */
 const runOn = [
   [0xe00, 0xeff], [0x1000, 0x109f], [0x1780, 0x17ff], [0x2e80, 0x9fff], [0xac00, 0xd7af], [0xf900, 0xfaff], [0x20000, 0x3ffff],
 ] as const; // biome-ignore format: a table
@@ -27,24 +30,25 @@ function isIn(ranges: readonly (readonly [first: number, last: number])[], lette
 const partOfWord = /[\p{L}\p{N}\p{M}]/u;
 
 /**
- * What a letter is searched as: small, without marks, in the letters of every keyboard. A space where it ends a word,
- * nothing where it is to be passed over.
+ * Returns the form in which a letter is searched: lower case, without marks, in the letters of every keyboard. A space
+ * if the letter ends a word, an empty string if it is to be skipped.
  */
 export function foldLetter(letter: string): string {
   const known = folds.get(letter);
   if (known !== undefined) return known;
   const folded = foldOne(letter);
-  // What has two halves is not kept: there are a million of them.
+  // Letters outside the basic plane (surrogate pairs) are not cached: there are a million of them.
   if (letter.length === 1) folds.set(letter, folded);
   return folded;
 }
 
-/** What was folded once: texts are made of few letters, and a fold is a normalisation. */
+/** Cache of folded letters: texts consist of few letters, and folding one requires a normalisation. */
 const folds = new Map<string, string>();
 
 function foldOne(letter: string): string {
   const code = letter.codePointAt(0) ?? 0;
-  // Beyond what most keyboards have: emoji, and further ideographs. A syllable of Korean comes apart in NFKD, and is searched whole.
+  // Letters that most keyboards lack: emoji, and further ideographs. A Korean syllable would be decomposed by NFKD, but
+  // is searched whole.
   if (code > 0xffff) return isRunOn(letter) ? letter : ' ';
   if (code >= 0xac00 && code <= 0xd7af) return letter;
   if (apostrophes.test(letter)) return '';
@@ -58,15 +62,18 @@ function foldOne(letter: string): string {
   return kept.trim() === '' ? ' ' : kept;
 }
 
-/** Where there is no space between words, two letters at a time stand for them. */
+/**
+ * Returns whether a letter belongs to a script without spaces between words, in which pairs of letters are used as
+ * words.
+ */
 export function isRunOn(letter: string): boolean {
   return isIn(runOn, letter);
 }
 
-/** Whether a letter of a query may be left as it is without being looked up. */
+/** Matches letters of a query that may stay as they are without being looked up. */
 const asciiWord = /^[a-z0-9]$/;
 
-/** Where letters are that are not searched as themselves: not among the ideographs and the syllables of Korean. */
+/** Ranges with letters that are not searched as themselves. Ideographs and Korean syllables are excluded. */
 const folding = [
   [0x1, 0x33ff],
   [0x4dc0, 0x4dff],
@@ -74,7 +81,7 @@ const folding = [
   [0xf900, 0xffff],
 ] as const;
 
-/** Every letter that is not searched as itself, with what it is searched as: for those who fold in SQL. */
+/** Returns every letter that is not searched as itself, with its folded form, for folding in SQL. */
 export function foldedLetters(): readonly FoldedLetter[] {
   everyFold ??= folding.flatMap(([first, last]) => [...foldedBetween(first, last)]);
   return everyFold;
@@ -86,7 +93,7 @@ let everyFold: readonly FoldedLetter[] | undefined;
 function* foldedBetween(first: number, last: number): Generator<FoldedLetter> {
   for (let code = first; code <= last; code++) {
     const letter = String.fromCodePoint(code);
-    // Nobody types what is no character.
+    // Nobody types unassigned and private code points.
     if (asciiWord.test(letter) || /[\p{Cn}\p{Co}]/u.test(letter)) continue;
     const folded = foldLetter(letter);
     if (folded !== letter) yield [letter, folded];

@@ -1,6 +1,6 @@
 import { type Word, wordsOf } from './words.ts';
 
-/** What a product says in a language. */
+/** Texts of a product in a language. */
 export interface SearchedText {
   readonly title: string | null;
   readonly city: string | null;
@@ -10,11 +10,11 @@ export interface SearchedText {
   readonly summary: string | null;
 }
 
-/** The terms of what it says, apart by where it says them, each list as text with spaces between. */
+/** Terms of a product's texts, separate for each text, as terms with spaces between them. */
 export interface Terms {
-  /** The title up to its colon, without the city: what the thing is called. */
+  /** The title up to its colon, without the city: the name of the product. */
   readonly name: string;
-  /** The title, whole. */
+  /** The whole title. */
   readonly title: string;
   readonly city: string;
   readonly country: string;
@@ -23,7 +23,7 @@ export interface Terms {
   readonly summary: string;
 }
 
-/** A word as people type it, and the term (of several words: the terms, one after the other) that stands for it. */
+/** A word as people type it, and its term (for several words: their terms in order). */
 export type WordReading = readonly [word: string, term: string];
 
 export interface Indexed {
@@ -31,28 +31,28 @@ export interface Indexed {
   readonly readings: readonly WordReading[];
 }
 
-/** A word of a language without its ending, both with their marks: Snowball's. */
+/** Returns a word of a language without its ending, both with their marks. This is Snowball's stemmer. */
 export type Stem = (written: string) => string;
 
 const elision = /^(?:\p{L}{1,2}|dell|dall|nell|sull|all|quell|qu)['’‘ʼ`´′ʻ＇](?=\p{L})/iu;
 const possessive = /['’‘ʼ`´′ʻ＇]s$/iu;
 const arabic = /^[\u0621-\u064a]/;
-/** Runs of short words that people write as one: hoponhopoff. */
+/** Runs of short words that people join into one: hoponhopoff. */
 const mostJoined = 4;
 const mostJoinedLetters = 12;
 
-/** The term that stands for a word, and the words that lead to it. */
+/** Term of a word, and the typed words that lead to it. */
 interface WordTerm {
   readonly term: string;
   readonly typed: readonly string[];
 }
 
-/** Tells the terms of words of a language. */
+/** Returns the terms of words of a language. */
 export type TermOf = (word: Word) => WordTerm;
 
 const wordsRemembered = 10_000;
 
-/** Tells them by a stemmer, and remembers them: a catalogue is made of few words. */
+/** Returns a function that finds terms with a stemmer, and caches them: a catalogue consists of few words. */
 export function termsBy(stem: Stem): TermOf {
   const known = new Map<string, WordTerm>();
   return (word) => {
@@ -141,7 +141,7 @@ function nameOf(title: string | null, city: string | null): string | null {
   return isPlace ? title.slice(colon + 1) : before;
 }
 
-/** Without the words of the city, which every product there has in common; what is called like its city keeps them. */
+/** Removes the words of the city, which all its products have in common. A name that consists of them keeps them. */
 function without(name: readonly string[], city: readonly string[]): readonly string[] {
   const rest = name.filter((term) => !city.includes(term));
   return rest.length === 0 ? name : rest;
@@ -159,7 +159,10 @@ function* joined(words: readonly Word[], terms: readonly string[]): Generator<Wo
   }
 }
 
-/** The article of Arabic is written at the word, and as often left out. */
+/**
+ * Returns an Arabic word with the article if it has none, and without it if it has one: it is part of the written word,
+ * and often left out.
+ */
 function withArticle(folded: string): string[] {
   const article = 'ال';
   return folded.startsWith(article) && folded.length > 4 ? [folded.slice(article.length)] : [`${article}${folded}`];

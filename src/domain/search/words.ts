@@ -1,6 +1,6 @@
 import { foldLetter, isRunOn } from './letters.ts';
 
-/** A word of a text: as it is written (small, for a stemmer), and as it is searched. */
+/** A word of a text: as written (lower case, for a stemmer), and as searched. */
 export interface Word {
   readonly written: string;
   readonly folded: string;
@@ -9,7 +9,7 @@ export interface Word {
 }
 
 const mostLetters = 40;
-/** A word with what stands inside it: an apostrophe with a letter on either side. */
+/** Matches a word, including apostrophes with a letter on either side. */
 const pattern = /[\p{L}\p{N}\p{M}]+(?:['’‘ʼ`´′ʻ＇][\p{L}\p{N}\p{M}]+)*/gu;
 
 export function fold(text: string): string {
@@ -41,7 +41,7 @@ interface Run {
   readonly pair: boolean;
 }
 
-/** A word may go over from one kind of script into the other: Skytree展望台. */
+/** Divides a word where the kind of script changes: Skytree展望台. */
 function runs(folded: string): Run[] {
   const found: Run[] = [];
   for (const letter of folded) {

@@ -1,6 +1,4 @@
-/*
- * Venue dates: `YYYY-MM-DD` text, counted in whole days and never turned into instants.
- */
+/* Venue dates: text of the form `YYYY-MM-DD`, counted in whole days and never converted to instants. */
 
 /** Dates from the first to the last, both included. */
 export interface Dates {
@@ -11,7 +9,7 @@ export interface Dates {
 const dayMs = 86_400_000;
 const calendarDate = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Tells whether a text is a date of the calendar: 2026-02-29 is not. */
+/** Returns whether a text is a date of the calendar: 2026-02-29 is not. */
 export function isDate(text: unknown): text is string {
   return typeof text === 'string' && calendarDate.test(text) && toDate(dayNumber(text)) === text;
 }
@@ -31,14 +29,14 @@ export function weekdayOf(date: string): number {
   return (((dayNumber(date) + 3) % 7) + 7) % 7;
 }
 
-/** Returns every date from `from` to `to`, both included; none where `to` lies before. */
+/** Returns every date from `from` to `to`, both included; none if `to` lies before `from`. */
 export function datesBetween(from: string, to: string): string[] {
   const first = dayNumber(from);
   const length = Math.max(0, dayNumber(to) - first + 1);
   return Array.from({ length }, (_, index) => toDate(first + index));
 }
 
-/** The earlier, and the later of two dates. */
+/** Return the earlier, and the later of two dates. */
 export function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
@@ -51,7 +49,9 @@ function dayNumber(date: string): number {
   return Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)) - 1, Number(date.slice(8, 10))) / dayMs;
 }
 
-/** A year of dates is asked for again and again: printing one takes longer than finding it. */
+/**
+ * Cache of printed dates: the dates of a year are needed again and again, and printing one takes longer than a lookup.
+ */
 const printed = new Map<number, string>();
 
 function toDate(day: number): string {

@@ -4,13 +4,13 @@ import { startOfDate, zoneOffsets } from './venue.ts';
 /** A minute of a date at the venue. */
 export interface VenueMinute {
   readonly date: string;
-  /** Since midnight. */
+  /** Minutes since midnight. */
   readonly minute: number;
 }
 
 /**
- * Up to which minute the venue's day has certainly gone by. Where clocks are put back soon, an hour comes twice: what it
- * holds has passed only the second time. With no zone known, the clock of the westernmost one.
+ * Returns the minute up to which the venue's day has certainly passed. When clocks are put back, an hour occurs twice;
+ * its times have passed only after the second time. If no zone is known, the clock of the westernmost zone is used.
  */
 export function venueClock(timezone: string | null, now: number): VenueMinute {
   const ms = Math.min(
@@ -22,8 +22,8 @@ export function venueClock(timezone: string | null, now: number): VenueMinute {
 }
 
 /**
- * How many minutes of a date have certainly gone by at the venue: the number of the last one, -1 where the date has not begun,
- * all of them where it is over.
+ * Returns how many minutes of a date have certainly passed at the venue: the number of the last one, -1 if the date has
+ * not begun, 1440 if it is over.
  */
 export function minutesPassed(timezone: string | null, date: string, now: number): number {
   const clock = venueClock(timezone, now);
@@ -32,14 +32,14 @@ export function minutesPassed(timezone: string | null, date: string, now: number
 }
 
 /**
- * Tells when a minute of a date begins at the venue: the second time where it comes twice, at the change of the clocks where it
- * does not come; in the westernmost zone where none is known.
+ * Returns the instant at which a minute of a date begins at the venue. If it occurs twice, the second time counts; if
+ * it does not occur, the change of the clocks. If no zone is known, the westernmost one is used.
  */
 export function venueInstant(timezone: string | null, date: string, minute: number): number {
   return venueInstants(timezone, date)(minute);
 }
 
-/** Returns the same for the minutes of one date. */
+/** Returns a function that does the same for the minutes of one date. */
 export function venueInstants(timezone: string | null, date: string): (minute: number) => number {
   const start = startOfDate(date, timezone);
   if (timezone === null) return (minute) => start - westernmostMs + minute * 60_000;
@@ -55,7 +55,7 @@ function instantOf(timezone: string, date: string, minute: number): number {
   const wanted = Temporal.PlainDate.from(date).toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 });
   const found = wanted.toZonedDateTime(timezone, { disambiguation: 'later' });
   if (found.toPlainDateTime().equals(wanted)) return found.epochMilliseconds;
-  // The one before an instant is never the one at it.
+  // The previous transition of an instant is never the one at the instant itself, so a millisecond is added.
   const after = found.add({ milliseconds: 1 });
   return after.getTimeZoneTransition('previous')?.epochMilliseconds ?? found.epochMilliseconds;
 }
@@ -63,7 +63,7 @@ function instantOf(timezone: string, date: string, minute: number): number {
 const dayMs = 86_400_000;
 const westernmostMs = 60_000 * (zoneOffsets(null, 0, 0)[0]?.offset_minutes ?? 0);
 
-/** The date of an instant in UTC. */
+/** Returns the UTC date of an instant. */
 function dateAt(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }

@@ -1,6 +1,6 @@
 import { addDays } from './dates.ts';
 
-/** Dates that can be the venue's today: one, or two where its time zone is unknown. */
+/** Dates that can be the venue's today: one, or two ends of a range if its time zone is unknown. */
 export interface VenueToday {
   readonly earliest: string;
   readonly latest: string;
@@ -17,7 +17,9 @@ export function knownZone(name: unknown): string | null {
   }
 }
 
-/** Today where the product is; with no zone known, a day of margin at both ends of today in UTC. */
+/**
+ * Returns the date of today at the venue. If no zone is known, a day of margin is added at both ends of today in UTC.
+ */
 export function venueToday(timezone: string | null, now: number): VenueToday {
   const date = dateIn(timezone ?? 'UTC', now);
   return timezone === null
@@ -26,8 +28,8 @@ export function venueToday(timezone: string | null, now: number): VenueToday {
 }
 
 /**
- * Returns when the venue's today began and when it ends; with no zone known, when that of UTC does, with which the dates at
- * both ends of the margin change.
+ * Returns when the venue's today began and when it ends. If no zone is known, it is today in UTC, because the dates at
+ * both ends of the margin change with it.
  */
 export function venueDay(
   timezone: string | null,
@@ -37,7 +39,10 @@ export function venueDay(
   return { began_at: startOfDate(date, timezone), ends_at: startOfDate(addDays(date, 1), timezone) };
 }
 
-/** Dates as they were last found, by zone: asked for at every read, and the same until midnight or a change of the clocks. */
+/**
+ * Cache of today's date by zone: it is needed for every read, and stays the same until midnight or a change of the
+ * clocks.
+ */
 const dates = new Map<string, { readonly date: string; readonly from: number; readonly until: number }>();
 
 function dateIn(zone: string, now: number): string {
@@ -51,18 +56,20 @@ function dateIn(zone: string, now: number): string {
   return date;
 }
 
-/** From an instant on, a zone's clocks are this far ahead of UTC. */
+/** Offset of a zone's clocks from UTC (positive: ahead), from an instant on. */
 export interface ZoneOffset {
   readonly valid_from: number;
   readonly offset_minutes: number;
 }
 
-/** West of every zone: a product whose zone is unknown keeps a date for as long as it may still be today somewhere. */
+/**
+ * Offset west of every zone: a product whose zone is unknown keeps a date as long as it may still be today somewhere.
+ */
 const westernmostMinutes = -12 * 60;
 
 /**
- * Returns the offsets of a zone from the one in force at `now` up to `until`: what a view in SQL needs to tell the
- * venue's today on a day on which the daemon may be dead.
+ * Returns the offsets of a zone, from the one in force at `now` up to `until`. With them a view in SQL determines the
+ * venue's today even on a day on which the daemon does not run.
  */
 export function zoneOffsets(timezone: string | null, now: number, until: number): ZoneOffset[] {
   if (timezone === null) return [{ valid_from: 0, offset_minutes: westernmostMinutes }];
@@ -77,8 +84,8 @@ export function zoneOffsets(timezone: string | null, now: number, until: number)
 }
 
 /**
- * Returns the instant at which a date begins at the venue (at its first hour, where clocks are put forward over
- * midnight); in UTC where the zone is unknown.
+ * Returns the instant at which a date begins at the venue (at its first hour, if clocks are put forward over midnight).
+ * If the zone is unknown, UTC is used.
  */
 export function startOfDate(date: string, timezone: string | null): number {
   const zone = timezone ?? 'UTC';
@@ -91,6 +98,9 @@ export function startOfDate(date: string, timezone: string | null): number {
   return start;
 }
 
-/** Zones by dates within the horizon: most are asked for again and again, and finding one takes ten times as long. */
+/**
+ * Cache of the first instants of dates by zone: most are needed again and again, and computing one takes ten times as
+ * long.
+ */
 const starts = new Map<string, number>();
 const startsRemembered = 40_000;

@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 
-/** The instants of what is tied to a wall clock. */
+/** Instants of a job that is tied to a wall clock. */
 export interface WallClock {
-  /** A cron pattern, and the time zone it is read in. */
+  /** A cron pattern, and the time zone in which it is read. */
   readonly pattern: string;
   readonly zone: string;
   /** Returns the first instant after `from`. */
@@ -10,9 +10,9 @@ export interface WallClock {
 }
 
 /**
- * Computes the instants of a cron pattern in a time zone, over changes of its clock too: a time that does not exist comes
- * when the clock has been set forward, one that exists twice comes once. No timer is set, and the time asked from is the
- * caller's. For a pattern and a zone without a problem.
+ * Computes the instants of a cron pattern in a time zone, including changes of its clock: a time that does not exist
+ * comes when the clock has been set forward; one that exists twice comes once. No timer is set; the caller passes the
+ * time. Pattern and zone must be valid.
  */
 export function wallClock({ at, zone }: { readonly at: string; readonly zone: string }): WallClock {
   const cron = new Cron(at, { timezone: zone, paused: true });
@@ -21,7 +21,7 @@ export function wallClock({ at, zone }: { readonly at: string; readonly zone: st
   return {
     pattern: at,
     zone,
-    // Asked at every tick: between two instants the answer is the same.
+    // Called at every tick: between two instants the answer is the same.
     next: (from) => {
       if (from < known.from || from >= known.next) known = { from, next: after(from) };
       return known.next;
@@ -29,7 +29,10 @@ export function wallClock({ at, zone }: { readonly at: string; readonly zone: st
   };
 }
 
-/** `bad`: none of five fields; `never`: it is no date of any year, like 30 February. Null: a good one. */
+/**
+ * Returns the problem of a pattern. `bad`: it does not have five valid fields. `never`: it matches no date of any year,
+ * like 30 February. Null: it is valid.
+ */
 export function patternProblem(pattern: string): 'bad' | 'never' | null {
   // With six fields the first would be seconds.
   if (!/^\S+( +\S+){4}$/.test(pattern)) return 'bad';
@@ -40,10 +43,10 @@ export function patternProblem(pattern: string): 'bad' | 'never' | null {
   }
 }
 
-/** Tells whether a name is one of the tz database. */
+/** Returns whether a name is one of the tz database. */
 export function isZone(name: string): boolean {
   try {
-    // An offset is no place, and knows no change of the clock.
+    // An offset is not a place, and has no changes of the clock.
     return name === 'UTC' || (/^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null);
   } catch {
     return false;
@@ -51,13 +54,13 @@ export function isZone(name: string): boolean {
 }
 
 const hourMs = 3_600_000;
-/** What a stored instant may be ahead of our clock. */
+/** Milliseconds by which a stored instant may be ahead of our clock. */
 const aheadMs = 5 * 60_000;
 
 /**
- * Returns when something tied to a wall clock is to be done first, for a process that has just been started: at the next
- * instant, or before it where it has not been done for one and a half intervals by then; never in the first hour, in which
- * there is enough to do. `done_at` null: nobody knows when it was done last.
+ * Returns when a job that is tied to a wall clock runs first after the start of a process: at the next instant, or
+ * earlier if it has not run for one and a half intervals by then. It never runs in the first hour unless the next
+ * instant lies there, because there is enough to do. `done_at` is null if it is not known when it ran last.
  */
 export function firstInstant({ next }: WallClock, done_at: number | null, now: number): number {
   const regular = next(now);

@@ -2,18 +2,19 @@ import type { Budget } from '../budget/budget.ts';
 import { limitsAfterPressure } from '../budget/extra-calls.ts';
 
 /*
- * Which records are read at random, and when: independent of when they are due, or the measure would be of the schedule.
+ * Draws which records are read at random, and when: independent of when they are due, because otherwise the measure
+ * would be one of the schedule.
  */
 
-/** Draws points from records that are laid end to end, each as long as its weight. */
+/** Draws points on records that are laid end to end, each as long as its weight. */
 export interface Draw {
-  /** Returns when the next record is read in the span, once for each point that falls on it. */
+  /** Returns the instants at which the next record is read, one for each point that falls on it. */
   next(weight: number): number[];
 }
 
 /**
- * Draws about `reads` instants between `from` and `to` over records that weigh `total` together. The points are those of a
- * Poisson process over both weight and time: reads at random see each state of a record as often as shoppers do.
+ * Draws about `reads` instants between `from` and `to` over records that weigh `total` together. The points are those
+ * of a Poisson process over both weight and time: random reads see each state of a record as often as shoppers do.
  */
 export function drawAudits(
   { from, to, reads, total }: { from: number; to: number; reads: number; total: number },
@@ -31,7 +32,10 @@ export function drawAudits(
   };
 }
 
-/** Tells whether random reads may be made now: not while no call may, nor for an hour after back-pressure. */
+/**
+ * Returns whether random reads may be made now. They may not while no call may be made, nor for an hour after
+ * back-pressure.
+ */
 export function mayAudit(
   budget: Pick<Budget, 'pressed_at' | 'not_before' | 'unreachable_since'>,
   now: number,

@@ -1,35 +1,39 @@
 /*
- * How much of what shoppers see is untrue, estimated from random reads: each shows whether what the mirror had was still
- * so. They are drawn in proportion to what shoppers see, so the plain share of untrue ones estimates shoppers' time.
+ * Estimates how much of the data shown to shoppers is wrong, from random reads: each shows whether the mirror was still
+ * correct. They are drawn in proportion to what shoppers see, so the plain share of wrong ones estimates the share of
+ * shoppers' time.
  */
 
-/** Random reads of one period, and those of them that found something untrue. */
+/** Random reads of one period, and how many of them found wrong data. */
 export interface Audited {
   readonly audited: number;
   readonly untrue: number;
 }
 
 export interface UntrueShare extends Audited {
-  /** From 0 to 1; null: too few reads to tell. */
+  /** From 0 to 1; null if there are too few reads. */
   readonly share: number | null;
-  /** The true share lies within this much of it, 19 times in 20; null with it. */
+  /** The real share lies within this margin of it 19 times in 20; null if the share is. */
   readonly margin: number | null;
 }
 
-/** Reads are counted in periods of so long, and remembered for so long: periods of the oldest near dates. */
+/**
+ * Length of the periods in which reads are counted, which is the highest age of near dates, and the time for which they
+ * are stored.
+ */
 export const auditPeriodMs = 6 * 3_600_000;
 export const auditMemoryMs = 7 * 86_400_000;
 
-/** With fewer reads nothing is said. */
+/** Number of reads below which no share is returned. */
 export const fewestAudits = 30;
 
 /** The normal quantile of 95 %. */
 const quantile = 1.96;
 
 /**
- * Returns the share of reads that found something untrue. Its margin is the further bound of Wilson's interval, which is
- * honest about few reads and about none that found anything. Changes that come together make the reads of a period alike,
- * which then count for fewer: by how much more the periods differ than chance lets them.
+ * Returns the share of reads that found wrong data. Its margin is the farther bound of Wilson's interval, which is
+ * honest for few reads and if none found anything. Changes that happen together make the reads of a period similar, so
+ * these reads count for fewer: by the factor by which the periods differ more than by chance.
  */
 export function untrueShare(periods: readonly Audited[]): UntrueShare {
   const audited = periods.reduce((sum, each) => sum + each.audited, 0);
@@ -40,7 +44,7 @@ export function untrueShare(periods: readonly Audited[]): UntrueShare {
   return { audited, untrue, share, margin: Math.max(high - share, share - low) };
 }
 
-/** Returns the bounds of Wilson's interval of a share that so many reads showed. */
+/** Returns the bounds of Wilson's interval for a share found in `reads` reads. */
 export function wilson(share: number, reads: number): { readonly low: number; readonly high: number } {
   const square = quantile ** 2 / reads;
   const middle = (share + square / 2) / (1 + square);
@@ -48,7 +52,7 @@ export function wilson(share: number, reads: number): { readonly low: number; re
   return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
 }
 
-/** Returns by how many times the periods vary more than independent reads would: the design effect, at least 1. */
+/** Returns how many times the periods vary more than independent reads would: the design effect, at least 1. */
 function alikeness(periods: readonly Audited[], audited: number, share: number): number {
   const by_chance = audited * share * (1 - share);
   if (by_chance === 0 || periods.length < 2) return 1;

@@ -1,14 +1,15 @@
 import { type Tier, type Tiers, tierOfDay, type Window } from '../catalogue/availability.ts';
 
-/** What a random read has shown of the dates of a tier, or of all dates of its window. */
+/** Result of a random read for the dates of a tier, or for all dates of its window. */
 export interface AuditFinding {
   readonly tier: Tier | 'all';
   readonly untrue: 0 | 1;
 }
 
 /**
- * Returns what a read of a window shows: whether anything was untrue in it, and in each tier that it has dates of. `days`:
- * the ones, counted from the venue's today, in which a shopper would notice a difference; `all`: nothing of it is sold.
+ * Returns the results of a read of a window: whether anything was wrong in it, and in each tier that has dates in it.
+ * `days`: the days, counted from the venue's today, on which a shopper would notice a difference; `all` if nothing of
+ * the window is sold.
  */
 export function findingsOf(
   { first_day, last_day }: Pick<Window, 'first_day' | 'last_day'>,

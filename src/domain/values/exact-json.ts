@@ -1,6 +1,6 @@
 /*
- * JSON whose numbers survive a round trip as the service wrote them: 17.0 stays 17.0, and an id beyond 2^53 keeps
- * its digits, which JSON.parse alone would silently round.
+ * JSON whose numbers survive a round trip as the service wrote them: 17.0 stays 17.0, and an id beyond 2^53 keeps its
+ * digits, which JSON.parse alone would silently round.
  */
 
 declare global {
@@ -11,7 +11,7 @@ declare global {
   }
 }
 
-/** A number that a JavaScript number cannot print back: `JSON.stringify` prints its text. */
+/** A number that a JavaScript number cannot print back. `JSON.stringify` prints its text. */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -82,17 +82,17 @@ export function decimalText(value: unknown): string | null {
   return JSON.isRawJSON(value) ? value.rawJSON : null;
 }
 
-/** Returns the number nearest to one that `parseExact` kept as text; anything else as it is. */
+/** Returns the number nearest to one that `parseExact` kept as text; any other value unchanged. */
 export function nearestNumber(value: unknown): unknown {
   return typeof value === 'object' && JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
 }
 
-/** Returns the members of `above` over those of `below`: both are JSON objects as text, and numbers keep their text. */
+/** Merges two JSON objects given as text: members of `above` override those of `below`. Numbers keep their text. */
 export function mergeDocuments(below: string, above: string): string {
   return JSON.stringify({ ...members(below), ...members(above) });
 }
 
-/** Tells whether `below` has a member that `above` lacks, so that `above` alone would lose something. */
+/** Returns whether `below` has a member that `above` lacks, so that `above` alone would lose something. */
 export function lacksMembers(above: string, below: string): boolean {
   const has = members(above);
   return Object.keys(members(below)).some((name) => !Object.hasOwn(has, name));

@@ -1,13 +1,16 @@
-/** The members of a JSON object. */
+/** Members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** So many names describe an answer; names that are ids or sentences are data. */
+/**
+ * Most names with which an answer is described, and the longest name that is printed: longer ones are ids or sentences,
+ * thus data.
+ */
 const mostNames = 8;
 const longestName = 32;
 
 /**
- * Describes an answer by the names of its members and nothing else, for people: `data, meta`. What is no object is
- * described by its kind.
+ * Describes an answer to people by the names of its members and nothing else: `data, meta`. A value that is not an
+ * object is described by its type.
  */
 export function memberNames(value: unknown): string {
   if (Array.isArray(value)) return 'none, it is an array';
@@ -20,9 +23,9 @@ export function memberNames(value: unknown): string {
   return [...shown, ...(new Set(names).size > mostNames ? ['…'] : [])].join(', ') || 'none';
 }
 
-/** Tells whether a value is a JSON object, and no list or number kept as it was printed. */
+/** Returns whether a value is a JSON object, and not an array or a number kept as printed. */
 export function isMembers(value: unknown): value is Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  // Only what has no prototype can be a number kept as it was printed: the cheaper question first.
+  // Only a value without prototype can be a number kept as printed. This test is cheaper, so it comes first.
   return Object.getPrototypeOf(value) !== null || !JSON.isRawJSON(value);
 }

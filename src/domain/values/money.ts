@@ -1,6 +1,6 @@
 /**
- * ISO 4217: the currencies whose minor unit is not a hundredth. Checked in, because the runtime's own tables
- * are wrong for several (HUF, COP, IQD, LBP); a currency is known by its code alone.
+ * Currencies of ISO 4217 whose minor unit is not a hundredth. They are listed here, because the runtime's own tables
+ * are wrong for several (HUF, COP, IQD, LBP). A currency is identified by its code alone.
  */
 const exponents: Readonly<Record<string, number>> = {
   BIF: 0, CLP: 0, DJF: 0, GNF: 0, ISK: 0, JPY: 0, KMF: 0, KRW: 0, PYG: 0, RWF: 0, UGX: 0, UYI: 0, VND: 0, VUV: 0,
@@ -15,7 +15,7 @@ const hundredths = new Set(
    THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG`.split(/\s+/),
 );
 
-/** Returns how many decimals the minor unit of a currency has, or null for a code that ISO 4217 does not list. */
+/** Returns the number of decimals of a currency's minor unit; null for a code that ISO 4217 does not list. */
 export function minorUnitExponent(currency: string): number | null {
   return exponents[currency] ?? (hundredths.has(currency) ? 2 : null);
 }
@@ -23,8 +23,9 @@ export function minorUnitExponent(currency: string): number | null {
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /**
- * Returns a decimal as the service wrote it, in minor units of `currency`: exact or null, never rounded. Null for a
- * currency we do not know, an amount that needs a finer unit than the currency has, and what is no decimal.
+ * Returns a decimal, as the service wrote it, in minor units of `currency`: exact or null, never rounded. Null for a
+ * currency that we do not know, an amount that needs a finer unit than the currency has, and a text that is not a
+ * decimal.
  */
 export function minorUnits(text: string, currency: string): number | null {
   const exponent = minorUnitExponent(currency);
@@ -37,12 +38,12 @@ export function minorUnits(text: string, currency: string): number | null {
   return Number.isSafeInteger(amount) ? amount + 0 : null;
 }
 
-/** Up to fifteen digits, a number is the only one nearest to its decimal. */
+/** With up to fifteen digits, no other number is nearest to the same decimal. */
 const exactBelow = 1e15;
 
 /**
- * Returns what `minorUnits` returns for numbers as they are printed. In most cases none is printed for it: an answer has
- * a thousand.
+ * Returns a function like `minorUnits`, for numbers as they are printed. It prints only the unusual ones, because an
+ * answer has a thousand.
  */
 export function minorUnitsIn(currency: string): (value: number) => number | null {
   const scale = 10 ** (minorUnitExponent(currency) ?? Number.NaN);
@@ -53,7 +54,9 @@ export function minorUnitsIn(currency: string): (value: number) => number | null
   };
 }
 
-/** Returns an amount in minor units as people write it: `1234.50 EUR`; in the minor unit where its exponent is not known. */
+/**
+ * Returns an amount in minor units as people write it: `1234.50 EUR`. In the minor unit if its exponent is not known.
+ */
 export function moneyText(amount: number, currency: string): string {
   const exponent = minorUnitExponent(currency);
   if (exponent === null) return `${amount} ${currency} minor units`;

@@ -1,4 +1,7 @@
-/** Returns the address of a page, by http or https; null for anything else: a link on a shop's page runs what it says. */
+/**
+ * Returns the address of a page, if it is http or https; else null, because a link on a shop's page could otherwise run
+ * a script.
+ */
 export function pageAddress(value: unknown): string | null {
   return typeof value === 'string' && /^https?:\/\/./i.test(value) ? value : null;
 }

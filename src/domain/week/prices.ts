@@ -1,13 +1,13 @@
-/** A change of the feed that says what something costs now, in minor units; null: it had, or has, no price. */
+/** A change of the feed with a price, in minor units. Null: there was, or is, no price. */
 export interface PriceChange {
   readonly product_id: number;
-  /** Null: the price of the product itself. */
+  /** Null: the price is that of the product itself. */
   readonly date: string | null;
   readonly old: number | null;
   readonly new: number | null;
 }
 
-/** From the first price of a span of time to its last. */
+/** Move from the first price in a span of time to its last. */
 export interface PriceMove {
   readonly product_id: number;
   readonly date: string | null;
@@ -19,22 +19,22 @@ export interface Moves {
   readonly moved: number;
   readonly up: number;
   readonly down: number;
-  /** The largest by proportion, one a product, the largest first. */
+  /** The largest by proportion, one per product, the largest first. */
   readonly biggest: readonly PriceMove[];
 }
 
 export interface PriceMoves {
-  /** Of the price that the service gives for a product. */
+  /** Moves of the price that the service states for a product. */
   readonly products: Moves;
-  /** Of the lowest price of a date; `products`: of how many. */
+  /** Moves of the lowest prices of dates. `products` counts the products concerned. */
   readonly dates: Moves & { readonly products: number };
 }
 
 const biggestAtMost = 10;
 
 /**
- * Counts what costs something else at the end than at the beginning. `changes` ordered by product, date and time, so that
- * a year of dynamic prices passes through without being held.
+ * Counts prices that differ between the beginning and the end. `changes` are ordered by product, date and time, so that
+ * a year of dynamic prices passes through without being held in memory.
  */
 export function priceMovesOf(changes: Iterable<PriceChange>): PriceMoves {
   const [products, dates] = [tally(), tally()];
@@ -76,7 +76,7 @@ function tally() {
   };
 }
 
-/** Half the price is as far away as twice of it; to or from nothing is farthest. */
+/** Returns the size of a move: half a price is as far away as twice the price; a move to or from 0 is the farthest. */
 function extent({ old, new: now }: PriceMove): number {
   return Math.abs(Math.log(now / old));
 }

@@ -14,62 +14,65 @@ export interface LateImages {
   readonly hidden_from: number;
 }
 
-/** A product that was sold although no working subscription tells of its changes. */
+/** A product that was sold without a working subscription that announces its changes. */
 export interface BareSale {
   readonly product_id: number;
   readonly title: string | null;
   readonly tickets: number;
-  /** Orders that tell whether the mirror was right. */
+  /** Orders that show whether the mirror was right. */
   readonly orders: number;
 }
 
-/** How often checks and orders found the mirror wrong. */
+/** Numbers of checks and orders that found the mirror wrong, with the kinds of error. */
 export interface CheckoutCounts extends ReportCounts {
   readonly tickets: number;
-  /** Of all that were wrong: shown and not to be had, to be had and not shown, at another price. */
+  /** Kinds of wrong answers: shown as available but not; available but not shown; shown at another price. */
   readonly said_available: number;
   readonly said_sold_out: number;
   readonly said_price: number;
-  /** In no share: of dates that the mirror did not have, and checks that the service did not answer. */
+  /**
+   * Not part of any share: reports about dates that the mirror did not have, and checks that the service did not
+   * answer.
+   */
   readonly unknown: number;
   readonly unanswered: number;
 }
 
 export type WrongProduct = ReportCounts & { readonly product_id: number; readonly title: string | null };
 
-/** What the mirror's file says of a week. */
+/** Facts about a week from the mirror's file. */
 export interface WeekFacts {
   readonly written_by: string;
   readonly filled_at: number | null;
-  /** The change feed tells of everything since then; null: since ever. */
+  /** Instant since which the change feed is complete; null if it always was. */
   readonly feed_since: number | null;
-  /** That prices are counted in; null: none was read. */
+  /** Currency in which prices are counted; null if no price was read. */
   readonly currency: string | null;
   readonly events: readonly ProductEvent[];
   readonly prices: PriceMoves;
   readonly titles: ReadonlyMap<number, string | null>;
-  /** Both since the beginning of the week; images are due now. */
+  /** Takedowns and credit changes since the beginning of the week. Late images are those of now. */
   readonly takedowns: readonly Takedown[];
   readonly credit_changes: readonly CreditChange[];
   readonly late_images: readonly LateImages[];
-  /** Of the last seven days, whatever the week: no longer is kept. */
+  /** Always about the last seven days, because older reads are not stored. */
   readonly truth: UntrueShare;
   readonly checkout: CheckoutCounts;
   readonly worst: readonly WrongProduct[];
   readonly bare_sales: readonly BareSale[];
-  /** Whether a working subscription covers whatever we sell, which only the service can tell. */
+  /** 1: a working subscription covers everything that we sell, a list that only the service knows. */
   readonly covers_sales: 0 | 1;
 }
 
 export type TitledMove = PriceMove & { readonly title: string | null };
 
-/** Words, and how often nothing was found for them. */
+/** Words, and the number of searches for them without results. */
 export interface FruitlessSearch {
   readonly words: string;
   readonly searches: number;
 }
 
-/** What of a week can be counted, to compare it with another one. */
+/** Numbers of a week, to compare with those of another one. */
 export interface WeekCounts {
   readonly added: number;
   readonly returned: number;
@@ -82,18 +85,21 @@ export interface WeekCounts {
   readonly sold_without_subscription: number;
   readonly orders: number;
   readonly orders_lost: number;
-  /** Null: they cannot be read. */
+  /** Null if they cannot be read. */
   readonly searches_in_vain: number | null;
 }
 
-/** The week of a catalogue, for whoever decides what to sell. The fields are a contract; instants are epoch milliseconds. */
+/**
+ * Report on a week of the catalogue, for people who decide what to sell. The fields are a contract; instants are epoch
+ * milliseconds.
+ */
 export interface WeekReport {
   readonly at: number;
   readonly week: Week;
   readonly mirror: string;
   readonly written_by: string;
   readonly filled_at: number | null;
-  /** Changes before it are not known: it lies within the week, or null. */
+  /** Instant within the week before which changes are not known; null if all are known. */
   readonly known_since: number | null;
   readonly currency: string | null;
   readonly products: Turnover;
@@ -109,16 +115,18 @@ export interface WeekReport {
     readonly credit_changes: readonly CreditChange[];
   };
   readonly sold_without_subscription: { readonly covers_sales: 0 | 1; readonly products: readonly BareSale[] };
-  /** How much of what shoppers see is untrue, by random reads; null: the week ended before they were kept. */
+  /**
+   * Share of the data shown to shoppers that is wrong, by random reads; null if the week ended before the stored reads.
+   */
   readonly truth: UntrueShare | null;
   readonly checkout: CheckoutCounts & { readonly rate: number | null; readonly worst: readonly WrongProduct[] };
-  /** Null: the inbox, where they are counted, cannot be read. */
+  /** Null if the inbox, where they are counted, cannot be read. */
   readonly fruitless_searches: readonly FruitlessSearch[] | null;
-  /** Null: not all of that week is known. */
+  /** Null if that week is not completely known. */
   readonly week_before: WeekCounts | null;
 }
 
-/** Random reads are kept for seven days: a week that ended longer ago than this has none of its own. */
+/** Random reads are stored for seven days, so a week that ended longer ago than this has none of its own. */
 const truthWithinMs = 86_400_000;
 
 interface ReportOf {
@@ -157,7 +165,7 @@ export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
   };
 }
 
-/** Returns what can be counted of a report; null: changes are not known from the beginning of its week on. */
+/** Returns the numbers of a report; null if changes are not known from the beginning of its week on. */
 export function countsOf(report: Omit<WeekReport, 'week_before'>): WeekCounts | null {
   if (report.filled_at === null || report.known_since !== null) return null;
   const { products, prices, images, checkout, sold_without_subscription: bare, fruitless_searches } = report;

@@ -1,28 +1,31 @@
-/** A change of the feed that says whether a product is there, or on sale. */
+/** A change of the feed about whether a product is listed, or on sale. */
 export interface ProductEvent {
   readonly product_id: number;
   readonly title: string | null;
   readonly at: number;
   readonly kind: 'product_added' | 'product_returned' | 'product_withdrawn' | 'sale_disabled' | 'sale_enabled';
-  /** Why it was withdrawn or closed; null: that was not said. */
+  /** Reason for which it was withdrawn or closed; null if none was stated. */
   readonly reason: string | null;
-  /** The date that the service gave when it closed it. */
+  /** Date that the service stated when it closed it. */
   readonly expected_reopening: string | null;
 }
 
-/** What became of products within a span of time, each by the last that happened to it. */
+/** Changes of products within a span of time. For each product only the last event counts. */
 export interface Turnover {
   readonly added: readonly ProductEvent[];
-  /** Withdrawn before, and back. */
+  /** Withdrawn before, and listed again. */
   readonly returned: readonly ProductEvent[];
   readonly withdrawn: readonly ProductEvent[];
-  /** Off sale at its end, and still listed. */
+  /** Off sale at the end of the span, and still listed. */
   readonly closed: readonly ProductEvent[];
-  /** On sale again at its end. */
+  /** On sale again at the end of the span. */
   readonly reopened: readonly ProductEvent[];
 }
 
-/** `events` in the order in which they happened. What a first fill found is not new: it was there before. */
+/**
+ * Returns the changes of products. `events` are in the order in which they happened. Products found by the first fill
+ * are not new: they existed before.
+ */
 export function turnoverOf(events: readonly ProductEvent[], filled_at: number | null): Turnover {
   const told = filled_at === null ? [] : events.filter(({ at }) => at > filled_at);
   const lastOf = (about: 'product_' | 'sale_') =>
