@@ -9,15 +9,15 @@ import type { Ports, SyncPorts } from '../records/context.ts';
 import { readLive } from './live-read.ts';
 import { type CallPause, callPause, type LiveResult, unanswered } from './live-result.ts';
 
-/** How long a caller waits for a call; the signal ends only its own waiting. */
+/** Time for which a caller waits for a call. The signal ends only this caller's waiting. */
 export interface WaitLimits {
   readonly deadline_ms: number;
   readonly signal: AbortSignal;
 }
 
-/** One live read of a window, as those who wait for it share it. */
+/** The part of a live read of one window that its waiters share. */
 export interface SharedCall<Found> {
-  /** What the mirror showed when the first of them asked, by date. */
+  /** Dates as the mirror showed them when the first waiter asked. */
   readonly shown: Map<string, ReadDate | null>;
   readonly sale: SaleState;
   /** Conclusions from the answer, by question. */
@@ -26,42 +26,47 @@ export interface SharedCall<Found> {
 
 /** A caller that waits for a call. */
 interface Waiter {
-  /** The instant until which it waits, by the wall clock and by the monotonic one. */
+  /** Instant until which it waits: `until` by the wall clock, `late_at` by the monotonic one. */
   readonly until: number;
   readonly late_at: number;
   settle(result: LiveResult): void;
   fail(error: unknown): void;
 }
 
-/** Calls for one window take turns, but none waits longer than this for the previous one: a service may hang. */
+/**
+ * Calls for one window are sent one after another, but none waits for the previous one longer than this, in
+ * milliseconds: the service may hang.
+ */
 const turnMs = 1000;
-/** Turns of the event loop that a call waits for, as long as each brings more callers: without a pause. */
+/**
+ * The most turns of the event loop for which a call waits while each turn brings more callers. There is no other delay.
+ */
 const joiningTurns = 3;
-/** How long a call without waiters keeps its place in the budget. */
+/** Milliseconds for which a sent call without waiters keeps its place in the budget. */
 const abandonedMs = 5000;
 
-/** One live read of a window, and its waiters. None waits longer than its deadline. */
+/** One live read of a window, and its waiters. No waiter waits beyond its deadline. */
 export class LiveCall<Found> implements SharedCall<Found> {
   readonly key: RecordKey;
   readonly sale: SaleState;
   readonly shown = new Map<string, ReadDate | null>();
   readonly found = new Map<string, Found>();
   /**
-   * Resolves when it may be sent: the previous call for the window was answered, or has taken long enough, and all who ask
-   * at the same time have joined.
+   * Resolves when the call may be sent: the previous call for the window was answered or has taken long enough, and all
+   * callers that ask at the same time have joined.
    */
   readonly turn: Promise<void>;
   readonly #clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
   readonly #pause: CallPause;
-  /** Called when the last waiter has left before the call was sent, or some time after. */
+  /** Called when the last waiter left before the call was sent, or some time after it left a sent call. */
   readonly #abandoned: () => void;
   readonly #waiters = new Set<Waiter>();
   readonly #stop = new AbortController();
   readonly #told = Promise.withResolvers<void>();
   #isTold = false;
-  /** Fires for the waiter with the least time left: one timer, however many wait. */
+  /** Fires for the waiter with the least time left: one timer for any number of waiters. */
   #timer: (Deadline & { readonly at: number }) | null = null;
-  /** By the monotonic clock; null: not sent. */
+  /** Instant of sending, by the monotonic clock; null: not sent. */
   #sent_at: number | null = null;
 
   constructor(
@@ -87,12 +92,15 @@ export class LiveCall<Found> implements SharedCall<Found> {
     return this.#waiters.size > 0;
   }
 
-  /** Called when the request is sent, and with `no` when it has failed and may be sent again. */
+  /** Called with `yes` when the request is sent, and with `no` when it has failed and may be sent again. */
   sent(is: 'yes' | 'no'): void {
     this.#sent_at = is === 'yes' ? this.#clock.monotonic() : null;
   }
 
-  /** Rejects with the signal's reason when it aborts, which ends this waiter only. */
+  /**
+   * Resolves to the result for this waiter. Rejects with the signal's reason when it aborts, which ends this waiter
+   * only.
+   */
   wait({ deadline_ms, signal }: WaitLimits): Promise<LiveResult> {
     const { promise, resolve, reject } = Promise.withResolvers<LiveResult>();
     const leave = () => {
@@ -122,12 +130,12 @@ export class LiveCall<Found> implements SharedCall<Found> {
     return promise;
   }
 
-  /** Answers the waiters that do not wait beyond an instant of the wall clock. */
+  /** Answers the waiters whose deadline is not after an instant of the wall clock. */
   answerUntil(until: number, result: LiveResult): void {
     for (const waiter of [...this.#waiters]) if (waiter.until <= until) waiter.settle(result);
   }
 
-  /** Answers all waiters; what the call brought may still have to be stored. */
+  /** Answers all waiters. The answer of the call may still have to be stored. */
   settle(result: LiveResult): void {
     this.#tell((waiter) => waiter.settle(result));
   }
@@ -136,7 +144,7 @@ export class LiveCall<Found> implements SharedCall<Found> {
     this.#tell((waiter) => waiter.fail(error));
   }
 
-  /** Gives the call up: drops its timer, which would keep a stopped command alive, and aborts its read. */
+  /** Gives the call up: clears its timer, which would keep a stopped command running, and aborts its read. */
   stop(reason: string): void {
     this.#timer?.[Symbol.dispose]();
     this.#stop.abort(new Error(reason));
@@ -148,7 +156,7 @@ export class LiveCall<Found> implements SharedCall<Found> {
     this.#told.resolve();
   }
 
-  /** Answers the waiters whose time is up at an instant, then sets the timer for the next one. */
+  /** Answers the waiters whose time is up at an instant, then sets the timer for the next deadline. */
   #watch(at: number): void {
     this.#timer?.[Symbol.dispose]();
     const late = this.#clock.deadline(Math.max(0, at - this.#clock.monotonic()));
@@ -165,7 +173,7 @@ export class LiveCall<Found> implements SharedCall<Found> {
     late.signal.addEventListener('abort', due, { once: true });
   }
 
-  /** Drops a call whose last waiter has left, or keeps it a little longer once it was sent. */
+  /** Drops a call whose last waiter has left. A call that was sent is kept a little longer. */
   #left(): void {
     if (this.#waiters.size > 0) return;
     this.#timer?.[Symbol.dispose]();
@@ -186,7 +194,7 @@ export class LiveCall<Found> implements SharedCall<Found> {
     } while (this.#waiters.size > joined && turns < joiningTurns);
   }
 
-  /** Resolves when the call was answered, has taken long enough, or the signal aborts. */
+  /** Resolves when the call was answered or has taken long enough, or when the signal aborts. */
   async #answered(signal: AbortSignal): Promise<void> {
     if (this.#sent_at === null) return;
     const left = this.#sent_at + turnMs - this.#clock.monotonic();
@@ -199,8 +207,9 @@ export class LiveCall<Found> implements SharedCall<Found> {
 }
 
 /**
- * Live reads in the checkout lane: one call for all who ask for the same window of a product before it is sent. They also
- * share `Found`, their conclusions from the answer. Disposing answers everyone who waits, and stores what has come.
+ * Live reads in the checkout lane: one call for all callers that ask for the same window of a product before it is
+ * sent. They also share `Found`, their conclusions from the answer. Disposing answers all waiters, and stores the
+ * answers received so far.
  */
 export class SingleFlight<Found> implements AsyncDisposable {
   readonly #ports: SyncPorts;
@@ -209,9 +218,9 @@ export class SingleFlight<Found> implements AsyncDisposable {
   /** Calls by window: those that more callers may join, and those in flight. */
   readonly #joinable = new Map<string, LiveCall<Found>>();
   readonly #sent = new Map<string, LiveCall<Found>>();
-  /** Calls under way, and the end of each. */
+  /** Unfinished calls, and a promise of the end of each. */
   readonly #underWay = new Map<LiveCall<Found>, Promise<void>>();
-  /** Calls whose waiters have their result, while it is being stored. */
+  /** Calls whose waiters have their result, but whose answer is still being stored. */
   readonly #storing = new Set<LiveCall<Found>>();
   #stopped = false;
 
@@ -222,16 +231,16 @@ export class SingleFlight<Found> implements AsyncDisposable {
     this.#pause = callPause(limiter, given.clock);
   }
 
-  /** Tells whether a read of the window has yet to be sent: sharing it costs no call. */
+  /** Returns whether a read of the window waits to be sent, so that joining it costs no call. */
   waits(key: RecordKey): boolean {
     return this.#joinable.has(idOf(key));
   }
 
   /**
-   * Waits for a live read of the window that has not been sent yet: a call already in flight may answer with something
-   * older than the question, so callers that arrive meanwhile share the next one. Never waits longer than `deadline_ms`.
+   * Waits for a live read of the window that has not been sent yet. A call already in flight may answer with data older
+   * than the question, so callers that arrive meanwhile share the next call. Never waits longer than `deadline_ms`.
    * Rejects with the signal's reason when it aborts, which ends this waiter only. A read without waiters is dropped
-   * before it is sent; once sent, it gets a little longer, and its answer is stored like any other.
+   * before it is sent. Once sent, it is kept a little longer, and its answer is stored like any other.
    */
   join(
     key: RecordKey,
@@ -248,14 +257,14 @@ export class SingleFlight<Found> implements AsyncDisposable {
     return { call, result: call.wait(patience) };
   }
 
-  /** Joins for a caller that needs only the result, and resolves when it is stored. */
+  /** Joins a call for a caller that needs only the result, and resolves when the answer is stored. */
   async recheck(key: RecordKey, patience: WaitLimits): Promise<LiveResult> {
     const result = await this.join(key, patience).result;
     await this.stored();
     return result;
   }
 
-  /** Resolves when every answer so far is stored. */
+  /** Resolves when all answers received so far are stored. */
   async stored(): Promise<void> {
     this.#together.flush();
     await Promise.all([...this.#storing].map((call) => this.#underWay.get(call)));
@@ -310,7 +319,7 @@ export class SingleFlight<Found> implements AsyncDisposable {
     return call;
   }
 
-  /** Gives the waiters of a call their result; nobody joins it from now on. */
+  /** Gives the waiters of a call their result. No caller can join it afterwards. */
   #told(call: LiveCall<Found>, tell: () => void): void {
     this.#forget(call);
     this.#storing.add(call);

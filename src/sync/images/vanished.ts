@@ -6,15 +6,15 @@ import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
 
 type ImagePorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
-/** How many products of one page must lose all their images at once to be taken for a lost entitlement. */
+/** The number of products of one page that must lose all their images at once to count as a lost entitlement. */
 const massLoss = 5;
 
 const dayMs = 86_400_000;
 
 /**
- * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends an
- * account without image entitlement empty arrays: if every product of a page has lost its images, that says nothing
- * about any image, and the condition is stored until images appear again (reliability.md 3.1, Images).
+ * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends
+ * empty arrays to an account without image entitlement. So if every product of a page has lost its images, the page
+ * says nothing about any image. The condition is stored until images appear again (reliability.md 3.1, Images).
  */
 export function holdVanishedImages(
   { mirror, clock, log }: ImagePorts,
@@ -48,8 +48,9 @@ function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
 }
 
 /**
- * Makes the reads due that bring images: the products' own, or the list if products have none. While images have
- * vanished from everything, own reads would bring none either. Returns how many reads it brought forward.
+ * Makes the reads due that bring images: the products' own reads, or the list if products have none. Does nothing for
+ * own reads while images have vanished from the list, since those would bring none either. Returns the number of reads
+ * brought forward.
  */
 export function askForImages(
   ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,

@@ -7,7 +7,7 @@ import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 /** The most calls that a probe makes, including repeated ones. */
 export const mostCalls = 40;
 
-/** Where each question is asked; null: nowhere. */
+/** The path of each resource; null: the service has none. */
 export type ProbePaths = Readonly<
   Record<
     'products' | 'product' | 'checkout_information' | 'availability' | 'variants' | 'experiences' | 'subscription',
@@ -18,28 +18,28 @@ export type ProbePaths = Readonly<
 export interface ProbePorts {
   readonly raw: RawReads;
   readonly clock: Clock;
-  /** Most calls a second, below what the limiter would allow. */
+  /** The most calls a second, below the limiter's rate. */
   readonly calls_a_second: number;
 }
 
-/** The longest pause that a probe waits for; a longer one ends it. */
+/** The longest pause that a probe waits for, in milliseconds; a longer one ends it. */
 const patienceMs = 120_000;
-/** How often a call that failed without a reason is repeated. */
+/** The number of repetitions of a call that failed in a way that a repetition may help. */
 const again = 2;
 
-/** The calls of a probe, one after another, and what came of them. */
+/** The calls of a probe, one after another, and their results. */
 export interface ProbeCalls {
-  /** Null: it was not made, or not answered in time. One that fails without a reason is repeated. */
+  /** Makes a call, and repeats it if that may help. Null: it was not made, or not answered in time. */
   ask(
     name: string,
     resource: keyof ProbePaths | 'nowhere',
     query: Record<string, string>,
     product_id?: number | null,
   ): Promise<Exchange | null>;
-  /** The last answer to each question, and all of them. */
+  /** `exchanges`: the last answer to each question; `attempts`: all answers. */
   readonly exchanges: Exchange[];
   readonly attempts: readonly Exchange[];
-  /** Why no more calls are made; null: they are. */
+  /** Returns the reason why no more calls are made; null: more may be made. */
   cutShort(): string | null;
   recorded(): Recorded[];
 }
@@ -111,7 +111,7 @@ function exchangeOf(name: string, path: string, query: Record<string, string>, a
   }
 }
 
-/** Tells whether repeating a call may help: the service failed, or asked for a pause. */
+/** Returns whether repeating a call may help: the service failed, or asked for a pause. */
 function isStray({ status, headers, failure }: Exchange): boolean {
   if (failure === null) return false;
   return status === null || status >= 500 || status === 429 || headers['retry-after'] !== undefined;

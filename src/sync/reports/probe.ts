@@ -35,9 +35,12 @@ export interface ProbeSettings {
 
 /** The result of a probe. */
 export interface ProbeReport {
-  /** Why the service cannot be used; null: it can. With findings where it answers in a way that cannot be followed. */
+  /**
+   * The reason why the service cannot be used; null: it can. Comes with findings if the service answers in an unusable
+   * way.
+   */
   readonly unusable: { readonly code: string; readonly message: string } | null;
-  /** Why it ended early; null: it did not. */
+  /** The reason why the probe ended early; null: it did not. */
   readonly cut_short: string | null;
   readonly calls: number;
   readonly findings: readonly Finding[];
@@ -49,7 +52,7 @@ export interface ProbeReport {
 
 /**
  * Tests the assumptions about the service with at most forty calls, one after another: lists, reads of a few products,
- * things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
+ * requests for things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
  */
 export async function probeService(
   ports: ProbePorts,
@@ -97,7 +100,7 @@ export async function probeService(
   const ids = idsOf(open.length > 0 ? open : rows);
   await askProducts(calls, queries, ids);
   const [id] = ids;
-  // Of a product that nobody has, a 404 would look as if the path were missing.
+  // A known product, because a 404 for an unknown one would look as if the path were missing.
   if (id !== undefined) {
     await ask('checkout information', 'checkout_information', inLanguage, id);
     await ask('variants', 'variants', inLanguage, id);
@@ -116,7 +119,7 @@ export async function probeService(
 
 type Queries = ReturnType<typeof queriesOf>;
 
-/** The parameters of the questions, as this service calls them. */
+/** Returns functions that build the query parameters of the questions, with this service's parameter names. */
 function queriesOf(
   { parameters, first_page, page_size, languages, currencies }: ProbeSettings,
   clock: Pick<Clock, 'now'>,
@@ -139,9 +142,7 @@ function queriesOf(
       [parameters.page_size]: String(size),
     }),
     windowAt,
-    /**
-     * Dates from a Wednesday to the Thursday of the next week: a service that rounds to weeks shows it at both ends.
-     */
+    /** Dates from a Wednesday to the Thursday of the next week: both ends reveal a service that rounds to weeks. */
     midweek: (row: Members) => {
       const weekday = new Date(`${todayOf(row)}T00:00:00Z`).getUTCDay();
       const wednesday = 10 + ((3 - ((weekday + 10) % 7) + 7) % 7);
@@ -169,7 +170,7 @@ function evidenceOf(
   return { exchanges, attempts, calls_a_second, ...asked };
 }
 
-/** Asks five products for reads that may not exist. */
+/** Requests reads of up to five products that the service may not have. */
 async function askProducts({ ask, exchanges }: ProbeCalls, { inBoth }: Queries, ids: readonly number[]): Promise<void> {
   for (const [index, each] of ids.slice(0, 5).entries()) {
     const made = await ask(index === 0 ? 'product' : `product ${index + 1}`, 'product', inBoth, each);
@@ -180,7 +181,7 @@ async function askProducts({ ask, exchanges }: ProbeCalls, { inBoth }: Queries, 
     await ask('product again', 'product', inBoth, id);
 }
 
-/** Asks for dates of products, and for more of the first that has any. */
+/** Requests dates of products, and more dates of the first one that has any. */
 async function askDates(
   { ask, exchanges }: ProbeCalls,
   { inBoth, windowAt, midweek }: Queries,
@@ -232,7 +233,7 @@ function idsOf(rows: readonly Members[]): number[] {
     .filter((id) => Number.isSafeInteger(id) && id > 0);
 }
 
-/** Merges the profile keys that follow from the findings, without those already configured. */
+/** Merges the profile keys of the findings, without those already configured. */
 function profileOf(findings: readonly Finding[], { paths, page_size, days_per_request }: ProbeSettings): ProfilePart {
   const used: Record<string, unknown> = { page_size, days_per_request };
   const merged: Record<string, unknown> = {};
