@@ -42,7 +42,7 @@ export function holdOwnImages(ports: Pick<Ports, 'mirror'>, entry: ProductEntry)
   return entry.images?.length === 0 && areVanished(ports) ? { ...entry, images: null } : entry;
 }
 
-/** Tells whether images have vanished from the list and have not come back. */
+/** Returns whether images have vanished from the list and have not come back. */
 function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
   return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
 }
