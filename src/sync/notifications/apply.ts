@@ -243,7 +243,7 @@ export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
 }
 
 /**
- * Raises the alarm when somebody calls an address whose grace period is over: the caller or the service still uses it.
+ * Raises the alarm about a call to an address whose grace period is over: the caller or the service still uses it.
  */
 export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
