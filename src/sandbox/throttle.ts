@@ -15,8 +15,8 @@ export interface Throttle {
   admit(about: string): { status: number; headers: Record<string, string> } | null;
   /**
    * Returns the number of calls that a polite client would not make. Within the first minute of a pause that an answer
-   * asked for: every call. Later in the pause: calls about a subject that was itself told to wait, and more than one
-   * call in two minutes about other subjects. One such call may test whether the pause concerns all.
+   * asked for: every call. Later in the pause: calls about a subject that itself has to wait, and more than one call in
+   * two minutes about other subjects. One such call may test whether the pause concerns all.
    */
   violations(): number;
 }

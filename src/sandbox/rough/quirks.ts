@@ -48,7 +48,10 @@ export interface Quirks {
   readonly clock_skew_ms: number;
   /** The least milliseconds that an answer takes. */
   readonly slow_ms: number;
-  /** The share of products whose texts carry terminal escapes, bells, overrides of direction and markup; one title is very long. */
+  /**
+   * The share of products whose texts contain terminal escapes, bells, overrides of direction and markup. One title is
+   * very long.
+   */
   readonly escapes: number;
   /** The share of products with negative prices and image addresses of other schemes and private hosts. */
   readonly hostile_values: number;
