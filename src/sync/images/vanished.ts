@@ -48,8 +48,8 @@ function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
 }
 
 /**
- * Makes the reads due that bring images: the products' own reads, or the list if products have none. Does nothing for
- * own reads while images have vanished from the list, since those would bring none either. Returns the number of reads
+ * Makes the reads due that bring images: the products' own reads. Makes the list due instead if products have none, or
+ * while images have vanished from the list, since own reads would bring none either. Returns the number of reads
  * brought forward.
  */
 export function askForImages(
