@@ -19,13 +19,11 @@ export interface ImageHostOverrides {
  * still runs.
  */
 export interface ImageFiles extends AsyncDisposable {
-  /**
-   * Fetches files that are due. Run every second. The first run begins by removing what an earlier process left behind.
-   */
+  /** Fetches files that are due. Run every second. */
   fetch(signal: AbortSignal): Promise<void>;
   /** Removes files of images that may no longer be shown, even while fetching is off. Run every minute. */
   maintain(signal: AbortSignal): Promise<void>;
-  /** Removes files without a row and rows without a file. Run every hour. */
+  /** Removes files without a row, and makes files due that are missing on the disk. Run at the start and every hour. */
   sweep(): Promise<void>;
 }
 

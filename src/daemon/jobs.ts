@@ -161,7 +161,7 @@ export function jobsOf(parts: Parts): Job[] {
       trouble: files.notChecked,
     },
     retentionJob(wiring),
-    // Also at the start: it removes what an earlier process left behind.
+    // Also at the start: it cleans up what an earlier process left behind.
     { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: images.sweep },
     // After all other jobs, whose results it reads.
     {
