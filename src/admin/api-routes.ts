@@ -18,11 +18,12 @@ export interface ApiOptions {
 }
 
 /**
- * Never aborts: work that calls the service continues when the caller disconnects, because half of it would be worse.
+ * A signal that never aborts: work that calls the service continues when the caller disconnects, because stopping
+ * halfway would be worse.
  */
 const never = new AbortController().signal;
 
-/** Operations with a route of their own: a stream, an answer in one write, one call at a time. */
+/** Operations with special routes: a stream, an answer in one write, one call at a time. */
 const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, options: ApiOptions) => void>>> = {
   'GET /v1/changes': changeRoute,
   'GET /v1/rows/copy': (app, { copyRows }) => rowCopyRoute(app, copyRows),
@@ -32,7 +33,7 @@ const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, o
 };
 
 /**
- * Adds a route for each operation that the interface answers. Requests are read by the operation's schemas; a missing
+ * Adds a route for each operation that the interface answers. Requests are parsed by the operation's schemas. A missing
  * subject is answered 404.
  */
 export function apiRoutes(app: FastifyInstance, names: readonly OperationName[], options: ApiOptions): void {
@@ -56,11 +57,11 @@ function plainRoute(app: FastifyInstance, name: OperationName, answers: Answers)
 
 /**
  * Answers changes as JSON, or as events to clients that ask for them. The Last-Event-ID of an event source overrides
- * its URL.
+ * the position in its URL.
  */
 function changeRoute(app: FastifyInstance, { changes }: ApiOptions): void {
   const stream = changeStream(changes);
-  // Before the listener waits for its connections to end, because these never end by themselves.
+  // The listener waits for its connections to end. These never end by themselves, so they are closed first.
   app.addHook('preClose', () => stream[Symbol.asyncDispose]());
   app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {
     const { accept = '', 'last-event-id': seen } = request.headers;

@@ -33,22 +33,22 @@ import {
 } from './api/subscriptions.ts';
 
 /*
- * The HTTP API under /v1 as one value (design 3.4). The routes validate by it, the daemon's answers and the client of the
- * commands are typed by it, and `/openapi.json` is printed from it.
+ * The HTTP API under /v1 as one value (design 3.4). Routes validate requests by it, the daemon's answers and the
+ * commands' client get their types from it, and `/openapi.json` is printed from it.
  */
 
-/** A question that a daemon answers. */
+/** A request that a daemon answers. */
 export interface Operation {
   readonly summary: string;
-  /** The storefront interface answers it too; absent: only the operator's. */
+  /** The storefront interface answers it too; absent: only the operator's interface does. */
   readonly storefront?: true;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly answer: z.ZodType;
-  /** The 404 of an operation whose subject may not exist, given the id as requested. */
+  /** Returns the body of the 404 for an id whose subject does not exist. The id is as requested. */
   readonly missing?: (id: string) => { readonly error: string; readonly message: string };
-  /** Statuses besides 200, 400 and those of every route, and what they mean. */
+  /** Meanings of further statuses, besides 200, 400 and those of every route. */
   readonly refusals?: Readonly<Record<number, string>>;
 }
 
@@ -247,13 +247,13 @@ export interface Asked<Name extends OperationName> {
   readonly body: Read<Part<Name, 'body'>>;
 }
 
-/** Answers a request. The signal aborts when the client disconnects, for operations that this ends. */
+/** Answers a request. The signal aborts when the client disconnects; only some operations end then. */
 export type Answering<Name extends OperationName> = (
   asked: Asked<Name>,
   signal: AbortSignal,
 ) => Found<Name> | Promise<Found<Name>>;
 
-/** Operations whose answer is a stream, with a source of its own. */
+/** Operations that answer with a stream from another source. */
 type Streamed = 'GET /v1/changes' | 'GET /v1/rows/copy';
 
 /** The daemon's function for each other operation. */

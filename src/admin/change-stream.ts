@@ -10,22 +10,24 @@ export interface ChangeStreamOptions {
   onChanges(listener: () => void): Disposable;
 }
 
-/** The change feed over HTTP: a page as JSON, or everything from a cursor on as server-sent events. */
+/** The change feed over HTTP: a page as JSON, or all changes after a cursor as server-sent events. */
 export interface ChangeStream extends AsyncDisposable {
   /**
-   * Returns the answer to a question as JSON text. Throws what `ChangeFeed.after` throws, and `bad-cursor` and
+   * Returns one page of changes as JSON text. Throws the errors of `ChangeFeed.after`, and `bad-cursor` and
    * `bad-limit`.
    */
   page(question: FeedQuestion): string;
   /**
-   * Sends events until the client disconnects or the stream is disposed. Throws like `page`, before anything is sent.
+   * Sends events until the client disconnects or the stream is disposed. Throws the errors of `page`, before anything
+   * is sent.
    */
   follow(question: Pick<FeedQuestion, 'after' | 'feed'>, response: ServerResponse): void;
 }
 
 /**
- * A question as it came with the request. Without `after` it begins where the feed begins. `feed` is the cursor's: a
- * cursor from before the mirror was refilled, restored or repaired is refused by it.
+ * The parameters of a request, not yet validated. `after`: the cursor; without it the answer starts at the beginning of
+ * the feed. `feed`: the feed of the cursor, by which a cursor from before a refill, restore or repair of the mirror is
+ * refused.
  */
 export interface FeedQuestion {
   readonly after?: unknown;
@@ -35,15 +37,18 @@ export interface FeedQuestion {
 
 const usualPage = 100;
 const longestPage = 1000;
-/** The most changes held for a follower at a time, besides those its socket has accepted. */
+/** The most changes held for a follower at a time, besides those that its socket has accepted. */
 const eventsAtOnce = 100;
 /** The number of followers served between two turns of the event loop. */
 const followersAtOnce = 50;
-/** More than storefronts have workers: beyond it a client leaks connections. */
+/** The most followers at a time. Storefronts have fewer workers, so a client with more leaks connections. */
 const followersAtMost = 500;
 const pagesKept = 8;
 const heartbeatMs = 15_000;
-/** A follower that has read nothing for this many heartbeats is disconnected: it reconnects with its Last-Event-ID. */
+/**
+ * The number of heartbeats after which a follower that has read nothing is disconnected. It reconnects with its
+ * Last-Event-ID.
+ */
 const patience = 20;
 const graceMs = 1000;
 
@@ -51,16 +56,16 @@ interface Follower {
   readonly response: ServerResponse;
   after: number;
   /**
-   * idle: it has every change; ready: it gets more in the next turn of the loop; blocked: its socket accepts no more
-   * now.
+   * `idle`: it has every change; `ready`: it gets more in the next turn of the event loop; `blocked`: its socket
+   * accepts no more for now.
    */
   state: 'idle' | 'ready' | 'blocked';
   heartbeats_missed: number;
 }
 
 /**
- * Creates the stream. Commits wake the followers, which read the file at their own pace: nothing is queued for them.
- * Followers at the same position share what is sent.
+ * Creates the stream. Commits wake the followers, which read the file at their own pace; nothing is queued for them.
+ * Followers at the same position share the text that is sent.
  */
 export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): ChangeStream {
   const followers = new Set<Follower>();
@@ -72,7 +77,7 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
   function pageAfter(after: number) {
     const known = pages.get(after);
     if (known !== undefined) return known;
-    // The feed stays the same while the daemon runs: the follower's was checked when it connected.
+    // The feed stays the same while the daemon runs. The follower's feed was checked when it connected.
     const { changes, next } = feed.after(after, eventsAtOnce);
     const text = changes.map((change) => `id: ${change.seq}\nevent: change\ndata: ${changeJson(change)}\n\n`).join('');
     const page = { text, next, more: changes.length === eventsAtOnce };
@@ -104,18 +109,16 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       if (more) makeReady(follower);
     } catch (error) {
       followers.delete(follower);
-      // Any other error is answered and logged when the client asks again.
+      // Any other error is answered and logged when the client reconnects.
       if (!(error instanceof CataloguedError)) return void follower.response.destroy();
-      // Retention has overtaken this follower. The event has no id, so that the client comes back with its old cursor
-      // and is told.
+      // Retention has deleted the follower's next changes. The event has no id, so the client reconnects with its old
+      // cursor and gets the error.
       const { code, message, hint } = error;
       follower.response.end(`event: reset\ndata: ${JSON.stringify({ error: code, message, hint })}\n\n`);
     }
   }
 
-  /**
-   * Sends text, and returns whether more can be sent at once; otherwise sending continues when the socket has drained.
-   */
+  /** Sends text. Returns whether more can be sent at once; otherwise sending continues when the socket has drained. */
   function send(follower: Follower, text: string): boolean {
     if (follower.response.write(text)) return true;
     follower.state = 'blocked';
@@ -166,7 +169,7 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       response.on('close', () => followers.delete(follower));
       response.on('error', () => followers.delete(follower));
       followers.add(follower);
-      // Not a change, so without an id: the feed to send along with the cursor.
+      // Not a change, so it has no id. The client sends the feed along with the cursor.
       response.write(`retry: 3000\n\nevent: feed\ndata: ${JSON.stringify({ feed: own })}\n\n`);
       makeReady(follower);
     },

@@ -10,7 +10,7 @@ interface Printed {
   readonly headers: { readonly 'content-type': string; readonly 'content-length': number };
 }
 
-/** Larger than any valid request. */
+/** The most bytes of a body; larger than any valid request. */
 const bodyLimit = 64 * 1024;
 
 interface Options {
@@ -18,7 +18,10 @@ interface Options {
   readonly log: Logger;
 }
 
-/** Adds `POST /v1/check` (design 3.4): 404 for a product that is not mirrored, 400 for any other invalid request. */
+/**
+ * Adds `POST /v1/check` (design 3.4). It answers 404 for a product that is not mirrored, and 400 for any other invalid
+ * request.
+ */
 export function checkRoute(app: FastifyInstance, { answers, log }: Options): void {
   const check = answers['POST /v1/check'];
   const print = printer();
@@ -29,14 +32,14 @@ export function checkRoute(app: FastifyInstance, { answers, log }: Options): voi
     reply.raw.once('close', gone);
     try {
       const answer = await check(asked, left.signal);
-      // Bypasses fastify's reply, because a thousand answers may leave in one turn of the event loop; as text an answer
-      // leaves in one write with its headers.
+      // Bypasses fastify's reply, because a thousand answers may leave in one turn of the event loop. As text, an
+      // answer leaves in one write with its headers.
       const { text, headers } = print(answer);
       reply.hijack();
       reply.raw.writeHead(200, headers).end(text);
       return reply;
     } catch (error) {
-      // Nobody is left to answer.
+      // The client has disconnected, so nothing is sent.
       if (left.signal.aborted) return reply.hijack();
       throw error;
     } finally {
@@ -45,7 +48,10 @@ export function checkRoute(app: FastifyInstance, { answers, log }: Options): voi
   });
 }
 
-/** Adds `POST /v1/orders` (design 3.4): the same refusals, and 409 for an order id used before with other contents. */
+/**
+ * Adds `POST /v1/orders` (design 3.4). It refuses like `POST /v1/check`, and answers 409 for an order id used before
+ * with other contents.
+ */
 export function orderRoute(app: FastifyInstance, { answers, log }: Options): void {
   const order = answers['POST /v1/orders'];
   app.post('/v1/orders', { bodyLimit, errorHandler: errorHandler(log) }, async (request) =>
@@ -55,7 +61,7 @@ export function orderRoute(app: FastifyInstance, { answers, log }: Options): voi
 
 const never = new AbortController().signal;
 
-/** Returns a function that prints an answer once, even if thousands of clients get it. */
+/** Returns a function that prints an answer once, even if thousands of clients receive it. */
 function printer(): (answer: Answer<'POST /v1/check'>) => Printed {
   const printed = new WeakMap<Answer<'POST /v1/check'>, Printed>();
   return (answer) => {
@@ -85,5 +91,5 @@ function errorHandler(log: Logger) {
   };
 }
 
-/** The statuses of refusals other than 400. */
+/** Statuses of refusals other than 400, by error code. */
 const statuses: Readonly<Record<string, number>> = { 'unknown-product': 404, 'order-differs': 409 };

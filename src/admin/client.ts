@@ -2,16 +2,16 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Answer, Body, OperationName, Path } from './api.ts';
 
-/** A named import would load all of `fetch` too, which doubles the start of a command. */
+/** Loaded this way because a named import would load all of `fetch` too, which doubles the start time of a command. */
 const { request } = process.getBuiltinModule('node:http');
 
-/** One call of the daemon's API. The client uses only its types and loads no schema. */
+/** One call of the daemon's API. The client uses only the API's types, and loads no schema. */
 export interface AdminCall<Name extends OperationName> {
   readonly operation: Name;
   /** The values for the names in braces of the path. */
   readonly path?: Path<Name>;
   readonly body?: Body<Name>;
-  /** How long to wait for the answer; 10 s by default, more where the daemon calls the service. */
+  /** Milliseconds to wait for the answer. Default: 10 s, more for operations that call the service. */
   readonly patience_ms?: number;
   /** Aborts the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -19,14 +19,14 @@ export interface AdminCall<Name extends OperationName> {
 
 /** A client of a running daemon. */
 export interface AdminClient {
-  /** Returns the parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any status but 200. */
+  /** Returns the parsed answer, or null if no daemon listens. Throws an `AdminRefusal` for any status but 200. */
   call<Name extends OperationName>(call: AdminCall<Name>): Promise<Answer<Name> | null>;
 }
 
 /** Thrown when the daemon refuses a call. */
 export class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
-  /** Stable, kebab-case; the daemon's own. */
+  /** The daemon's error code: stable, kebab-case. */
   readonly code: string | undefined;
   readonly hint: string | undefined;
   constructor({ error, message, hint }: { error?: string; message: string; hint?: string }) {
@@ -48,7 +48,7 @@ function silent(listen: string, patience_ms: number): CataloguedError {
   );
 }
 
-/** Of a daemon that was killed, or ended, while it was asked. */
+/** Returns the error for a daemon that was killed, or ended, during a call. */
 function gone(listen: string, cause: Error): CataloguedError {
   return new CataloguedError('daemon-gone', `the daemon at ${listen} ended before it answered`, {
     exitCode: exitCodes.retryLater,
@@ -72,7 +72,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
         ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
       };
       const call = request(
-        // A kept connection may be one to a daemon that has ended since, where another one listens now.
+        // A kept connection may belong to a daemon that has ended, although another one listens now.
         {
           ...target,
           method,
@@ -117,7 +117,7 @@ function failure(listen: string, error: NodeJS.ErrnoException): Error {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE' ? gone(listen, error) : error;
 }
 
-/** Of a socket in a directory that this user cannot enter: whether a daemon runs is not known. */
+/** Returns the error for a socket in a directory that this user cannot enter. It is unknown whether a daemon runs. */
 function denied(listen: string, cause: Error): CataloguedError {
   return new CataloguedError('permission', `this user cannot ask the daemon at ${listen}: permission denied`, {
     exitCode: exitCodes.permission,

@@ -1,7 +1,7 @@
 import { conditionCodes } from '../domain/conditions/table.ts';
 import { bit, gauge, type MeasuredFamily } from './measured.ts';
 
-/** The families of `/metrics` about the table of conditions. */
+/** The metrics about conditions, in the order of their table. */
 export const conditionFamilies: readonly MeasuredFamily[] = [
   gauge(
     'catalogued_condition',

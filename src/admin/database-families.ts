@@ -1,6 +1,6 @@
 import { gauge, type MeasuredFamily, one, seconds, some } from './measured.ts';
 
-/** What is published into a database, and who leads there; absent where none is configured. */
+/** The metrics about publishing into a database and its leader; without samples if no database is configured. */
 export const databaseFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_published_state', 'The last state that was published into the database.', ({ status }) =>
     one(status.database?.state ?? null),

@@ -15,14 +15,14 @@ export interface Family {
 
 /**
  * Returns metrics in the text format of Prometheus. All values come from one finished status, so the registry lives
- * only as long as the answer. A family without samples keeps its HELP and TYPE, which shows that nothing was measured.
+ * only as long as the answer. A family without samples keeps its HELP and TYPE, which show that nothing was measured.
  */
 export async function exposition(families: readonly (Family & { readonly samples: readonly Sample[] })[]) {
   const registry = new Registry();
   for (const { name, type, help, samples } of families) {
     const options = { name, help, labelNames: Object.keys(samples[0]?.labels ?? {}), registers: [registry] };
     const metric = type === 'counter' ? new Counter(options) : new Gauge(options);
-    // Without labels it would show 0 before anything was measured.
+    // A metric without labels would otherwise show 0 before anything was measured.
     if (options.labelNames.length === 0) metric.remove();
     for (const { labels, value } of samples) metric.inc(labels, value);
   }

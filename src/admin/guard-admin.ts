@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type GuardRules, refusalOf } from './guard.ts';
 
-/** Refuses requests before anything else of them is read, also for unknown routes. */
+/** Refuses requests before anything else of them is read, even for unknown routes. */
 export function guardAdmin(app: FastifyInstance, rules: GuardRules): void {
   app.addHook('onRequest', async (request, reply) => {
     const { method, headers, routeOptions } = request;

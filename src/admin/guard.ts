@@ -7,7 +7,7 @@ export interface GuardRules {
   readonly token: { reveal(): string };
   /** The host of `admin.listen`. */
   readonly host: string;
-  /** `admin.hosts`: other names under which it is reached. */
+  /** `admin.hosts`: further names under which it is reached. */
   readonly hosts: readonly string[];
 }
 
@@ -17,12 +17,12 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Routes that need no token: they answer only yes or no, to process monitors. */
+/** Routes that need no token: they answer process monitors with yes or no only. */
 const open = new Set(['/healthz', '/readyz']);
 
 /**
- * Returns why a request is refused, or null. `route` is the pattern that the router has matched (null: none), so that
- * guard and router never read a path differently.
+ * Returns the refusal of a request, or null. `route` is the pattern matched by the router (null: none), so that guard
+ * and router always agree about the path.
  */
 export function refusalOf(
   { method, route, headers }: { method: string; route: string | null; headers: IncomingHttpHeaders },
@@ -41,8 +41,8 @@ export function refusalOf(
 }
 
 /**
- * Returns why the storefront interface refuses a request, or null. Only programs hold its token, and no browser sends
- * it on behalf of a page, so any host name is accepted.
+ * Returns the storefront interface's refusal of a request, or null. Only programs hold its token, and no browser sends
+ * it for a page, so any host name is accepted.
  */
 export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(): string } | null): Refusal | null {
   if (isFromElsewhere(headers)) return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
@@ -52,8 +52,8 @@ export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(
 }
 
 /**
- * Tells whether the Host header is an address, localhost or one of our names. A browser led here by DNS rebinding sends
- * the attacker's name.
+ * Returns whether the Host header is an address, localhost or one of our names. A browser led here by DNS rebinding
+ * sends the attacker's name.
  */
 function isOurs(given: string | undefined, { host, hosts }: GuardRules): boolean {
   const name = URL.parse(`http://${given ?? ''}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
@@ -61,8 +61,8 @@ function isOurs(given: string | undefined, { host, hosts }: GuardRules): boolean
 }
 
 /**
- * Tells whether a page of another origin makes the request, as the browser reports. Another port of the same host is
- * another origin.
+ * Returns whether the browser reports a request by a page of another origin. Another port of the same host is another
+ * origin.
  */
 function isFromElsewhere({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
@@ -70,7 +70,7 @@ function isFromElsewhere({ origin, host, 'sec-fetch-site': site }: IncomingHttpH
 }
 
 /**
- * Tells whether a person follows a link, for example from an alert: the page opens in a window of its own, which the
+ * Returns whether a person follows a link, for example from an alert. The page then opens in its own window, which the
  * other page cannot read.
  */
 function isLink({ origin, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination }: IncomingHttpHeaders): boolean {
@@ -91,7 +91,7 @@ function isAuthorized(authorization: string | undefined, token: string): boolean
   }
 }
 
-/** Compares two texts in constant time, whatever their lengths. */
+/** Compares two texts of any length in constant time. */
 function isSame(given: string, wanted: string): boolean {
   const [a, b] = [given, wanted].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);

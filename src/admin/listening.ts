@@ -8,19 +8,19 @@ import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
 
-/** Settings of a listener: its name in errors, and who may connect to its socket. */
+/** Settings of a listener: its name in errors, and the users who may connect to its socket. */
 export interface ListenerSettings {
   /** The section of the configuration: `admin`, `storefront`. */
   readonly name: 'admin' | 'storefront';
   readonly listen: string;
-  /** The mode of a unix socket: 0600 for this user alone, 0660 for its group too. */
+  /** The mode of a unix socket: 0600 for this user only, 0660 for its group too. */
   readonly mode: 0o600 | 0o660;
 }
 
-/** What a listener needs beside its settings. */
+/** The ports of a listener. */
 export interface ListeningPorts {
   readonly clock: Pick<Clock, 'deadline'>;
-  /** Opens it, where it outlives who answers; absent: it is opened and closed with its routes. */
+  /** Opens the listener, if it outlives the server that answers; absent: it is opened and closed with its routes. */
   readonly kept?: OpenListener | undefined;
 }
 
@@ -28,22 +28,25 @@ export interface ListeningPorts {
 export interface Listening extends AsyncDisposable {
   /** A URL, or the socket as the configuration names it. */
   readonly address: string;
-  /** The routes it answers, each a method and a path as the router writes it. */
+  /** Its routes, each as a method and a path in the router's notation. */
   readonly routes: readonly string[];
 }
 
 /** A client that sends its head or request more slowly than this is disconnected. Milliseconds. */
 const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 };
-/** More than the workers of storefronts, followers and people together: beyond it a client leaks connections. */
+/**
+ * The most connections at a time. Storefront workers, followers and people together need fewer; a client that opens
+ * more leaks connections.
+ */
 const connectionsAtMost = 2000;
-/** Longer than common proxies keep a connection. */
+/** Milliseconds for which idle connections are kept: longer than common proxies keep theirs. */
 const keepAliveMs = 72_000;
-/** How long a client that is still sending a request or reading an answer may delay the end of the daemon. */
+/** Milliseconds for which a client that still sends a request or reads an answer may delay the end of the daemon. */
 const drainMs = 5000;
 
 /**
- * Opens a listener with the routes that `routes` adds, or answers by them on one that `kept` has open. One that it opened
- * itself closes with it.
+ * Opens a listener with the routes that `routes` adds, or uses them to answer on a listener that `kept` has open.
+ * Disposing closes a listener that was opened here.
  */
 export async function listenAt(
   door: ListenerSettings,
@@ -54,7 +57,7 @@ export async function listenAt(
   const app = fastify({
     logger: false,
     bodyLimit: 1024 * 1024,
-    // It never listens: the kept listener does.
+    // This server never listens; the kept listener does.
     serverFactory: (own) => {
       handler = own;
       return createServer();
@@ -72,7 +75,7 @@ export async function listenAt(
       patience.signal.addEventListener('abort', serving.cut);
       const closed = kept === undefined ? listener.close() : undefined;
       const answeredAll = serving.end();
-      // Ends the streams, which never end by themselves.
+      // Also closes the streams, which never end by themselves.
       await app.close();
       await answeredAll;
       if (kept === undefined) listener.cut();
@@ -107,13 +110,13 @@ async function bind(app: FastifyInstance, door: ListenerSettings): Promise<strin
 }
 
 /**
- * Removes the socket that a killed process left behind; never one that somebody answers, nor a file that is not a
- * socket.
+ * Removes the socket that a killed process left behind. Never removes a socket on which a process answers, nor a file
+ * that is not a socket.
  */
 async function makeWay(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) {
-    // Node would report a permission error.
+    // Otherwise Node would report a permission error.
     if (!existsSync(dirname(path))) throw Object.assign(new Error('no such directory'), { code: 'ENOENT' });
     return;
   }
@@ -133,7 +136,7 @@ function answers(path: string): Promise<boolean> {
   return promise;
 }
 
-/** Reasons why an address cannot be listened on, by system error. */
+/** Reasons why an address cannot be used to listen, by system error code. */
 const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitCode, hint: string]>> = {
   EADDRINUSE: ['it is in use', exitCodes.io, 'stop the program that uses it, or choose another'],
   ENOENT: [
@@ -143,7 +146,7 @@ const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitC
   ],
   ENOTDIR: ['its directory is a file', exitCodes.configuration, 'name another'],
   EEXIST: ['there is a file that is not a socket', exitCodes.configuration, 'name another'],
-  // Node's code for a path that is too long for a socket.
+  // Node reports EINVAL for a path that is too long for a socket.
   EINVAL: [
     'this path is too long for a socket',
     exitCodes.configuration,

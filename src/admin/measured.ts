@@ -18,7 +18,7 @@ export function gauge(name: string, help: string, of: MeasuredFamily['of']): Mea
   return { name, type: 'gauge', help, of };
 }
 
-/** Returns a counter: only grows, except that it may begin again with the process. */
+/** Returns a counter. It only grows, but may start from zero with the process. */
 export function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
   return { name, type: 'counter', help, of };
 }
@@ -27,7 +27,7 @@ export function one(value: number | null): Sample[] {
   return some({}, value);
 }
 
-/** Returns one sample, or none for a missing value: what was not measured is not 0. */
+/** Returns one sample, or none for a missing value, because an unmeasured value is not 0. */
 export function some(labels: Labels, value: number | null): Sample[] {
   return value === null ? [] : [{ labels, value }];
 }

@@ -10,9 +10,9 @@ import { processFamilies } from './process-families.ts';
 import { truthFamilies } from './truth-families.ts';
 
 /**
- * The families of `/metrics`, all computed from the status. Instants are seconds, so that an age is `time() - x`.
- * Labels are resources, tiers, lanes, kinds, jobs and declared subscriptions: never a product, an address or text of
- * the service.
+ * The metrics of `/metrics`, all computed from the status. Instants are in seconds, so an age is `time() - x`. Labels
+ * are resources, tiers, lanes, kinds, jobs and declared subscriptions, and never a product, an address or text of the
+ * service.
  */
 export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_info', 'Version and contract of the mirror; always 1.', ({ status }) => [
@@ -282,7 +282,7 @@ function promise({ resource, tier }: Freshness): Labels {
 
 const statuses = new Set(['active', 'accepted', 'degraded', 'failed', 'cancelled', 'missing']);
 
-/** Maps a status to one of the known ones, because the service could send anything. */
+/** Replaces an unknown status by `other`, because the service could send anything. */
 function knownStatus(status: string | null): string {
   return status === null ? 'unknown' : statuses.has(status) ? status : 'other';
 }

@@ -29,7 +29,7 @@ const others: readonly [string, Json][] = [
   ],
 ];
 
-/** The page's own form: programs use `POST /v1/resync`. */
+/** The form on the page. Programs use `POST /v1/resync`. */
 const resyncForms: Json = {
   get: plain('Asks people what to read again, and shows them what that costs', 'text/html'),
   post: {
@@ -74,7 +74,7 @@ export function openApi(operations: Readonly<Record<string, Operation>>): Json {
   };
 }
 
-/** What every answer but 200 holds. */
+/** The body of every answer but 200. */
 const refusal = z.object({
   error: z.string().meta({ description: 'stable, kebab-case' }),
   message: z.string(),
@@ -123,12 +123,15 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined):
   }));
 }
 
-/** As a client writes it: what has a default may be left out, and answers may grow. */
+/**
+ * Returns the schema from the client's point of view: members with a default are optional, and answers may get more
+ * members.
+ */
 function schemaOf(schema: z.ZodType): Json {
   const { $schema: _, ...found } = z.toJSONSchema(schema, {
     io: 'input',
     override: ({ jsonSchema }) => {
-      // Every whole number of JavaScript: says nothing.
+      // The bounds of every whole number in JavaScript say nothing.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

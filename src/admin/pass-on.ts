@@ -16,29 +16,32 @@ const { request: httpsRequest } = process.getBuiltinModule('node:https');
 
 export interface PassOnOptions {
   readonly listen: string;
-  /** Of this door. */
+  /** The token of this interface. */
   readonly token: { reveal(): string } | null;
   readonly leader: LeaderDoor;
   readonly clock: Pick<Clock, 'monotonic' | 'sleep' | 'deadline'>;
-  /** Aborted when another one answers here. */
+  /** Aborts when the daemon of this process answers here instead. */
   readonly signal: AbortSignal;
   readonly kept?: ListeningPorts['kept'];
 }
 
-/** The admin interface of the instance that leads. */
+/** The admin interface of the leading instance. */
 export interface LeaderDoor {
-  /** Null: nobody leads, or it does not say where it is. */
+  /** Returns its address; null: no instance leads, or the leader announces none. */
   at(): string | null;
   readonly token: { reveal(): string } | null;
 }
 
-/** How long a request waits for a leader and its answer where it names no deadline of its own. */
+/** Milliseconds for which a request without its own deadline waits for a leader and its answer. */
 const patienceMs = { storefront: 10_000, admin: 310_000 } as const;
-/** Between two tries to reach whoever leads by now. */
+/** Milliseconds between two attempts to reach the current leader. */
 const againMs = 100;
-/** Marks what was passed on once: two instances that take each other for the leader must not go on for ever. */
+/**
+ * The header of a request that was passed on once. Without it, two instances that take each other for the leader would
+ * pass it on forever.
+ */
 const passedOn = 'x-catalogued-passed-on';
-/** Of one connection, not of what is passed on. */
+/** Headers of one connection, which are not passed on. */
 const ofConnection = [
   'connection',
   'keep-alive',
@@ -55,7 +58,10 @@ const standby = {
   help: 'Of an instance that stands by: 1 if its mirror was equal to what is published.',
 } as const;
 
-/** Starts the operator's interface of an instance that stands by: but for its own health it is the leader's. */
+/**
+ * Starts the operator's interface of an instance that stands by. It answers health checks and metrics itself, and
+ * passes all other requests on to the leader.
+ */
 export async function passOnAdmin(
   { hosts, ...options }: PassOnOptions & { readonly hosts: readonly string[] },
   ready: () => boolean,
@@ -67,7 +73,7 @@ export async function passOnAdmin(
     asItCame(app);
     app.get('/healthz', async () => ({ alive: true }));
     app.get('/readyz', async (_, reply) => reply.code(ready() ? 200 : 503).send({ ready: ready() }));
-    // The leader's own would be counted once for each instance.
+    // The leader's own metrics would be counted once for each instance.
     app.get('/metrics', async (_, reply) => {
       const { type, text } = await exposition([{ ...standby, samples: [{ labels: {}, value: ready() ? 1 : 0 }] }]);
       return reply.type(type).send(text);
@@ -76,7 +82,10 @@ export async function passOnAdmin(
   });
 }
 
-/** Starts the storefront interface of an instance that stands by: the leader answers what a storefront may ask. */
+/**
+ * Starts the storefront interface of an instance that stands by. It passes the operations of storefronts on to the
+ * leader.
+ */
 export async function passOnStorefront(options: PassOnOptions): Promise<Listening> {
   const { listen, token, clock, kept } = options;
   return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock, kept }, (app) => {
@@ -93,7 +102,7 @@ export async function passOnStorefront(options: PassOnOptions): Promise<Listenin
   });
 }
 
-/** Bodies are passed on as they came, also those that no schema would take. */
+/** Passes bodies on as received, even those that no schema would accept. */
 function asItCame(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
@@ -103,7 +112,10 @@ interface Passing extends PassOnOptions {
   readonly patience_ms: number;
 }
 
-/** Passes a request on to whoever leads, within its deadline; while nobody does it waits, and then gets 503. */
+/**
+ * Passes a request on to the leader within its deadline. While no instance leads it waits, and answers 503 at the
+ * deadline.
+ */
 async function passOn(request: FastifyRequest, reply: FastifyReply, passing: Passing): Promise<FastifyReply> {
   const { leader, clock, signal } = passing;
   const until = clock.monotonic() + patienceOf(request, passing.patience_ms);
@@ -140,7 +152,10 @@ interface Asking {
   readonly gone: AbortSignal;
 }
 
-/** Returns the answer; null: it was not asked, so that another try repeats nothing; or that it may have been and says nothing. */
+/**
+ * Returns the leader's answer. Null: the request was not sent, or may be repeated, so another attempt is allowed. `too
+ * late`: it may have been sent and must not be repeated, or its time is up.
+ */
 async function ask(
   at: string,
   { request: { url, method, body, headers }, passing, patience, gone }: Asking,
@@ -152,7 +167,8 @@ async function ask(
   if (token !== null) sent.authorization = `Bearer ${token.reveal()}`;
   const call = (target.protocol === 'https:' ? httpsRequest : httpRequest)({
     ...urlToHttpOptions(target),
-    // As it came: `//elsewhere/` in front of a path, resolved, would be another host, which would be told the token.
+    // The path stays as received. If `//elsewhere/` were resolved, it would name another host, which would receive the
+    // token.
     path: `${target.pathname.replace(/\/$/, '')}${url}`,
     method,
     headers: { ...sent, [passedOn]: '1' },
@@ -173,7 +189,7 @@ async function ask(
   }
 }
 
-/** Errors of a connection that was never made. */
+/** Error codes of connections that were never made. */
 const neverAsked: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -182,7 +198,7 @@ const neverAsked: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A check says how long the shopper waits. */
+/** Returns the milliseconds for which a request waits. The body of a check contains the shopper's deadline. */
 function patienceOf({ method, url, body }: FastifyRequest, usual: number): number {
   if (method !== 'POST' || !url.startsWith('/v1/check')) return usual;
   try {

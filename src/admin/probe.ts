@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answering } from './api.ts';
 
-/** Adds `POST /v1/probe`: one at a time; it ends when the client disconnects. */
+/** Adds `POST /v1/probe`. Only one probe runs at a time, and it ends when the client disconnects. */
 export function probeRoute(app: FastifyInstance, probe: Answering<'POST /v1/probe'>): void {
   let running = false;
   app.post('/v1/probe', async (request, reply) => {

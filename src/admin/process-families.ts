@@ -1,6 +1,6 @@
 import { counter, gauge, type MeasuredFamily, one } from './measured.ts';
 
-/** The families of `/metrics` about the process, named as Prometheus' own clients name them. */
+/** The metrics about the process, with the names that Prometheus' own clients use. */
 export const processFamilies: readonly MeasuredFamily[] = [
   gauge('process_start_time_seconds', 'Start time of the daemon.', ({ process }) => one(process.started_at / 1000)),
   counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),

@@ -7,14 +7,14 @@ export interface ProcessFigures {
   readonly cpu_seconds: number;
   readonly resident_bytes: number;
   readonly heap_bytes: number;
-  /** How late the event loop was since the last reading, beyond the sampling interval. */
+  /** Delay of the event loop since the last reading, beyond the sampling interval. */
   readonly loop_delay_p99_seconds: number;
   readonly loop_delay_max_seconds: number;
 }
 
 const everyMs = 20;
 
-/** Watches the event loop from now on; disposing ends that. */
+/** Measures the event loop from now on; disposing ends that. */
 export function processFigures(
   now: () => number,
 ): Disposable & { readonly started_at: number; look(): ProcessFigures } {

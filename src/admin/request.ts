@@ -7,7 +7,7 @@ class BadRequest extends Error {
   readonly statusCode = 400;
 }
 
-/** Returns what a request that is not understood is answered, besides its status. */
+/** Returns the body of the answer to an invalid request. */
 export function badRequest(message: string): {
   readonly error: string;
   readonly message: string;
@@ -17,16 +17,16 @@ export function badRequest(message: string): {
   return { error: 'bad-request', message, hint };
 }
 
-/** The most problems named; more would add nothing. */
+/** The most problems named in one error; more would not help. */
 const problemsAtMost = 20;
 const longestFound = 60;
 
-/** Parses the parts of a request by the schemas of its operation; throws a 400 that names every problem of a part. */
+/** Parses the parts of a request by the schemas of its operation. Throws a 400 that names every problem of a part. */
 export function readRequest<Name extends OperationName>(
   { path, query, body }: Operation,
   given: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
 ): Asked<Name> {
-  // The types of each operation follow its schemas.
+  // Safe casts: the types of each operation follow from its schemas.
   return {
     path: read(path, given.params),
     query: read(query, given.query),
@@ -38,7 +38,7 @@ function read(schema: z.ZodObject | undefined, given: unknown): unknown {
   if (schema === undefined) return undefined;
   const { success, data, error } = schema.safeParse(given);
   if (success) return data;
-  // Unknown members first: they are often misspellings of the missing ones.
+  // Unknown members come first: they are often misspellings of the missing ones.
   const last = ({ code }: z.core.$ZodIssue) => Number(code !== 'unrecognized_keys');
   const issues = error.issues.toSorted((a, b) => last(a) - last(b));
   const problems = [...new Set(issues.flatMap((issue) => problemsOf(issue, given)))];
@@ -51,7 +51,7 @@ function problemsOf(issue: z.core.$ZodIssue, given: unknown): string[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${at}${at === '' ? '' : '.'}${key.slice(0, longestFound)}: ${issue.message}`);
   if (at === '') return [issue.message];
-  // A rule about several members together needs no "found".
+  // A rule about several members together has no single invalid value to name.
   if (issue.code === 'custom' && issue.params?.said === true) return [`${at}: ${issue.message}`];
   return [`${at}: found ${found(issue.path, given)}; expected ${issue.message}`];
 }

@@ -13,14 +13,14 @@ import { type ResyncPageOptions, resyncRoutes } from './page/resync.ts';
 
 export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ResyncPageOptions, ApiOptions {
   readonly listen: string;
-  /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
+  /** The token for every call outside a unix socket, except `/healthz` and `/readyz`. */
   readonly token: { reveal(): string } | null;
   readonly hosts: readonly string[];
   readonly kept?: ListeningPorts['kept'];
   ready(): boolean;
 }
 
-/** Starts the operator's interface of a daemon (design 3.4), which answers every operation. */
+/** Starts the operator's interface of a daemon (design 3.4), which answers all operations. */
 export async function startAdmin(options: AdminOptions): Promise<Listening> {
   const { listen, token, hosts } = options;
   const address = listenAddress(listen);

@@ -6,7 +6,7 @@ import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 
 export interface StorefrontDoorOptions extends ApiOptions {
   readonly listen: string;
-  /** Needed for every call outside a unix socket; a token of its own. */
+  /** The token for every call outside a unix socket. It differs from the operator's token. */
   readonly token: { reveal(): string } | null;
   readonly kept?: ListeningPorts['kept'];
 }
@@ -28,7 +28,7 @@ export async function startStorefrontDoor({
   });
 }
 
-/** Refuses requests before anything else of them is read. Without a token every request is refused. */
+/** Refuses requests before anything else of them is read. Without a configured token every request is refused. */
 export function guardStorefront(app: FastifyInstance, token: StorefrontDoorOptions['token']): void {
   app.addHook('onRequest', async ({ headers }, reply) => {
     const refusal = storefrontRefusal(headers, token);

@@ -1,7 +1,7 @@
 import type { UntrueShare } from '../domain/truth/estimate.ts';
 import { gauge, type MeasuredFamily, one, some } from './measured.ts';
 
-/** How much of what shoppers see is untrue, and how often the mirror was wrong when somebody was about to order. */
+/** The metrics about outdated data that shoppers see, and about the mirror's errors found by checks and orders. */
 export const truthFamilies: readonly MeasuredFamily[] = [
   gauge(
     'catalogued_outdated_ratio',
@@ -40,7 +40,7 @@ export const truthFamilies: readonly MeasuredFamily[] = [
   ),
 ];
 
-/** Returns a figure of all dates, and of those of each tier. */
+/** Returns a figure for all dates, and for those of each tier. */
 function byReads(figure: (of: UntrueShare) => number | null): MeasuredFamily['of'] {
   return ({ status: { truth } }) =>
     [{ ...truth, tier: 'all' }, ...truth.by_tier].flatMap((each) => some({ tier: each.tier }, figure(each)));

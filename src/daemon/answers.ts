@@ -42,7 +42,7 @@ import { hostsOf } from './sharing/hosts.ts';
 import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
-/** The answers of the admin interface, wherever it listens. */
+/** The answers of the admin interface, for all its listeners. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
 interface AnswerParts {
@@ -53,10 +53,10 @@ interface AnswerParts {
   readonly publishing: Pick<Publishing, 'told' | 'rows'> | null;
 }
 
-/** The greatest age of the status that monitors see. */
+/** The greatest age, in milliseconds, of the status for monitors. */
 const recentMs = 5000;
 
-/** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
+/** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
   parts: Parts,
   { loaded, schedule, reload, publishing }: AnswerParts,
@@ -72,11 +72,14 @@ export function answersOf(
   const shown = shownReads(reads);
   const feed = changeFeed(reads);
   const pages = rowPages(reader);
-  /** Nobody is told what another instance, which goes on with what is published, would not know. */
+  /**
+   * Waits until the newest changes are published. A caller learns nothing that another instance, which continues from
+   * the published state, would not know.
+   */
   const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
   const searches = stack.use(searchThread(mirror.path));
   const figures = stack.use(processFigures(ports.clock.now));
-  // From as far back as the change feed reaches to the end of what is mirrored.
+  // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
     refuseDates(ports, { date }, { history_ms: config.retention.changes });
     return date;

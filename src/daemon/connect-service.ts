@@ -14,29 +14,29 @@ import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
 import { connectionsFor } from '../upstream/turns.ts';
 import type { OpenFiles } from './open-files.ts';
 
-/** The client of the service: everything that calls it, through one limiter and one pool of connections. */
+/** The client of the service. All calls use its one limiter and one pool of connections. */
 export interface ServiceConnection {
   readonly limiter: Limiter;
   readonly asker: ServiceAsker;
   readonly upstream: Upstream;
-  /** Sends any GET and returns it undecoded, for the probe. */
+  /** Sends any GET and returns the answer undecoded, for the probe. */
   readonly raw: RawReads;
-  /** Requests a list of one row: tells whether the service answers and accepts the key. */
+  /** Requests a list of one row, which shows whether the service answers and accepts the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
-  /** How far our clock is from the service's. */
+  /** The difference between our clock and the service's. */
   readonly serviceClock: ServiceClock;
 }
 
 export interface ConnectOptions {
   readonly chance: Chance;
   readonly log: Logger;
-  /** Addresses on this machine that images may be at. */
+  /** Addresses on this machine at which images may be. */
   readonly imageAddresses: readonly string[];
   /** Absent: this is the only instance. */
   readonly leadership?: CallLeadership | undefined;
 }
 
-/** Wires the client, which is closed with the stack; what the limiter has learned is kept in the mirror. */
+/** Connects the client, which is closed with the stack. The limiter's learned rate is stored in the mirror. */
 export function connectService(
   stack: AsyncDisposableStack,
   loaded: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
@@ -83,9 +83,7 @@ export function connectService(
   };
 }
 
-/**
- * Returns a limiter that begins with what an earlier process had learned, and leaves to the next one what this one has.
- */
+/** Returns a limiter that starts with the rate learned by an earlier process, and stores its own for the next one. */
 function learningLimiter(
   stack: AsyncDisposableStack,
   { budget, service }: Config,

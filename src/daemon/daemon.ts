@@ -20,7 +20,10 @@ import { createSchedule, type Schedule } from './schedule.ts';
 import { mirrorStatusOf, statusSource } from './status-source.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
-/** What runs for one configuration. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
+/**
+ * The running program for one configuration. Disposing drains it: no new calls, running ones aborted, files closed,
+ * lock released.
+ */
 export interface Running extends AsyncDisposable {
   /** The addresses of the admin interface, as a person would type them; `admin.listen` first. */
   readonly admin: readonly string[];
@@ -28,13 +31,13 @@ export interface Running extends AsyncDisposable {
   readonly storefront: string | null;
   /** The address of the receiver; null: no master secret is configured. */
   readonly receiver: string | null;
-  /** What systemd sees of it. */
+  /** The part of it that systemd supervises. */
   readonly supervised: Supervised;
-  /** Returns why the files cannot be written now; null: they can. */
+  /** Returns the reason why the files cannot be written now; null: they can. */
   writeTrouble(): WriteTrouble | null;
-  /** Rejects when the daemon cannot go on: the disk fails under it. */
+  /** Rejects when the daemon cannot continue because the disk fails. */
   readonly broken: Promise<never>;
-  /** Returns the error to report at the end: a file lost or found damaged while it ran; null: none. */
+  /** Returns the error to report at the end: a file lost or found damaged during the run; null: none. */
   trouble(): CataloguedError | null;
 }
 
@@ -42,7 +45,7 @@ export interface Running extends AsyncDisposable {
 export interface Daemon extends Running {
   readonly wiring: Wiring;
   readonly schedule: Schedule;
-  /** Does what is due now; the schedule does so every second. */
+  /** Runs the work that is due now. The schedule does so every second. */
   tick(): Promise<void>;
 }
 
@@ -53,7 +56,7 @@ export interface DaemonOverrides extends Overrides {
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
   /** Opens listeners that outlive the daemon. */
   readonly kept?: OpenListener;
-  /** Reads the configuration again; absent: it is not to be read again. */
+  /** Reads the configuration again; absent: it cannot be reloaded. */
   readonly reload?: Reload;
 }
 
@@ -72,7 +75,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   late.use(own.images);
   stack.defer(() => late.disposeAsync());
   const { guard } = own;
-  // Before the rest, to end after it: what the daemon does last is published too.
+  // Started before the rest, so that it ends after it: the daemon's last changes are published too.
   const publishing = await startPublishing(wiring, loaded.secrets.database_url, log);
   if (publishing !== null) stack.use(publishing);
   const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {

@@ -2,14 +2,15 @@ import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts
 import { faultOf } from '../sqlite/fault.ts';
 import type { Wiring } from './wiring.ts';
 
-/** Judges what jobs and the receiver throw. */
+/** Judges the errors of jobs and of the receiver. */
 export interface Guard {
   /**
-   * Returns a handler that notes damage and goes on, because deliveries can still be received. It also goes on where no
-   * descriptor was left: some are free a moment later. Any other failure of the disk ends the daemon.
+   * Returns a handler of errors. After damage to a file, or if no file descriptor was left, it records the error and
+   * the daemon continues: deliveries can still be received, and descriptors are free again a moment later. Any other
+   * failure of the disk ends the daemon.
    */
   failed(file: 'mirror' | 'inbox'): (error: unknown) => void;
-  /** Rejects when the daemon cannot go on: the disk fails under it. */
+  /** Rejects when the daemon cannot continue because the disk fails. */
   readonly broken: Promise<never>;
 }
 
@@ -26,7 +27,7 @@ export function guardFiles({ files, storage, ports }: Pick<Wiring, 'files' | 'st
   return {
     failed: (file) => (error) => {
       if (files.noteDamage(file, error)) return;
-      // SQLite only says that it cannot open a file.
+      // SQLite only reports that it cannot open a file.
       const mayBe = isWithoutDescriptors(error) || faultOf(error) === 'no-access';
       const exhausted = mayBe ? outOfDescriptors(error) : null;
       if (exhausted === null) {

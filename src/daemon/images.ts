@@ -10,24 +10,27 @@ import type { Wiring } from './wiring.ts';
 export interface ImageHostOverrides {
   readonly addresses: readonly string[];
   readonly requests_per_second: number;
-  /** How many files are worked on at a time; eight unless it is given. */
+  /** The number of files fetched at the same time. Default: eight. */
   readonly at_once?: number;
 }
 
-/** The work on copies of image files. The schedule calls each function repeatedly, never concurrently with itself. */
+/**
+ * The work on copies of image files. The schedule calls each function repeatedly, but never while the same function
+ * still runs.
+ */
 export interface ImageFiles extends AsyncDisposable {
-  /** Fetches files that are due; run every second. The first run first repairs what an earlier process left behind. */
+  /** Fetches files that are due. Run every second. */
   fetch(signal: AbortSignal): Promise<void>;
-  /** Removes files of images that may no longer be shown, even while fetching is off; run every minute. */
+  /** Removes files of images that may no longer be shown, even while fetching is off. Run every minute. */
   maintain(signal: AbortSignal): Promise<void>;
-  /** Removes files without a row and rows without a file; run every hour. */
+  /** Removes files without a row, and makes files due that are missing on the disk. Run at the start and every hour. */
   sweep(): Promise<void>;
 }
 
 const deadlineMs = 120_000;
 const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
-/** Wires the image host's client, which knows nothing of the service's key, limiter or budget. */
+/** Connects the client of the image host. It has no access to the service's key, limiter or budget. */
 export function keepImageFiles(
   { config, ports }: Pick<Wiring, 'config' | 'ports'>,
   overrides: ImageHostOverrides = usual,
@@ -60,7 +63,7 @@ export function keepImageFiles(
   };
 }
 
-/** Logs a directory failure, which must stop only the work on image files. */
+/** Runs work and logs a failure of the directory, which must stop only the work on image files. */
 async function logDirectoryFailure(log: Logger, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

@@ -13,16 +13,16 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** A job that never has work of its own: it reacts to what other jobs bring about. */
+/** A job without work of its own: it reacts to the results of other jobs. */
 const looks = { workAt: () => null };
 
 /** Needs of a job that writes into the mirror. */
 const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
 
 /**
- * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
- * virtual time tests the daemon's own schedule. Jobs that fall on one instant begin in this order: the pass reads what
- * the chores of the same second made due.
+ * Returns the daemon's schedule: all work it does on its own. The test harnesses run this very list, so that a month of
+ * virtual time tests the daemon's own schedule. Jobs due at the same instant begin in this order: the sync cycle reads
+ * what the housekeeping of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
   const { wiring, snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = parts;
@@ -43,7 +43,7 @@ export function jobsOf(parts: Parts): Job[] {
       run: async () => witnessFeed(mirror, inbox, ports.log),
     },
     { name: 'receiver', every: minute, needs: writes, ...receives, run: async () => receiving?.maintain() },
-    // What other instances received; what comes to the leader itself is copied at once.
+    // Copies what other instances received. The leader's own deliveries are copied at once.
     ...(receiving?.copying == null
       ? []
       : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: receiving.copying.copy }]),
@@ -72,7 +72,7 @@ export function jobsOf(parts: Parts): Job[] {
       needs: [...writes, 'certain-time'],
       run: (signal) => reassignCategories(ports, signal),
     },
-    // Before the pass: it measures what is shown until then.
+    // Before the sync cycle, because it measures the data shown until then.
     {
       name: 'audit',
       every: second,
@@ -82,7 +82,7 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) => parts.audits.run(signal),
     },
     passJob(parts),
-    // The change feed goes on while nothing is read: notifications and people change the mirror too.
+    // The change feed continues while nothing is read: notifications and people change the mirror too.
     {
       name: 'pass-end',
       every: second,
@@ -121,8 +121,8 @@ export function jobsOf(parts: Parts): Job[] {
     { name: 'check-counts', every: second, needs: writes, ...looks, run: async () => checks.counter.flush() },
     { name: 'views', every: minute, needs: writes, ...looks, run: () => checks.views.flush() },
     { name: 'search-counts', every: minute, needs: ['inbox', 'writing'], ...looks, run: async () => fruitless.flush() },
-    // Separate from the chores: images that must go do not wait for them. While the clock is in doubt no file goes: which
-    // ones may stay depends on the time.
+    // Separate from the housekeeping, so that forbidden images do not wait for it. No file is removed while the clock
+    // is in doubt, because the time decides which ones may stay.
     {
       name: 'image-limits',
       every: minute,
@@ -161,9 +161,9 @@ export function jobsOf(parts: Parts): Job[] {
       trouble: files.notChecked,
     },
     retentionJob(wiring),
-    // Also at the start: it repairs what an earlier process left behind.
+    // Also at the start: it cleans up what an earlier process left behind.
     { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: images.sweep },
-    // After all others, whose outcome it reads.
+    // After all other jobs, whose results it reads.
     {
       name: 'conditions',
       every: minute,
@@ -190,21 +190,25 @@ function backupJob({ wiring, backups }: Parts): Job[] {
   ];
 }
 
-/** Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is received. */
+/**
+ * Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is
+ * received.
+ */
 export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null): Job {
   return {
     name: 'subscriptions',
     every: minute,
     needs: [...writes, 'time'],
     ...(work === null ? looks : {}),
-    // Also at the start: the service waits for a rotation that a kill interrupted. The receiver listens by then.
+    // Also at the start, when the receiver listens already: the service may wait for a rotation that a kill
+    // interrupted.
     at_start: true,
     asks_service: true,
     run: async (signal) => work?.maintain(signal),
   };
 }
 
-/** Reads what is due, and ends the pass in the change feed. */
+/** Returns the job that reads all due records, and ends the sync cycle in the change feed. */
 function passJob({ wiring, log }: Parts): Job {
   const { ports, workers, mirror, storage } = wiring;
   return {
@@ -212,7 +216,7 @@ function passJob({ wiring, log }: Parts): Job {
     every: second,
     needs: [...writes, 'time', 'key'],
     asks_service: true,
-    // Also while the key is refused: what is due stays due.
+    // Also while the key is refused: due records stay due.
     workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
     run: async (signal) => {
       const result = await pass(ports, workers, { job_id: null, signal, mayBulk: () => !storage.isLow });

@@ -11,12 +11,12 @@ export const holdFiles: HoldFiles = ({ mirror: { state_dir, path } }) => {
   return stack.move();
 };
 
-/** The right to write, from one configuration to the next: neither may move the files. */
+/** The right to write, kept from one configuration to the next. Neither configuration may move the files. */
 export interface KeptLocks extends Disposable {
   readonly hold: HoldFiles;
 }
 
-/** Keeps what is taken first: whoever lets go of it finds it held until all of this ends. */
+/** Keeps the first lock. Releasing it is a no-op: it is held until this object is disposed of. */
 export function keepLocks(): KeptLocks {
   let held: Disposable | null = null;
   return {

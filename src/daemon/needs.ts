@@ -1,19 +1,22 @@
 import type { Wiring } from './wiring.ts';
 
 /**
- * A condition without which a job does nothing. This file is the only place that knows why work may not be done now; the
- * schedule asks before each run and reports the reason.
+ * A condition without which a job does nothing. Only this file decides why work may not be done now. The schedule asks
+ * it before each run, and reports the reason.
  *
  * - `mirror`, `inbox`: the file is neither lost nor damaged.
- * - `writing`: no full disk and no lock of another program. The schedule waits for it; the other needs let a tick go by.
+ * - `writing`: no full disk and no lock of another program. The schedule waits for it, and skips a tick for the others.
  * - `leads`: no other instance may lead.
  * - `time`: the time is known, if only from the service.
- * - `certain-time`: the machine's clock is not in doubt, nor was it within the hour. For what cannot be undone.
+ * - `certain-time`: the machine's clock was not in doubt within the last hour, nor is it now. For irreversible work.
  * - `key`: the service does not refuse the key.
  */
 export type Need = 'mirror' | 'inbox' | 'writing' | 'leads' | 'time' | 'certain-time' | 'key';
 
-/** Returns why a need is not met, as a clause; null: it is met. `writing` is always met here: it is waited for. */
+/**
+ * Returns the reason why a need is not met, as a clause; null: it is met. `writing` always counts as met here, because
+ * the schedule waits for it.
+ */
 export type Unmet = (need: Need) => string | null;
 
 type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & { readonly ports: Pick<Wiring['ports'], 'refusals'> };

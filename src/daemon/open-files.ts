@@ -19,14 +19,14 @@ import { type TrustedClock, trustedClock } from './clock/trusted-clock.ts';
 import type { HoldFiles } from './locks.ts';
 import type { Sharing } from './sharing/sharing.ts';
 
-/** Both files, open and held by this process alone, and the clock that they make believable. */
+/** Both files, open and locked by this process, and the clock that is trusted based on their instants. */
 export interface OpenFiles {
   readonly files: FileWatch;
   readonly inbox: Inbox;
   readonly mirror: Mirror;
   readonly clock: TrustedClock;
   readonly storage: Storage;
-  /** Since when deliveries are gone that a restored mirror would need again; null: none are. */
+  /** The instant since which deliveries are missing that a restored mirror would need again; null: none is missing. */
   readonly gone_since: number | null;
 }
 
@@ -44,13 +44,13 @@ export interface OpenFilesOptions {
   readonly sharing: Sharing | null;
 }
 
-/** Takes the locks (75) and opens both files onto the stack, which closes them and notes a clean end. */
+/** Takes the locks (75) and opens both files onto the stack, which closes them and records a clean end. */
 export async function openFiles(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
   { machine, entropy, log, checkFile, inodeOf, spaceOf, upgrade, hold, sharing }: OpenFilesOptions,
 ): Promise<OpenFiles> {
-  // By the trusted clock, once there is one.
+  // Uses the trusted clock once there is one.
   let now = machine.now;
   const time = { now: () => now(), monotonic: machine.monotonic, sleep: machine.sleep };
   const files = stack.use(await lockFiles(stack, config, { clock: time, log, checkFile, upgrade, hold }));
@@ -78,7 +78,7 @@ export async function openFiles(
   return { files, inbox, mirror, clock, storage, gone_since: applyAgain(mirror, inbox, log) };
 }
 
-/** Makes the directories of both files, or throws where others can enter those that are ours alone. */
+/** Creates the directories of both files. Throws if other users can enter those that are ours alone. */
 export function prepareDirectories({ mirror: { state_dir, inbox_path, path } }: Pick<Config, 'mirror'>): void {
   prepareDirectory(dirname(path), 0o3770);
   ownDirectory(state_dir);
@@ -89,7 +89,7 @@ interface LockOptions extends Pick<OpenFilesOptions, 'log' | 'checkFile' | 'upgr
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
 }
 
-/** Takes the locks, and looks at both files before anything is written. */
+/** Takes the locks, and inspects both files before anything is written. */
 async function lockFiles(
   stack: AsyncDisposableStack,
   config: Config,
@@ -126,17 +126,20 @@ function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox
   };
 }
 
-/** Has the deliveries that the mirror has not applied wait again; returns since when some of them are gone. */
+/**
+ * Makes the deliveries wait again that the mirror has not applied. Returns the instant since which some of them are
+ * missing; null: none is.
+ */
 function applyAgain(mirror: Mirror, inbox: Inbox, log: Logger): number | null {
   inbox.deliveries.goOnAbove(mirror.lastDelivery());
-  // For a restored mirror; a new one reads everything anyway.
+  // Only for a restored mirror; a new one reads everything anyway.
   if (mirror.filledAt() === null) return null;
   const { deliveries, gone_since } = inbox.deliveries.waitAgain(mirror.lastDelivery());
   if (deliveries > 0) log.warn({ deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
   return gone_since;
 }
 
-/** Records when the process ended; if that fails, its last heartbeat counts instead. */
+/** Records the end of the process. If that fails, its last heartbeat counts instead. */
 function noteStop(inbox: Inbox, at: Instant, log: Logger): void {
   try {
     inbox.stopped(at);
@@ -145,7 +148,7 @@ function noteStop(inbox: Inbox, at: Instant, log: Logger): void {
   }
 }
 
-/** Records the newest change in the inbox; if that fails, the reserved ceiling counts instead. */
+/** Records the newest change in the inbox. If that fails, the reserved ceiling counts instead. */
 export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
@@ -154,7 +157,7 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   }
 }
 
-/** Creates the state directory (inbox, lock, socket), or throws if others can enter it. */
+/** Creates the state directory (inbox, lock, socket). Throws if other users can enter it. */
 function ownDirectory(path: string): void {
   const { mode, uid } = prepareDirectory(path, 0o700);
   const ours = process.getuid === undefined || uid === process.getuid();

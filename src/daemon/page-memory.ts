@@ -5,7 +5,7 @@ import type { Wiring } from './wiring.ts';
 
 type Remembering = Pick<Wiring, 'mirror' | 'inbox' | 'files' | 'ports'>;
 
-/** Reads what the page shows beside the status; nothing of a file that is lost or damaged. */
+/** Reads the data that the page shows in addition to the status. Leaves out data of a file that is lost or damaged. */
 export function pageMemory(
   { mirror, inbox, files, ports }: Remembering,
   { feed, started_at }: { readonly feed: Pick<ChangeFeed, 'newest'>; readonly started_at: number },

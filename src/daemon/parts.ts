@@ -13,7 +13,7 @@ import type { Receiving } from './receiving.ts';
 import { type FruitlessSearches, fruitlessSearches } from './search/fruitless.ts';
 import type { Wiring } from './wiring.ts';
 
-/** The parts that the daemon's jobs and its admin interface share, beside the wiring. */
+/** The parts shared by the daemon's jobs and its admin interface, besides the wiring. */
 export interface Parts {
   readonly wiring: Wiring;
   readonly log: Logger;
@@ -22,7 +22,7 @@ export interface Parts {
   readonly doubts: DoubtedService;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
-  /** Disposed of by whoever asked for the parts, like the image files. */
+  /** Disposed of by the caller that created the parts, like the image files. */
   readonly checks: CheckPorts;
   readonly images: ImageFiles;
   readonly audits: Audits;
@@ -32,7 +32,7 @@ export interface Parts {
   readonly conditions: ConditionWatch;
   /** Null: nothing is received. */
   readonly receiving: Receiving | null;
-  /** Returns the whole status, at most so old where the mirror has to be counted. */
+  /** Returns the whole status. The parts that need counting in the mirror are at most `max_age_ms` old. */
   status(max_age_ms: number): Promise<DaemonStatus>;
 }
 

@@ -7,8 +7,8 @@ import type { Policy, ProductPolicy } from '../sync/records/context.ts';
 type Category = Config['categories'][number];
 
 /**
- * Derives from the configuration what is mirrored and how often it is read. `offers` tells whether the service has the
- * path of a resource, as far as is known; it is called each time.
+ * Derives from the configuration which data is mirrored, and its cadences. `offers` returns whether the service has the
+ * path of a resource, as far as known. It is called each time.
  */
 export function policyOf(config: Config, offers: (resource: Resource) => boolean): Policy {
   const { service, cadence, budget } = config;
@@ -37,7 +37,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     ceiling: budget.requests_per_second,
     notifications: service.profile.notifications,
     excluded,
-    // What is named in both is not mirrored.
+    // Exclusion wins over inclusion.
     included: service.select.include_product_ids.filter((id) => !excluded.has(id)),
   };
 }
@@ -77,7 +77,7 @@ function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category
   };
 }
 
-/** Returns the cadences, none of them longer than the category's own for the same resource. */
+/** Returns the cadences, none of them longer than the category's own cadence of the same resource. */
 function atMost<Name extends string>(
   cadences: Readonly<Record<Name, number>>,
   own: { readonly [Each in NoInfer<Name>]?: number | undefined },

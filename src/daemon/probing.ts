@@ -27,8 +27,8 @@ export function probeThrough(
 }
 
 /**
- * Probes without a daemon: holds the lock (75), and respects a pause that an earlier process was told. Creates no file
- * before the first start.
+ * Probes without a daemon: holds the lock (75), and respects a pause that the service imposed on an earlier process.
+ * Creates no file before the first start.
  */
 export async function probeAlone(
   loaded: LoadedConfig,

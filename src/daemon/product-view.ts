@@ -5,10 +5,10 @@ import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
 import type { Wiring } from './wiring.ts';
 
-/** How many dates people are shown: a fortnight in two currencies. */
+/** The most dates that people are shown: two weeks in two currencies. */
 const datesAtMost = 28;
 
-/** Reads what the page shows of a product; null: it is not mirrored. */
+/** Reads the data that the page shows about a product; null: it is not mirrored. */
 export function productView(
   {
     ports,

@@ -17,12 +17,12 @@ import type { DatabaseStatus } from '../status/daemon-status.ts';
 import type { Wiring } from './wiring.ts';
 
 export interface Publishing extends AsyncDisposable {
-  /** Returns an alarm while nothing can be published, but for what a restart of PostgreSQL takes. */
+  /** Returns an alarm while nothing can be published for longer than PostgreSQL takes to restart. */
   alarms(): LiveAlarm[];
   status(): DatabaseStatus;
   /**
-   * Resolves when the mirror's rows up to a number are published. Throws `not-published` where that takes long; where no
-   * other instance goes on with what is published it is not waited for.
+   * Resolves when the mirror's rows up to a number are published. Throws `not-published` if that takes too long.
+   * Resolves at once if there is no other instance.
    */
   told(number: number, signal: AbortSignal): Promise<void>;
   /**
@@ -33,7 +33,7 @@ export interface Publishing extends AsyncDisposable {
 }
 
 const restartMs = 10_000;
-/** How long somebody waits to be told what is not published yet, and how often that is looked at. */
+/** Milliseconds for which a caller waits for publication, and between two checks of it. */
 const patienceMs = 10_000;
 const lookMs = 20;
 /** A follower that lacks more rows of the file is given these first. */
@@ -42,8 +42,8 @@ const mostBrought = 5000;
 const watchEveryMs = 5000;
 
 /**
- * Publishes the mirror into PostgreSQL until it is disposed of, and then once more what the daemon did last. Null: no
- * database is configured, and nothing of its driver is loaded. A malformed URL is refused (78).
+ * Publishes the mirror into PostgreSQL until it is disposed of, and then once more with the daemon's last changes.
+ * Null: no database is configured, and its driver is not loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
   { config, mirror, ports, sharing, storage }: Pick<Wiring, 'config' | 'mirror' | 'ports' | 'sharing' | 'storage'>,
@@ -80,7 +80,7 @@ export async function startPublishing(
   const stopping = new AbortController();
   const running = publisher.run(stopping.signal);
   let watched: DatabaseFacts | null = null;
-  // What cannot be asked is not known: that nothing is published is said elsewhere.
+  // If the query fails, the facts are unknown. An unreachable database is reported elsewhere.
   const watch = async () => {
     watched = await watchDatabase(postgres, sharing?.name ?? null).catch(() => null);
     await clock.sleep(watchEveryMs, stopping.signal).catch(() => undefined);

@@ -16,16 +16,16 @@ import { storingIn } from './sharing/sharing.ts';
 import type { Wiring } from './wiring.ts';
 
 /**
- * The receiver of a daemon, and the application of what it stored. Disposing stops receiving and waits for the work
- * under way.
+ * The receiver of a daemon, and the application of its stored deliveries. Disposing stops receiving and waits for the
+ * work under way.
  */
 export interface Receiving extends AsyncDisposable {
   readonly receiver: Receiver;
   /** Applies waiting deliveries. Calls made meanwhile cause one more round. */
   apply(): Promise<void>;
-  /** Notes that deliveries can be received, and retries those that could not be applied; run every minute. */
+  /** Records that deliveries can be received, and retries those that could not be applied. Run every minute. */
   maintain(): Promise<void>;
-  /** Copies what other instances have received into the inbox; null: there are none. */
+  /** Copies deliveries that other instances have received into the inbox; null: there are no others. */
   readonly copying: Copying | null;
   /** Returns the last callers, newest first, and whether the allow-list admits them. */
   peers(): readonly Caller[];
@@ -40,8 +40,9 @@ export interface Caller {
 /** The number of refused callers that are remembered. */
 const refusedKept = 10;
 /**
- * How long what comes after an application waits for others: each application waits for the disk three times. Not where it
- * takes more than this share of what the inbox may hold: what is not applied leaves no room.
+ * Milliseconds for which deliveries after a round wait for further ones, because each round waits for the disk three
+ * times. They do not wait if they take more than this share of the inbox's space, because unapplied deliveries leave no
+ * room.
  */
 const applyApartMs = 100;
 const applyAtOnce = 1 / 16;
@@ -91,7 +92,7 @@ export async function startReceiving(
         });
   stack.use(copying);
   const store = sharing === null ? null : storingIn(sharing.deliveries, log);
-  /** What the database has is copied by and by; the answer waits for the database alone. */
+  /** The answer waits only for the database. The delivery is copied into the inbox afterwards. */
   const elsewhere =
     store === null
       ? undefined
@@ -124,7 +125,7 @@ export async function startReceiving(
         try {
           noteDropped(ports);
         } catch (error) {
-          // The next refused call notes it again.
+          // The next refused call records it again.
           if (writeTroubleOf(error) === null) broken(error);
         }
       }
@@ -151,7 +152,7 @@ export async function startReceiving(
     await application.apply();
     checkCounts(inbox, log);
   };
-  // Applies what an earlier process received but did not apply.
+  // Applies deliveries that an earlier process received but did not apply.
   await maintain();
   const closing = stack.move();
   return {
@@ -176,9 +177,9 @@ class Application implements AsyncDisposable {
   readonly #stopping = new AbortController();
   /** The rounds under way; null: none. */
   #running: Promise<void> | null = null;
-  /** Whether deliveries came during the round under way. */
+  /** True if deliveries came during the round under way. */
   #again = false;
-  /** Waits for others before the next round; null: none is planned. */
+  /** The wait before the next round; null: none is planned. */
   #soon: Promise<void> | null = null;
   #applied_at = Number.NEGATIVE_INFINITY;
   #waiting_bytes = 0;
@@ -188,12 +189,12 @@ class Application implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Applies what waits. While the mirror is lost it waits in the inbox for the next start. */
+  /** Applies the waiting deliveries. While the mirror is lost they stay in the inbox for the next start. */
   async apply(): Promise<void> {
     const { files, storage, ports } = this.#wiring;
     if (!files.isWell('mirror')) return;
     this.#again = true;
-    // They wait in the inbox until the files can be written.
+    // They stay in the inbox until the files can be written.
     this.#running ??= storage
       .keepTrying(() => this.#rounds(), this.#options.signal)
       .then(() => undefined, this.#options.broken)
@@ -204,7 +205,7 @@ class Application implements AsyncDisposable {
     await this.#running;
   }
 
-  /** Applies what has just come: at once, or together with all that comes within a short time of the last round. */
+  /** Applies new deliveries: at once, or together with all that come within a short time after the last round. */
   soon(bytes = 0): void {
     const { config, ports } = this.#wiring;
     this.#waiting_bytes += bytes;
@@ -242,12 +243,15 @@ class Application implements AsyncDisposable {
   }
 }
 
-/** Notes in the inbox until when deliveries could be received. */
+/** Records in the inbox until when deliveries could be received. */
 class Heartbeat {
   readonly #wiring: Wiring;
-  /** When the inbox was last written. */
+  /** Instant of the last write to the inbox. */
   #at: number;
-  /** Whether a write has failed or waited since: every delivery was answered 503, as if the receiver had been away. */
+  /**
+   * True since a write has failed or waited: until the next success every delivery was answered 503, as if the receiver
+   * had been away.
+   */
   #failed = false;
 
   constructor(wiring: Wiring) {
@@ -261,7 +265,7 @@ class Heartbeat {
     this.#failed = true;
     try {
       storage.soon('heartbeat', () => this.#note(wasAway));
-      // If it is written only later, nothing could be received until then.
+      // If this write is delayed, nothing could be received until then.
       wasAway = true;
     } catch (error) {
       if (error instanceof SyncFailed) throw error;

@@ -4,17 +4,17 @@ import type { LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { refuseAllowList } from './receiving.ts';
 
-/** How the last reload ended. */
+/** The result of the last reload. */
 export type ReloadOutcome = Answer<'GET /v1/reload'>;
 
-/** Has a daemon take another configuration, or keep the one it has. */
+/** Lets a daemon take over another configuration, or keep the current one. */
 export interface Reload {
-  /** Reads the configuration and checks it. Where it can be used and differs it takes over after this call. */
+  /** Reads and checks the configuration. If it is valid and differs, it takes over after this call. */
   begin(): ReloadOutcome;
   last(): ReloadOutcome;
 }
 
-/** Of a daemon that nobody starts from a file: a demo. */
+/** The reload of a daemon without a configuration file: a demo. */
 export const noReload: Reload = {
   begin: () => {
     throw new CataloguedError('no-reload', 'this daemon has no configuration file to read again', {
@@ -25,8 +25,8 @@ export const noReload: Reload = {
 };
 
 /**
- * Returns what another configuration changes. Throws where a running daemon cannot take it (78): it is taken as a whole or
- * not at all, so that what runs is always what one file said.
+ * Returns the settings that another configuration changes. Throws (78) if a running daemon cannot take it over. Reload
+ * is all or nothing, so the running settings always come from one file.
  */
 export function acceptedChanges(before: LoadedConfig, after: LoadedConfig, rule: 'check' | 'force'): string[] {
   const changed = differenceOf(before, after);
@@ -41,7 +41,7 @@ export function acceptedChanges(before: LoadedConfig, after: LoadedConfig, rule:
   return changed;
 }
 
-/** Puts into an outcome what was thrown; what is no `CataloguedError` is a bug (70). */
+/** Returns a thrown error as part of an outcome. Anything but a `CataloguedError` is a bug (70). */
 export function refusalOf(error: unknown): NonNullable<ReloadOutcome['refused']> {
   if (!(error instanceof CataloguedError))
     return {

@@ -9,29 +9,29 @@ import { acceptedChanges, type Reload, type ReloadOutcome, refusalOf } from './r
 
 export interface ReloadingOptions<Started extends Running> {
   readonly log: Logger;
-  /** Starts what runs: a daemon, or an instance of several. */
+  /** Starts a daemon, or one of several instances. */
   start(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides): Promise<Started>;
-  /** Reads the configuration with all its secrets; throws what is wrong with it. */
+  /** Reads the configuration with all its secrets. Throws if anything is wrong with it. */
   load(): LoadedConfig;
   /** Called when another configuration begins to take over, and when the daemon runs again. */
   readonly reloading?: (phase: 'begins' | 'ends') => void;
   readonly overrides?: Omit<DaemonOverrides, 'kept' | 'hold' | 'reload'>;
 }
 
-/** A daemon that can take another configuration. */
+/** A daemon that can take over another configuration. */
 export interface ReloadingDaemon<Started extends Running = Daemon> extends AsyncDisposable, Reload {
-  /** Returns the daemon that runs; null: one configuration is taking over from another. */
+  /** Returns the running daemon; null: a reload is under way. */
   current(): Started | null;
-  /** Resolves when no configuration is taking over. */
+  /** Resolves when no reload is under way. */
   settled(): Promise<void>;
-  /** Rejects when no daemon can go on. */
+  /** Rejects when no daemon can continue. */
   readonly broken: Promise<never>;
 }
 
 /**
- * Starts a daemon. A reload ends it in order and starts it again with the new configuration, in the same process: whatever
- * a start does with a key, a reload does. The listeners stay open, requests that come meanwhile wait, and the files stay locked. If the start
- * fails the old configuration is started again.
+ * Starts a daemon. A reload stops it cleanly and starts it again with the new configuration, in the same process, so
+ * every key takes effect as at a start. The listeners stay open, requests that come meanwhile wait, and the files stay
+ * locked. If the start fails, the old configuration is started again.
  */
 export async function startReloading<Started extends Running>({
   log,
@@ -79,7 +79,7 @@ export async function startReloading<Started extends Running>({
     begin: () => {
       const daemon = current;
       if (daemon === null) {
-        // A signal that comes while one configuration takes over may be about a later edit.
+        // A signal during a reload may be about a later edit.
         void swapping?.then(reload.begin);
         return outcome.last();
       }
@@ -122,7 +122,7 @@ export async function startReloading<Started extends Running>({
   };
 }
 
-/** Remembers how the last reload ended, and logs it. */
+/** Remembers the result of the last reload, and logs it. */
 function outcomes(log: Logger, { now }: Pick<Clock, 'now'>) {
   let outcome: ReloadOutcome = { reloads: 0, asked_at: null, changed: [], refused: null };
   return {
@@ -145,9 +145,9 @@ function outcomes(log: Logger, { now }: Pick<Clock, 'now'>) {
   };
 }
 
-/** Returns the configuration to take over, and what it changes; throws where there is none. */
+/** Returns the configuration to take over, and its changes. Throws if it cannot be taken over. */
 function accepted({ daemon, loaded, load, rule }: Question): { next: LoadedConfig; changed: string[] } {
-  // With a full disk or a locked file no start succeeds, the old one's neither.
+  // With a full disk or a locked file no start succeeds, not even with the old configuration.
   const trouble = daemon.writeTrouble();
   if (trouble !== null) throw writeRefusalOf(trouble);
   const next = load();

@@ -9,19 +9,16 @@ import type { Wiring } from './wiring.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** How long periods of conditions and searches without results are kept. */
+/** Milliseconds for which periods of conditions and searches without results are kept. */
 const memoryMs = 90 * dayMs;
 
-/**
- * Deletes what is older than its retention, once an hour, and returns the space to the disk that a flood of deliveries
- * has used.
- */
+/** Deletes data older than its retention, once an hour. Returns the disk space that a flood of deliveries has used. */
 export function retentionJob(wiring: Wiring): Job {
   const { config, ports, inbox, sharing } = wiring;
   return {
     name: 'retention',
     every: hourMs,
-    // What a wrong clock deletes is gone for good.
+    // Data deleted because of a wrong clock is lost for good.
     needs: ['mirror', 'inbox', 'leads', 'writing', 'certain-time'],
     run: async (signal) => {
       prune(wiring);

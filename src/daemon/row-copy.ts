@@ -7,20 +7,21 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { copyInChild } from '../snapshot/snapshot.ts';
 
 export interface RowCopyPorts {
-  /** Throws where no rows are published. */
+  /** Throws if no rows are published. */
   readonly refuse: () => void;
   readonly mirror_path: string;
-  /** Called before a copy is sent; it is not where this rejects. */
+  /** Called before a copy is sent. If it rejects, the copy is not sent. */
   readonly made: () => Promise<void> | undefined;
-  /** Where it lies until it is sent. */
+  /** Directory of the copy until it is sent. */
   readonly directory: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes copies that followers begin with, in a process of its own, one at a time: another one is refused (503) meanwhile.
- * A copy has no name any more when it is sent, so that nothing of it is left whatever becomes of the daemon.
+ * Returns a function that makes copies with which followers begin, in a separate process, one at a time. A second
+ * request meanwhile is refused (503). The copy's name is removed before it is sent, so that nothing is left of it even
+ * if the daemon is killed.
  */
 export function rowCopies({
   refuse,

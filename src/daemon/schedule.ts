@@ -4,10 +4,13 @@ import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
 import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
 import type { Need, Unmet } from './needs.ts';
 
-/** One piece of the daemon's regular work. Ticks are frequent and simple: each asks the files what is due. */
+/** One piece of the daemon's regular work. Ticks are frequent and simple: each reads from the files what is due. */
 export type Job = {
   readonly name: string;
-  /** Without one of these it does nothing. They are asked for in this order, before each run and after each wait for the files. */
+  /**
+   * The needs without which it does nothing. They are checked in this order, before each run and after each wait for
+   * the files.
+   */
   readonly needs: readonly Need[];
   /** True if it also runs at the start, before its first tick. */
   readonly at_start?: true;
@@ -15,11 +18,11 @@ export type Job = {
   readonly asks_service?: true;
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Returns when it next has work, as far as the files tell; null: it only reacts to other jobs. Without it there may
-   * be work at each tick. A daemon ticks anyway; a virtual clock skips the ticks before it.
+   * Returns when it next has work, according to the files; null: it only reacts to other jobs. Without this function
+   * there may be work at each tick. A daemon ticks anyway; a virtual clock skips the ticks before it.
    */
   workAt?(): number | null;
-  /** Returns why its work fails, for a job that does not throw; null: it does not fail. */
+  /** Returns the reason why its work fails, for a job that does not throw; null: it does not fail. */
   trouble?(): string | null;
 } & (
   | {
@@ -28,7 +31,7 @@ export type Job = {
     }
   | {
       readonly at: WallClock;
-      /** Returns when it was last done, as far as the files tell: a run missed while no daemon ran is made up. */
+      /** Returns when it was last done, according to the files. A run missed while no daemon ran is made up for. */
       doneAt(): number | null;
     }
 );
@@ -37,9 +40,12 @@ export interface ScheduleOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   readonly signal: AbortSignal;
   readonly unmet: Unmet;
-  /** Runs the work of a job that needs `writing` when the files can be written, and again after each trouble. */
+  /**
+   * Runs the work of a job that needs `writing` when the files can be written, and repeats it after each failure to
+   * write.
+   */
   writing(work: () => Promise<void>, signal: AbortSignal): Promise<unknown>;
-  /** Called with what a job throws, unless the signal is aborted; decides whether the daemon goes on. */
+  /** Called with the error of a job, unless the signal is aborted. Decides whether the daemon continues. */
   failed(error: unknown, name: string): void;
 }
 
@@ -51,23 +57,23 @@ export interface RunByHand extends JobRuns {
 
 /** Runs a list of jobs, each independently and never concurrently with itself. */
 export interface Schedule {
-  /** Ticks by the clock until the signal is aborted; disposing waits for the jobs that run. */
+  /** Ticks by the clock until the signal aborts. Disposing waits for running jobs. */
   start(): AsyncDisposable;
-  /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
+  /** Runs a job once, or joins the run under way; null: there is no such job. Never rejects. */
   run(name: string): Promise<RunByHand | null>;
   list(): JobRuns[];
-  /** Returns the same for the watchdog: with what a job may wait for. */
+  /** Returns the same list for the watchdog, with the resources that a job may wait for. */
   watched(): WatchedJob[];
   /** Returns the first tick at which a job has work, for a virtual clock. Skips jobs that are running. */
   wakeAt(): number;
   /**
    * Runs every due job that is not running, in the order of the list, one after another; for a virtual clock. If a job
-   * waits for the clock, call it again meanwhile: the other jobs go on, as in a daemon.
+   * waits for the clock, call it again meanwhile: the other jobs continue, as in a daemon.
    */
   runDue(): Promise<void>;
 }
 
-/** The longest sleep: meanwhile the wall clock may be set, or the machine suspended. */
+/** The longest sleep in milliseconds: meanwhile the wall clock may be set, or the machine suspended. */
 const longestSleepMs = 30_000;
 
 interface Entry {
@@ -79,7 +85,7 @@ interface Entry {
   last_run_at: number | null;
   last_ms: number | null;
   failure: string | null;
-  /** Why it did nothing at its last tick; null: it ran. */
+  /** The reason why it did nothing at its last tick; null: it ran. */
   kept_from: string | null;
 }
 
@@ -108,7 +114,7 @@ export function createSchedule(
     return entry.running;
   }
 
-  /** Tells whether all needs of a job are met, and notes which one is not. */
+  /** Returns whether all needs of a job are met, and records the reason if one is not. */
   function mayRun(entry: Entry): boolean {
     entry.kept_from = null;
     for (const need of entry.job.needs) {
@@ -142,7 +148,7 @@ export function createSchedule(
     }
   }
 
-  /** Tells whether a job's tick has come. A clock that was set back makes it due sooner, never later. */
+  /** Returns whether a job's tick has come. A clock that was set back makes it due sooner, never later. */
   function isDue(entry: Entry): boolean {
     const now = clock.now();
     entry.next_at = Math.min(entry.next_at, tickAfter(entry.job, now));
@@ -197,7 +203,7 @@ export function createSchedule(
       if (entry === undefined) return null;
       const joined = entry.running === null ? 0 : 1;
       await runOnce(entry);
-      // What was missed while no daemon ran has been done now: it is not made up for any more.
+      // The run missed while no daemon ran has been done now, so it is not made up for again.
       const { failure, kept_from } = look(entry);
       if (failure === null && kept_from === null && 'at' in entry.job)
         entry.next_at = tickAfter(entry.job, clock.now());

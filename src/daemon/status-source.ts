@@ -10,10 +10,10 @@ import type { Parts } from './parts.ts';
 import type { Publishing } from './publishing.ts';
 import type { Wiring } from './wiring.ts';
 
-/** Reads what the mirror says of itself, at most so old. */
+/** Reads the mirror's part of the status, at most `max_age_ms` old. */
 export type MirrorStatusReader = (max_age_ms: number) => Promise<MirrorStatus> | MirrorStatus;
 
-/** Reads the mirror's status in a thread of its own. Disposing ends it. */
+/** Reads the mirror's status in a separate thread. Disposing ends it. */
 export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' | 'files' | 'ports'>) {
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
@@ -21,8 +21,8 @@ export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' |
   });
   const shown = statusOf(reader, quarantineAfter);
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
-  // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
-  // mirrored.
+  // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
+  // mirrored data.
   const read: MirrorStatusReader = (max_age_ms) => (files.isWell('mirror') ? statuses.read(max_age_ms) : shown());
   return { read, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -33,7 +33,10 @@ export interface StatusOptions {
   readonly publishing?: Pick<Publishing, 'alarms' | 'status'> | null;
 }
 
-/** Puts the status together: what the mirror says, what only the daemon knows, and the conditions that both amount to. */
+/**
+ * Puts the status together: the mirror's part, the facts known only to the daemon, and the conditions that follow from
+ * both.
+ */
 export function statusSource(
   parts: Omit<Parts, 'status'>,
   { jobs, mirrorStatus, publishing = null }: StatusOptions,

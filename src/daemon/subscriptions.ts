@@ -21,9 +21,9 @@ interface Parts extends Pick<SubscriptionsOptions, 'asker' | 'limiter' | 'servic
   readonly mayRotate: () => boolean;
   /** Null: there is no master secret. */
   readonly addresses: OwnAddresses | null;
-  /** The body of the receiver's 404; null: any passes. */
+  /** The body of the receiver's 404; null: any body is accepted. */
   readonly refusal: string | null;
-  /** Called before the service is told of an address; throws where other instances would not recognise it. */
+  /** Called before an address is sent to the service. Throws if other instances would not recognise it. */
   readonly tellAddresses: (() => Promise<void>) | null;
   /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
@@ -31,7 +31,7 @@ interface Parts extends Pick<SubscriptionsOptions, 'asker' | 'limiter' | 'servic
 
 const selfTestMs = 10_000;
 
-/** Wires the declared subscriptions to the service, if everything needed is configured. */
+/** Connects the declared subscriptions to the service, if everything needed is configured. */
 export function manageSubscriptions({
   loaded,
   ports,
@@ -69,7 +69,7 @@ export function manageSubscriptions({
   return { work: subscriptionWork(subscriptionPorts) };
 }
 
-/** Has every instance recognise an address before the service uses it. */
+/** Ensures that every instance recognises an address before the service uses it. */
 function tellingFirst(service: Subscriptions, tell: () => Promise<void>): Subscriptions {
   const first = async (ask: () => Promise<SubscriptionOutcome>): Promise<SubscriptionOutcome> => {
     try {
@@ -86,7 +86,7 @@ function tellingFirst(service: Subscriptions, tell: () => Promise<void>): Subscr
   };
 }
 
-/** Returns the declared subscriptions as the work needs them. */
+/** Returns the declared subscriptions in the form that the work needs. */
 export function settingsOf({ subscriptions, service, receiver }: Config): Omit<SubscriptionSettings, 'public_url'> {
   const { rotate_every, grace } = receiver;
   const { entities_per_subscription: most, subscription_reads: reads } = service.profile;
@@ -130,7 +130,7 @@ function refusal(message: string, hint: string, code = 'subscriptions'): Catalog
   return new CataloguedError(code, message, { exitCode: exitCodes.configuration, hint });
 }
 
-/** Answers what people ask about subscriptions; throws where they cannot be managed. */
+/** Answers people's requests about subscriptions. Throws if subscriptions cannot be managed. */
 export function subscriptionAnswers(
   managed: ManagedSubscriptions,
 ): Pick<Answers, `POST /v1/subscriptions/${'compare' | 'apply' | 'reactivate' | 'rotate'}`> {

@@ -28,12 +28,12 @@ import { tellingInTime } from './sharing/copying.ts';
 import { isOneOfSeveral, onlyTheLeader, type Sharing } from './sharing/sharing.ts';
 import { manageSubscriptions } from './subscriptions.ts';
 
-/** Overrides for tests (time, chance, what needs a receiver), and what a longer life than the wiring's has. */
+/** Overrides for tests (time, randomness, parts that need a receiver), and dependencies that outlive the wiring. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
   readonly entropy?: Entropy;
-  /** Numbers files, where the disk's own numbers would tell one life from another. */
+  /** Numbers files, for tests in which the disk's own numbers would differ from run to run. */
   readonly inodeOf?: InodeOf;
   /** Replaces the free space of the file system, which other programs change. */
   readonly spaceOf?: StoragePorts['spaceOf'];
@@ -45,15 +45,15 @@ export interface Overrides {
   readonly imageHost?: { readonly addresses: readonly string[] };
   /** Replaces the check of a whole file, which runs in a process with its own time. */
   readonly checkFile?: FileWatchOptions['checkFile'];
-  /** Follows the backup before a change of the schema, and can end it. */
+  /** Watches the backup before a change of the schema, and can end it. */
   readonly upgrade?: UpgradeWatch;
   /** Takes the locks of the files in another way. */
   readonly hold?: HoldFiles;
-  /** What the leader of several instances shares with the others; absent: this is the only one. */
+  /** The resources that the leader of several instances shares with the others; absent: this is the only instance. */
   readonly sharing?: Sharing;
 }
 
-/** All wired parts, of the daemon or of a command that works without one. */
+/** All connected parts, of the daemon or of a command that works without one. */
 export interface Wiring
   extends AsyncDisposable,
     Pick<OpenFiles, 'mirror' | 'inbox' | 'files' | 'storage'>,
@@ -61,11 +61,11 @@ export interface Wiring
   readonly config: Config;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
-  /** Watches for a wrong clock of the machine, and acts on it. */
+  /** Watches for a wrong clock of the machine, repairs stored instants and raises the alarm. */
   readonly watch: ClockWatch;
   /** Returns the paths that the service is known not to have. */
   notOffered(): OptionalPath[];
-  /** How many records are worked on at a time. */
+  /** The number of records that are worked on at the same time. */
   readonly workers: number;
   /** Null: this is the only instance. */
   readonly sharing: Sharing | null;
@@ -74,8 +74,8 @@ export interface Wiring
 type Loaded = Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>;
 
 /**
- * Reads the secrets (77, 78), takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
- * clean end.
+ * Reads the secrets (77, 78), takes the lock (75), opens both files and connects the client to them. Disposing closes
+ * in reverse order and records a clean end.
  */
 export async function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Promise<Wiring> {
   const stack = new AsyncDisposableStack();
@@ -145,7 +145,7 @@ function wired(
   const judged = { ...base, evidence: new Evidence(base) };
   const ports = { ...judged, refusals: new Refusals(judged, probe) };
   const watch = new ClockWatch({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
-  // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
+  // Instants that a wrong clock wrote are repaired first, so that planning uses the right time.
   watch.observe();
   forgetUnasked(mirror, config.service.profile);
   prepareRecords(ports);
@@ -186,7 +186,7 @@ function subscriptionsOf(
     addresses: addresses ?? (loaded.secrets.receiver_secret === null ? null : inbox.addresses),
     tellAddresses:
       overrides.sharing === undefined ? null : tellingInTime(overrides.sharing.deliveries, inbox.addresses, clock),
-    // The receiver's 404 has no body; that of a proxy has one.
+    // The receiver's 404 has no body; a proxy's has one.
     refusal: '',
     ...(selfTest === undefined ? {} : { selfTest }),
     asker: service.asker,
@@ -195,7 +195,7 @@ function subscriptionsOf(
   });
 }
 
-/** Forgets missing paths that the configuration no longer asks for. */
+/** Forgets missing paths that the configuration no longer uses. */
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {

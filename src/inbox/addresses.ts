@@ -13,28 +13,34 @@ export interface RecognisedToken {
 }
 
 /**
- * The tokens of callback addresses. Each is made of the master secret, the subscription and an epoch; only epochs are
- * stored, so whoever reads the file learns no address. Rotation: `begin`, tell the service, `announced`; after a
- * kill between two of them, the epoch whose `announced_at` is null is the one to tell the service of.
+ * The tokens of callback addresses. Each is derived from the master secret, the subscription and an epoch. Only epochs
+ * are stored, so reading the file reveals no address. A rotation calls `begin`, sends the address to the service, then
+ * calls `announced`. After a kill in between, the epoch whose `announced_at` is null is the one to send.
  */
 export interface CallbackAddresses {
-  /** The last segment of the callback address: 43 characters. Throws where no master secret is configured (78). */
+  /** Returns the last segment of the callback address: 43 characters. Throws (78) if no master secret is configured. */
   token(subscription_id: string, epoch: number): string;
-  /** All that are remembered, dropped ones too. */
+  /** Returns all stored epochs, including dropped ones. */
   states(): CallbackEpoch[];
-  /** Returns the newest epoch, announced or not; makes the first. */
+  /** Returns the newest epoch, announced or not; creates the first one. */
   current(subscription_id: string, now: Instant): number;
-  /** A new epoch, accepted from now on; the one before where that has not been announced yet. */
+  /** Returns a new epoch, accepted from now on. If the newest one was not announced yet, returns that instead. */
   begin(subscription_id: string, now: Instant): number;
-  /** The service knows this address: older ones are accepted until now + grace. May be said again. */
+  /**
+   * Records that the service has this address. Older addresses are accepted until `now` + `grace_ms`. Repeated calls do
+   * not extend that.
+   */
   announced(subscription_id: string, epoch: number, now: Instant, grace_ms: number): void;
-  /** Whose token this is; null: nobody's. Takes the same time whichever it is. */
+  /** Returns the subscription and epoch of a token; null: unknown. Takes the same time for any token. */
   recognise(token: string, now: Instant): RecognisedToken | null;
-  /** Replaces all that are remembered: another instance was the last to know. */
+  /** Replaces all stored epochs, because another instance knew the latest ones. */
   adopt(epochs: readonly CallbackEpoch[]): void;
-  /** Reads the epochs again, after something else has changed them. */
+  /** Reads the epochs again after another writer has changed them. */
   reload(): void;
-  /** Tells whether the master secret is another one than at the last start: every address the service knows is void. */
+  /**
+   * Returns whether the master secret differs from the one of the last start. Then every address that the service knows
+   * is invalid.
+   */
   masterChanged(): boolean;
 }
 
@@ -45,7 +51,7 @@ interface KnownToken {
   readonly digest: Buffer;
 }
 
-/** Recognises the tokens of these epochs, which somebody else keeps. */
+/** Returns a function that recognises the tokens of these epochs, which another instance stores. */
 export function recogniser(master: MasterSecret, epochs: readonly CallbackEpoch[]): CallbackAddresses['recognise'] {
   const known = knownTokens(master, epochs);
   return (token, now) => recognisedAmong(known, token, now);
@@ -69,7 +75,10 @@ function tokenOf(master: { reveal(): string }, subscription_id: string, epoch: n
   return keyed(master, `callback:${subscription_id}:${epoch}`).toString('base64url');
 }
 
-/** The addresses in a file that this process writes. A changed master begins a new epoch for every subscription. */
+/**
+ * Creates the addresses in a file that this process writes. A changed master secret begins a new epoch for every
+ * subscription.
+ */
 export function addressesIn(file: Database, master: MasterSecret, now: Instant): CallbackAddresses {
   const db = writesTo(file);
   const epochs = epochTable(db);
@@ -127,8 +136,8 @@ export function addressesIn(file: Database, master: MasterSecret, now: Instant):
 }
 
 /**
- * Compares the master with the one of the last start. With another one the old tokens cannot even be recognised:
- * each subscription gets an epoch that is still to be announced, which a kill does not forget.
+ * Compares the master secret with that of the last start. If it has changed, old tokens cannot be recognised any more:
+ * each subscription gets a new epoch that is not announced yet. It is stored, so a kill does not lose it.
  */
 function noteMaster(db: Writes, epochs: EpochTable, master: MasterSecret, now: Instant): boolean {
   if (master === null) return false;

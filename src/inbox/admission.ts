@@ -2,14 +2,14 @@ import type { Instant } from '../clock.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { callerOf, isAllowed, type Networks } from './allowlist.ts';
 
-/** What a request shows before its body is read. */
+/** Facts about a request before its body is read. */
 export interface RequestFacts {
   readonly method: string;
-  /** As in the request line. */
+  /** The target in the request line. */
   readonly target: string;
-  /** The socket's other end. */
+  /** The address of the socket's other end. */
   readonly peer: string;
-  /** Each X-Forwarded-For header, in order. */
+  /** All X-Forwarded-For headers, in order. */
   readonly forwarded: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface AdmissionRules {
   readonly addresses: Pick<CallbackAddresses, 'recognise'>;
 }
 
-/** `dropped`: the address was valid once, and its grace is over. Somebody has kept it: an alarm. */
+/** `dropped`: the address was valid once, and its grace period is over. It is still in use, which raises an alarm. */
 type RefusalReason = 'path' | 'method' | 'address' | 'token' | 'dropped';
 
 export interface Admitted {
@@ -34,7 +34,7 @@ export interface Admitted {
 export interface Refused {
   readonly admitted: false;
   readonly reason: RefusalReason;
-  /** Whose address it was; null where the token says nothing of that. */
+  /** The subscription of the token; null: the token is unknown. */
   readonly subscription_id: string | null;
   readonly epoch: number | null;
   readonly caller: string;
@@ -42,7 +42,10 @@ export interface Refused {
 
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** Tells whether a request may deliver, and to which subscription. Every question is asked of every request. */
+/**
+ * Decides whether a request may deliver, and to which subscription. The token and the caller are looked up for every
+ * request, before any reason to refuse is considered.
+ */
 export function admit(facts: RequestFacts, rules: AdmissionRules, now: Instant): Admitted | Refused {
   const cut = facts.target.lastIndexOf('/');
   const token = facts.target.slice(cut + 1);

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from 'node:net';
 import { isPublicHost } from '../domain/push/public-address.ts';
 
-/** Addresses and networks, ready to be asked; made of what the configuration lists. */
+/** A set of addresses and networks from the configuration. */
 export interface Networks {
-  /** Whether anything is listed. */
+  /** True: the list is empty. */
   readonly empty: boolean;
   has(address: string): boolean;
 }
 
-/** `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/32`; IPv4 in IPv6 counts as IPv4. */
+/** Creates the set from a list like `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/32`. IPv4 in IPv6 counts as IPv4. */
 export function networksOf(list: readonly string[]): Networks {
   const networks = new BlockList();
   for (const each of list) {
@@ -25,12 +25,16 @@ export function networksOf(list: readonly string[]): Networks {
   };
 }
 
-/** Of a listener on a unix socket: only who may open it connects, so what it forwards is believed. */
+/**
+ * The peer of a connection to a unix socket. Only users that may open the socket connect, so the headers that they
+ * forward are believed.
+ */
 export const unixPeer = 'unix';
 
 /**
- * Who really calls: the peer, or where that is a trusted proxy the first entry of X-Forwarded-For from the right that
- * is none. Null: an entry on the way is no address, so nobody can tell. `forwarded` has one entry a header, in order.
+ * Returns the address of the caller: the peer, unless it is a trusted proxy. Then it is the last entry of
+ * X-Forwarded-For that is not a trusted proxy. Null: an entry on the way is not an address, so the caller is unknown.
+ * `forwarded` has one item per header, in order.
  */
 export function callerOf(peer: string, forwarded: readonly string[], trusted: Networks): string | null {
   let caller = peer === unixPeer ? peer : canonical(peer);
@@ -41,14 +45,14 @@ export function callerOf(peer: string, forwarded: readonly string[], trusted: Ne
   return caller;
 }
 
-/** An empty list allows everybody; otherwise a caller that nobody can tell is not allowed. */
+/** Returns whether a caller is allowed. An empty list allows all callers. Any other list refuses unknown callers. */
 export function isAllowed(caller: string | null, allow: Networks): boolean {
   return allow.empty || (caller !== null && caller !== unixPeer && allow.has(caller));
 }
 
 /**
- * Behind a proxy that ends TLS and is not trusted, every caller looks like the proxy: the list would refuse all or
- * allow all. Null: no such problem, as far as the configuration shows.
+ * Returns the problem of an allow-list behind a proxy that ends TLS and is not trusted: every caller looks like the
+ * proxy, so the list would refuse all or allow all. Null: the configuration shows no such problem.
  */
 export function couldOnlyMatchProxy(receiver: {
   readonly listen: string;
@@ -66,8 +70,8 @@ export function couldOnlyMatchProxy(receiver: {
 }
 
 /**
- * A service on the internet cannot call a private address. Null: it can, or the service is as near as the receiver,
- * as a simulated one is.
+ * Returns the reason why the service cannot call `public_url`: the service is on the internet and the address is
+ * private. Null: it can, or the service is as near as the receiver, like a simulator.
  */
 export function unreachableCallback(public_url: string | null, base_url: string): string | null {
   if (public_url === null || !isPublicHost(new URL(base_url).hostname)) return null;
@@ -75,7 +79,7 @@ export function unreachableCallback(public_url: string | null, base_url: string)
   return isPublicHost(hostname) ? null : `receiver.public_url is at ${hostname}, which the service cannot reach`;
 }
 
-/** One spelling an address: IPv4 out of IPv6, no zone, IPv6 compressed. Null: no address. */
+/** Returns the one spelling of an address: IPv4 taken out of IPv6, no zone, IPv6 compressed. Null: not an address. */
 function canonical(text: string): string | null {
   const address = text.replace(/%[\w.-]+$/, '');
   const version = isIP(address);
@@ -92,7 +96,7 @@ function isMapped(text: string, address: string): boolean {
   return isIP(text) === 6 && isIP(address) === 4;
 }
 
-/** `192.0.2.1:4711` and `[2001:db8::1]:4711` without their ports; a bare IPv6 address has none. */
+/** Removes the port of `192.0.2.1:4711` and `[2001:db8::1]:4711`. A bare IPv6 address has none. */
 function withoutPort(entry: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/.exec(entry) ?? [];
   return bracketed ?? plain ?? entry;

@@ -1,27 +1,29 @@
 import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
 import { query } from './tables.ts';
 
-/** Thrown where the budget is used up by deliveries that were not applied yet: none of them leaves, so nothing comes in. */
+/**
+ * Thrown when deliveries that are not applied yet use up the budget: none of them can be removed, so none is accepted.
+ */
 export class InboxFull extends Error {
   override readonly name = 'InboxFull';
 }
 
 export interface ByteBudget {
   /**
-   * Called where deliveries were added. Over the budget, the bodies of applied deliveries go, the oldest first, then those
-   * in quarantine; then whole rows of both. Throws `InboxFull` where that is not enough.
+   * Removes data until the budget is met. Called after deliveries were added. Removes the bodies of applied deliveries
+   * first, oldest first, then those in quarantine, then whole rows of both. Throws `InboxFull` if that is not enough.
    */
   keepWithin(budget: number): void;
 }
 
-/** So many are looked at together: the oldest are likely to be enough. */
+/** The number of oldest deliveries that are read together; they are likely to be enough. */
 const atOnce = 64;
 
 type Oldest = { delivery_id: number };
 
 export function byteBudget(db: Writes): ByteBudget {
   const bytes = db.values(() => query.selectFrom('inbox').select('stored_bytes'));
-  // Which index serves decides how long it takes, and is not Kysely's to say.
+  // The index decides the speed, and Kysely cannot name one.
   const bodies = db.values(
     () =>
       sql<Oldest>`select delivery_id from delivery indexed by delivery_spent where state <> 'waiting' and coding is not 0
@@ -43,7 +45,7 @@ export function byteBudget(db: Writes): ByteBudget {
   );
   const now = () => bytes.get() ?? 0;
 
-  /** Takes away the oldest until it is enough or none is left; returns how many. */
+  /** Removes the oldest until the budget is met or none is left. Returns the number removed. */
   function takeAway(oldest: typeof bodies, away: typeof remove, budget: number): number {
     let count = 0;
     for (;;) {

@@ -2,29 +2,32 @@ import { type Instant, instant } from '../clock.ts';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
-/** A time during which a condition was shown. */
+/** A period during which a condition was shown. */
 export type ConditionPeriod = Readonly<InboxTables['condition_period']>;
 
-/** What held at one look. */
+/** A condition that held at one inspection. */
 interface Shown {
   readonly code: string;
   readonly since: Instant | null;
   readonly says: string;
 }
 
-/** When conditions were shown, for 90 days: survives a mirror that is repaired or filled anew. */
+/** The periods of conditions, kept for 90 days. They survive a mirror that is repaired or filled from scratch. */
 export interface ConditionPeriods {
-  /** Those that still hold, as of the last look. */
+  /** Returns the periods that have not ended, as of the last inspection. */
   open(): ConditionPeriod[];
-  /** Since when they are watched: of earlier times no period says anything; null: not yet. */
+  /** Returns the instant since which conditions are watched; there are no periods from before. Null: not yet. */
   watchedSince(): number | null;
-  /** The periods that lasted at `from` or began later, the oldest first. */
+  /** Returns the periods that lasted at `from` or began later, oldest first. */
   flips(from: Instant): ConditionPeriod[];
-  /** Notes what holds now: begins and ends periods. Writes nothing where nothing has changed. */
+  /**
+   * Records the conditions that hold now: begins and ends periods. Writes nothing if nothing has changed. Returns the
+   * codes of both.
+   */
   note(held: readonly Shown[], now: Instant): { readonly began: readonly string[]; readonly ended: readonly string[] };
-  /** Returns whether the condition holds, and so was acknowledged. */
+  /** Acknowledges a condition. Returns false if it does not hold. */
   acknowledge(code: string, because: string, now: Instant): boolean;
-  /** Forgets those that ended before then. */
+  /** Deletes the periods that ended before an instant. */
   prune(before: Instant): void;
 }
 

@@ -1,45 +1,46 @@
 import type { Socket } from 'node:net';
 
 export interface CrowdLimits {
-  /** Open at a time. */
+  /** The most connections open at the same time. */
   readonly connections: number;
-  /** Deliveries under way at a time, of one caller. */
+  /** The most deliveries of one caller under way at the same time. */
   readonly deliveries_per_caller: number;
-  /** Bytes of bodies in memory, of all callers; of one it is half of it. */
+  /** The most bytes of bodies in memory, of all callers together. One caller may use half of it. */
   readonly body_bytes: number;
 }
 
-/** A delivery that was admitted and is not answered yet. */
+/** A delivery that was admitted and not answered yet. */
 export interface UnderWay extends Disposable {
-  /** More of its body has come. False: that is more than there is room for, and nothing was noted. */
+  /** Reserves more bytes of its body. False: there is no room, and nothing was reserved. */
   takes(bytes: number): boolean;
 }
 
 /**
- * Who may stay where too many come at once. Strangers crowd out strangers: the connection that gives way is one that
- * has not shown a valid address, of the peer that holds most of those. A caller's deliveries crowd out only its own.
+ * Decides which connection or delivery gives way when there are too many. Strangers displace only strangers: a
+ * connection without a valid request under way closes, from the peer with the most such connections. A caller's
+ * deliveries displace only its own.
  */
 export interface Crowd {
   opened(socket: Socket): void;
-  /** Called where a request on this connection was admitted. `giveWay` ends it as one that could not be stored. */
+  /** Registers an admitted request of this connection. `giveWay` ends it as one that could not be stored. */
   admitted(socket: Socket, caller: string, giveWay: () => void): UnderWay;
 }
 
 interface Connection {
   readonly socket: Socket;
   readonly peer: string;
-  /** How many of its requests are admitted and not answered. */
+  /** The number of its requests that are admitted and not answered. */
   busy: number;
 }
 
 interface Caller {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly deliveries: Set<() => void>;
   bytes: number;
 }
 
 export function crowd(limits: CrowdLimits): Crowd {
-  // The oldest first.
+  // Oldest first.
   const connections = new Map<Socket, Connection>();
   const callers = new Map<string, Caller>();
   let bytes = 0;
@@ -50,7 +51,7 @@ export function crowd(limits: CrowdLimits): Crowd {
     const counts = new Map<string, number>();
     for (const { peer } of idle) counts.set(peer, (counts.get(peer) ?? 0) + 1);
     const most = Math.max(...counts.values());
-    // The one that has just come is among them: where all others deliver, it is the one that leaves.
+    // The new connection is one of them. If all others deliver, it is the one that closes.
     idle.find(({ peer }) => counts.get(peer) === most)?.socket.destroy();
   }
 

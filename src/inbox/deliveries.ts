@@ -14,47 +14,62 @@ import { storingIn } from './storing.ts';
 import { query } from './tables.ts';
 
 /**
- * Deliveries, durable. What writes throws what SQLite throws, after a rollback; after a failed fsync it throws a
+ * The stored deliveries. Writing methods throw SQLite's errors, after a rollback. After a failed fsync they throw a
  * `SyncFailed`, and nothing is written any more.
  */
 export interface Deliveries extends DeliveryReader, Settling, Numbers {
-  /** All of them in one durable commit, or none. Older bodies leave for them; `InboxFull` where that is not enough. */
+  /**
+   * Stores all of them in one durable commit, or none. Removes older bodies to make room; throws `InboxFull` if that is
+   * not enough.
+   */
   store(received: readonly Received[]): void;
-  /** The same for what has its numbers already: those between it and the newest one are skipped. */
+  /**
+   * Does the same for deliveries that have numbers already. Numbers between the newest stored one and theirs are
+   * skipped.
+   */
   storeNumbered(received: readonly Numbered[]): void;
   /**
-   * Returns the waiting ones above a number, ascending, and no more of them than a megabyte and one: what is to be
-   * applied.
+   * Returns the waiting deliveries above a number, in ascending order. Stops after the delivery with which the bodies
+   * reach a megabyte.
    */
   after(delivery_id: number, limit: number): Delivery[];
-  /** Several writes in one commit. */
+  /** Runs several writes in one commit. */
   transaction<Result>(work: () => Result): Result;
-  /** Lets copies of what was received since then wait once more, in order, under new numbers; returns how many. */
+  /**
+   * Stores copies of the deliveries received since an instant, as waiting again, in order and under new numbers.
+   * Returns their number.
+   */
   replay(since: Instant, now: Instant): number;
-  /** Gives free pages back to the file system, a little each time; returns whether there are more. */
+  /** Returns some free pages to the file system; true if there are more. */
   shrink(): boolean;
-  /** Notes that a delivery could be received at this instant. */
+  /** Records that deliveries could be received at this instant. */
   heartbeat(now: Instant): void;
-  /** Returns the last instant noted before this start: the gap begins there. */
+  /** Returns the last recorded instant before this start, where a gap begins; null: none. */
   heartbeats(): { readonly last: number | null };
 }
 
-/** What is kept at most. */
+/** The most data that is kept. */
 export interface DeliveryLimits {
-  /** In quarantine, give or take 64 deliveries: beyond it the oldest go first. */
+  /** Limits of the quarantine, with a tolerance of 64 deliveries. Above them the oldest are removed. */
   readonly quarantine: QuarantineLimits;
   /** `retention.deliveries_bytes`. */
   readonly bytes: number;
 }
 
 const usualLimits: DeliveryLimits = { quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 }, bytes: 1024 ** 3 };
-/** Bodies that are read and applied together: a batch of large ones would take its memory many times over. */
+/** Bytes of bodies that are read and applied together. Memory use is several times a batch, so it must not be large. */
 const appliedTogetherBytes = 1 * 1024 * 1024;
-/** Free pages that are kept for what comes next, and how many are given back at once: a few milliseconds. */
+/**
+ * Bytes of free pages kept for new deliveries, and the number of pages returned at a time, which takes a few
+ * milliseconds.
+ */
 const spareBytes = 16 * 1024 * 1024;
 const pagesAtOnce = 256;
 
-/** The deliveries in a file that this process writes. `standing`: whether it still has its name, without which nothing is kept. */
+/**
+ * Creates the deliveries in a file that this process writes. `standing` returns whether the file still has its name; a
+ * file without a name is lost.
+ */
 export function deliveriesIn(
   file: Database,
   given: Partial<DeliveryLimits> = {},
@@ -69,7 +84,7 @@ export function deliveriesIn(
   const beat = db.change(({ now }: Bound<{ now: Instant }>) => query.updateTable('inbox').set({ heartbeat_at: now }));
   const lastBeat = db.values(() => query.selectFrom('inbox').select('heartbeat_at')).get() ?? null;
 
-  /** A commit into a file that nobody can find any more is none. */
+  /** Commits, and throws if the file has lost its name: nobody can find the commit then. */
   function kept(work: () => void): void {
     commit(work);
     const found = standing();
@@ -98,12 +113,12 @@ export function deliveriesIn(
   };
 }
 
-/** Commits as long as the disk keeps what it was given. */
+/** Returns functions that commit until a write to the disk is lost. */
 function commitsOf(file: Database, db: Writes) {
   let broken: SyncFailed | null = null;
   return {
     isBroken: () => broken !== null,
-    /** One durable commit; rolled back on any error. */
+    /** Commits durably; rolls back on any error. */
     commit: <Result>(work: () => Result): Result => {
       if (broken !== null) throw broken;
       try {

@@ -9,7 +9,7 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
-/** Received = waiting + applied + superseded + quarantined, for ever; a replay counts as received again. */
+/** Received = waiting + applied + superseded + quarantined, at all times. A replay counts as received again. */
 export interface DeliveryCounts {
   readonly received: number;
   readonly waiting: number;
@@ -18,30 +18,36 @@ export interface DeliveryCounts {
   readonly quarantined: number;
 }
 
-/** The room that they take. */
+/** Disk space of the deliveries. */
 export interface StoredBytes {
-  /** Bodies as they are stored, and an allowance for each row. */
+  /** Bytes of stored bodies, and an allowance for each row. */
   readonly stored_bytes: number;
-  /** Bodies that had to go, ever. */
+  /** The number of bodies removed to stay within the budget, since the inbox was created. */
   readonly bodies_gone: number;
 }
 
-/** What may be asked of a file that a daemon is writing. */
+/** Queries on a file that a daemon may be writing. */
 export interface DeliveryReader {
   counts(): DeliveryCounts;
   bytes(): StoredBytes;
   /** Newest first. */
   list(filter: DeliveryFilter): ListedDelivery[];
   find(delivery_id: number): Delivery | null;
-  /** Returns how many `replay` would repeat, and how many it cannot: their bodies are gone. */
+  /**
+   * Returns the number of deliveries that `replay` would repeat, and of those that it cannot repeat because their
+   * bodies were removed.
+   */
   replayable(since: Instant): { readonly deliveries: number; readonly gone: number };
-  /** Returns when the newest deliveries came, so many at most, by subscription and in ascending order. */
+  /** Returns the arrivals of the newest `limit` deliveries, by subscription and in ascending order. */
   arrivals(limit: number): Map<string, Instant[]>;
-  /** Returns the arrival of each subscription's newest delivery: outlives the delivery. */
+  /** Returns the arrival of each subscription's newest delivery, even if that delivery was deleted. */
   lastBySubscription(): Map<string, Instant>;
 }
 
-/** What a replay is about: a copy stands for its original, and what waits is applied anyway. */
+/**
+ * Returns the condition for deliveries that a replay repeats. Copies are left out, since their originals are repeated;
+ * waiting ones are applied anyway.
+ */
 export function settledSince(since: RawBuilder<Instant>) {
   return ({ and, eb }: ExpressionBuilder<InboxSchema, 'delivery'>) =>
     and([eb('received_at', '>=', since), eb('replay_of', 'is', null), eb('state', '<>', 'waiting')]);

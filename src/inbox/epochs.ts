@@ -3,8 +3,8 @@ import { type Bound, pick, sql, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
 /**
- * One callback address of a subscription: epochs count up with each rotation. It is accepted from `begun_at` on, and before
- * `until` (null: as long as no newer one was announced); the service was told of it at `announced_at` (null: not yet).
+ * One callback address of a subscription. Its epoch grows with each rotation. It is accepted from `begun_at` on, and
+ * before `until` (null: until a newer one is announced). The service got it at `announced_at` (null: not yet).
  */
 export type CallbackEpoch = Readonly<InboxTables['callback_epoch']>;
 
@@ -13,17 +13,20 @@ export interface EpochTable {
   newest(subscription_id: string): CallbackEpoch | undefined;
   add(subscription_id: string, epoch: number, at: Instant): void;
   announced(subscription_id: string, epoch: number, at: Instant): void;
-  /** Said again, it does not prolong the grace; an end that a clock from 2038 has set is drawn in. */
+  /**
+   * Sets the end of older epochs. Repeated calls do not extend the grace period. An end in the far future, written by a
+   * wrong clock, is shortened.
+   */
   endOlder(subscription_id: string, epoch: number, until: Instant): void;
-  /** Forgets those that ended before `now`, but for the newest, so that their use is noticed. */
+  /** Deletes the epochs that ended before `now`, except for the newest ones, so that their use is noticed. */
   forgetDropped(subscription_id: string, now: Instant): void;
-  /** These, and no others. */
+  /** Replaces all epochs with these. */
   replace(epochs: readonly CallbackEpoch[]): void;
-  /** A new epoch for each subscription, still to be announced, and no other one. */
+  /** Begins a new epoch for each subscription, not announced yet, and deletes all others. */
   beginAll(at: Instant): void;
 }
 
-/** Dropped epochs that are still recognised. */
+/** The number of dropped epochs per subscription that are still recognised. */
 const droppedKept = 4;
 
 export function epochTable(db: Writes): EpochTable {

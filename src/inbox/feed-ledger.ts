@@ -2,30 +2,30 @@ import { noteOf } from '../sqlite/identity.ts';
 import type { Bound, Writes } from '../sqlite/statements.ts';
 import { type MirrorState, query } from './tables.ts';
 
-/** What outlives a mirror: with which it is paired, and which numbers its change feed may have given out. */
+/** The facts that outlive a mirror: which mirror it is paired with, and which numbers its change feed may have used. */
 export interface FeedLedger {
-  /** `none` was opened yet, `any` is paired again, or there is a `known` one. */
+  /** `none`: no mirror was opened yet; `any`: the next mirror is accepted as its pair; `known`: it has a pair. */
   readonly mirror: MirrorState;
-  /** Tells whether this is the mirror that was opened last, by its inode. */
+  /** Returns whether this is the mirror that was opened last, judged by its inode. */
   isSame(mirror_path: string): boolean;
-  /** At least those up to this number were given out. */
+  /** All numbers up to this one were used. */
   readonly witnessed: number;
-  /** None above it ever was. Kept in memory; raised by `reserve`. */
+  /** Returns the number above which none was ever used. Kept in memory; raised by `reserve`. */
   ceiling(): number;
-  /** Makes durable that numbers up to `ceiling` may be given out. */
+  /** Makes durable that numbers up to `ceiling` may be used. */
   reserve(ceiling: number): void;
-  /** Notes that numbers up to `newest` were given out. */
+  /** Records that numbers up to `newest` were used. */
   witness(newest: number): void;
   /**
-   * Goes on with the feed of a mirror that another instance led until now: numbers above `newest` that were given out
-   * here were told to nobody.
+   * Continues the feed of a mirror that another instance led until now. Numbers above `newest` that were used here were
+   * never published.
    */
   takeOver(mirror_path: string, newest: number): void;
-  /** Notes that the mirror at this path is the one that belongs here. */
+  /** Records that the mirror at this path is the pair of this inbox. */
   opened(mirror_path: string): void;
 }
 
-/** Returns the number that the disk has given a file; null: nothing stands there. */
+/** Returns the inode number of a file; null: there is no file. */
 export type InodeOf = (path: string) => string | null;
 
 export const diskInode: InodeOf = (path) => noteOf(path)?.inode ?? null;

@@ -19,43 +19,43 @@ import { type ToldOrders, toldOrders } from './orders.ts';
 import { type Searches, type SearchReads, searchesIn, searchReads } from './searches.ts';
 import { query } from './tables.ts';
 
-/** inbox.db: `CATI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
+/** inbox.db: `CATI`. It belongs to the daemon alone and stays in the state directory, which storefronts cannot enter. */
 export const inboxFile: FileKind = {
   name: 'inbox',
   application_id: 0x43415449,
   migrations: new URL('schema/inbox/', packageRoot),
   mode: 0o600,
   wal_autocheckpoint: 1000,
-  // After a flood the file gives back what it no longer needs.
+  // After a flood the file returns unused space.
   auto_vacuum: 'incremental',
 };
 
-/** The daemon's own durable file: what was received, and at which addresses. */
+/** The daemon's durable file: received deliveries, and the addresses at which they came. */
 export interface Inbox extends Disposable {
   readonly path: string;
-  /** Shared with the mirror, so that the wrong two are never used together. */
+  /** Shared with the mirror, so that two files of different pairs are never used together. */
   readonly pair_id: string;
-  /** What the mirror beside it has to be, and what is known of the numbers that its feed gave out. */
+  /** The mirror that belongs to it, and the numbers that its feed may have used. */
   readonly feed: FeedLedger;
   readonly deliveries: Deliveries;
   readonly orders: ToldOrders;
   readonly conditions: ConditionPeriods;
   readonly searches: Searches;
   readonly addresses: CallbackAddresses;
-  /** Whether the open files still have their names: what is written to others is lost. */
+  /** Returns whether the open files still have their names. Writes to a file without a name are lost. */
   standing(): FileStanding;
   readonly machineClock: MachineClockTable;
-  /** When the last process was surely alive; null: there was none. */
+  /** The latest instant at which the last process is known to have run; null: there was none. */
   readonly last_alive_at: Instant | null;
-  /** Heals what a wrong clock has written. Returns the rows changed, by table. */
+  /** Repairs instants that a wrong clock wrote. Returns the number of rows changed, by table. */
   healInstants(now: Instant): Record<string, number>;
-  /** Notes when the process ended in order. */
+  /** Records a clean end of the process. */
   stopped(at: Instant): void;
-  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  /** Commits a write that changes nothing, and throws the error that any other write would throw now. */
   touch(): void;
-  /** Brings up to date what the planner knows of tables that have grown. */
+  /** Updates the statistics that the query planner has of tables that have grown. */
   optimise(): void;
-  /** How long a write waits, and blocks the event loop, while another program writes. */
+  /** Sets how long a write waits for a lock of another program, in milliseconds. It blocks the event loop meanwhile. */
   waitForLocks(ms: number): void;
 }
 
@@ -63,22 +63,22 @@ export interface InboxOptions {
   /** The master secret of the callback addresses; null: none is configured, and no address is recognised. */
   readonly master: MasterSecret;
   readonly now: Instant;
-  /** `retention.deliveries_bytes`: what bodies and rows may take. */
+  /** `retention.deliveries_bytes`: the most bytes that bodies and rows may take. */
   readonly deliveries_bytes?: number;
-  /** Given to a new inbox; absent: a new one is drawn. */
+  /** The pair of a new inbox; absent: a new pair is created. */
   readonly pair_id?: string;
   readonly entropy?: Entropy;
   readonly inodeOf?: InodeOf;
 }
 
-/** Opens or makes the inbox, and marks it as in use. */
+/** Opens or creates the inbox, and marks it as in use. */
 export function openInbox(
   path: string,
   { master, now, deliveries_bytes, entropy = systemEntropy, pair_id: given, inodeOf = diskInode }: InboxOptions,
 ): Inbox {
   const file = openForWriting(path, inboxFile);
   try {
-    // What is written here is hardly ever read again: the usual cache would hold 16 MB of a flood.
+    // Data written here is hardly ever read again. With the usual cache a flood would fill 16 MB.
     file.pragma('cache_size = -2000');
     const db = writesTo(file);
     const { pair_id, stopped_at, heartbeat_at } = db.transaction(() => ownRow(db, given ?? newId(entropy)));
@@ -124,7 +124,7 @@ export function openInbox(
   }
 }
 
-/** The row about the file itself; made where there is none. */
+/** Returns the row about the file itself; creates it if there is none. */
 function ownRow(db: Writes, pair_id: string) {
   const columns = ['pair_id', 'stopped_at', 'heartbeat_at'] as const;
   const add = db.change((bound: Bound<{ pair_id: string }>) =>
@@ -136,7 +136,7 @@ function ownRow(db: Writes, pair_id: string) {
   return row;
 }
 
-/** Opens the inbox beside a daemon that may be writing it, to look and not to touch. One of an older version: 65. */
+/** Opens the inbox for reading beside a daemon that may be writing it. Throws (65) for a file of an older version. */
 export function openInboxForReading(path: string): DeliveryReader & { readonly searches: SearchReads } & Disposable {
   const db = openForReading(path, inboxFile);
   if (Number(db.pragma('user_version', { simple: true })) < schemaVersion(inboxFile)) {

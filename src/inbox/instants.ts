@@ -1,6 +1,6 @@
 import type { InstantRules } from '../sqlite/instants.ts';
 
-/** What becomes of each instant of the inbox that a wrong clock has written. */
+/** The repair rule for each instant of the inbox that a wrong clock has written. */
 export const inboxInstants: InstantRules = {
   inbox: {
     stopped_at: 'now',

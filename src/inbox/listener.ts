@@ -6,11 +6,11 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
 
-/** How much of one caller is endured (reliability 2.2). Milliseconds and bytes. */
+/** The limits of one caller (reliability 2.2). Milliseconds and bytes. */
 export interface ListenerLimits {
   readonly headers_timeout: number;
   readonly request_timeout: number;
-  /** How often those two are checked. */
+  /** Interval of the checks of both timeouts. */
   readonly check_every: number;
   readonly keep_alive: number;
   readonly header_bytes: number;
@@ -21,25 +21,26 @@ export interface ListenerLimits {
 export interface Listener {
   /** A URL, or the socket as the configuration names it. */
   readonly address: string;
-  /** Takes no more connections and lets go of idle ones; resolves when none is left. */
+  /** Accepts no more connections and closes idle ones. Resolves when none is left. */
   close(): Promise<void>;
-  /** Ends the connections that are left, whatever they are at. */
+  /** Closes the remaining connections, in any state. */
   cut(): void;
 }
 
 export interface ListenerPorts {
   readonly handle: Handle;
   readonly opened: (socket: Socket) => void;
-  /** Opens the listener, where it outlives who answers; absent: it is opened and closed with this one. */
+  /** Opens the listener, if it outlives this process's server; absent: it is opened and closed here. */
   readonly kept?: OpenListener | undefined;
 }
 
-/** `target` is what stands in the request line. */
+/** Handles a request. `target` is the target in the request line. */
 type Handle = (request: IncomingMessage, response: ServerResponse, target: string) => void;
 
 /**
- * Listens on HOST:PORT or unix:PATH, or takes over what `kept` has open there, and hands every well-formed request to
- * `handle` before anything of its body is read. What is not well-formed gets 400, 408 or 431 and the end of its connection.
+ * Listens on HOST:PORT or unix:PATH, or takes over the listener that `kept` has open there. Passes every well-formed
+ * request to `handle` before any of its body is read. A malformed request gets 400, 408 or 431, and its connection is
+ * closed.
  */
 export async function startListener(
   listen: string,
@@ -53,7 +54,7 @@ export async function startListener(
     return each;
   };
   const listener = await (kept ?? openAlone)(listen, { server, bind: (app) => bind(app, listen) });
-  // Fastify's own are taken off: what is not HTTP gets what Node says to it.
+  // Removes Fastify's handlers: a request that is not HTTP gets Node's answer.
   for (const each of servers) each.removeAllListeners('clientError');
   const serving = listener.serve((request, response) => {
     if (isMalformed(request)) answer(response, 400, 'close');
@@ -72,15 +73,15 @@ export async function startListener(
 
 const openAlone: OpenListener = (_, parts) => keepListening(parts);
 
-/** Answers without a body. A refusal (404) is the same to the last byte, whatever was wrong. */
+/** Answers without a body. All refusals (404) are identical to the last byte, for any reason. */
 export function answer(response: ServerResponse, status: 200 | 400 | 404 | 503, connection: 'keep' | 'close'): void {
-  // It tells nothing, not even the time.
+  // A refusal reveals nothing, not even the time.
   if (status === 404) response.sendDate = false;
   response.writeHead(status, { 'content-length': '0', ...(connection === 'close' ? { connection: 'close' } : {}) });
   response.end();
 }
 
-/** Every header of that name, in order; Node joins or drops repeated ones. */
+/** Returns all headers of that name, in order. Node's own `headers` joins or drops repeated ones. */
 export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -103,7 +104,7 @@ function serverWith(limits: ListenerLimits, handler: RequestListener): Server {
   );
   server.maxHeadersCount = limits.headers;
   server.maxRequestsPerSocket = limits.requests_per_socket;
-  // Otherwise Node would answer these by itself, before anything is known of the caller.
+  // Otherwise Node would answer these itself, before the caller is known.
   server.on('checkContinue', handler).on('checkExpectation', handler);
   server.on('connect', (_, socket) => socket.end(refusalBytes));
   return server;
@@ -115,7 +116,7 @@ async function bind(app: FastifyInstance, listen: string): Promise<string> {
     if (!('socket' in address)) return await app.listen({ host: address.host, port: address.port });
     rmSync(address.socket, { force: true });
     await app.listen({ path: address.socket });
-    // The proxy is somebody else, of the same group.
+    // The proxy is another user of the same group.
     chmodSync(address.socket, 0o660);
     return listen;
   } catch (error) {
@@ -129,7 +130,7 @@ async function bind(app: FastifyInstance, listen: string): Promise<string> {
   }
 }
 
-/** What Node lets pass although two readers could understand it differently. */
+/** Returns whether two readers could understand a request differently although Node accepts it. */
 function isMalformed(request: IncomingMessage): boolean {
   const coding = request.headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return true;

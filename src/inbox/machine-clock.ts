@@ -2,7 +2,7 @@ import type { Writes } from '../sqlite/statements.ts';
 import { type Bound, pick } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
-/** What an earlier process believed of the machine's clock. */
+/** The state of the machine's clock as an earlier process believed it. */
 export type StoredAnchor = Readonly<Omit<InboxTables['machine_clock'], 'clock_id'>>;
 
 export interface MachineClockTable {

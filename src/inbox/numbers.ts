@@ -2,15 +2,15 @@ import type { Bound, Writes } from '../sqlite/statements.ts';
 import type { Settled } from './settling.ts';
 import { query } from './tables.ts';
 
-/** The numbers of deliveries, beside a mirror that has applied more or less than this file knows of. */
+/** The numbers of deliveries, for a mirror that may have applied more or fewer than this file knows. */
 export interface Numbers {
-  /** Returns the highest number that was given out, or skipped. */
+  /** Returns the highest number that was used or skipped. */
   newest(): number;
-  /** Goes on above this number; what is skipped does not count as received. */
+  /** Continues above this number. Skipped numbers do not count as received. */
   goOnAbove(delivery_id: number): void;
   /**
-   * What is settled above this number waits again; returns how many. `gone_since`: the arrival of the first whose body is
-   * gone, which cannot wait; 0: its row is gone too; null: none is.
+   * Makes the deliveries above this number that have an outcome wait again; returns how many. `gone_since`: arrival of
+   * the first one that cannot wait because its body was removed; 0: its row was removed too; null: all can wait.
    */
   waitAgain(delivery_id: number): { readonly deliveries: number; readonly gone_since: number | null };
 }

@@ -2,22 +2,23 @@ import type { Instant } from '../clock.ts';
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
-/** An order as the inbox keeps it: what tells it from others, and nothing of it. */
+/** A reported order as the inbox stores it: hashes that identify it, and none of its contents. */
 export type ToldOrder = Readonly<Omit<InboxTables['told_order'], 'order_number'>>;
 
 const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as const;
 
 /**
- * Which orders were told of under an id. Two files cannot commit as one: an order is noted here first, under a number above
- * all that the mirror has counted (`counted`), and the mirror notes that number with its counts. What a kill leaves between
- * the two, or a mirror that was restored lacks, has a number above it, and is as good as never told.
+ * The orders reported with an id. Two files cannot commit together. So an order is recorded here first, with a number
+ * above all orders that the mirror has counted (`counted`). The mirror then stores that number with its counts. If a
+ * kill comes between the two, or the mirror is restored from an older copy, the number here is above the mirror's: the
+ * order counts as never reported.
  */
 export interface ToldOrders {
-  /** Null: none with this id was counted, as far as is kept. */
+  /** Returns the order with this id; null: none was counted, as far as orders are kept. */
   find(id_sha256: string, counted: number): Pick<ToldOrder, 'contents_sha256'> | null;
-  /** Returns its number. */
+  /** Records an order. Returns its number. */
   note(order: ToldOrder, counted: number): number;
-  /** Forgets those told of before then. */
+  /** Deletes the orders reported before an instant. Returns their number. */
   prune(before: Instant): number;
 }
 

@@ -1,25 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 
 export interface BodyLimits {
-  /** A longer body is cut. */
+  /** The most bytes of a body; a longer one is truncated. */
   readonly bytes: number;
-  /** What is kept of a body that was cut. */
+  /** The bytes that are kept of a truncated body. */
   readonly kept_bytes: number;
 }
 
 export interface ReadBody {
   readonly body: Buffer;
-  /** Bytes that came until it was complete, or cut. */
+  /** Bytes received until it was complete or truncated. */
   readonly length: number;
   readonly truncated: boolean;
 }
 
-/** Why there is no body: its sender left before the end, or there is no room for it. */
+/** The reason why there is no body: the sender left before the end, or there is no room for it. */
 export type NoBody = 'left' | 'no-room';
 
 /**
- * Reads a request's body as it comes, no encoding undone. One that is or says it is too long is cut as soon as there is
- * enough of it to keep. `takes` is asked before each part is kept. `giveUp` ends it with its reason.
+ * Reads a request's body as received, without decoding. A body that is too long, or announces to be, is truncated as
+ * soon as enough is there to keep. `takes` is called before each part is kept. `giveUp` ends the reading with its
+ * reason.
  */
 export function readBody(
   request: IncomingMessage,
@@ -29,7 +30,7 @@ export function readBody(
   const { promise, resolve } = Promise.withResolvers<ReadBody | NoBody>();
   const announced = Number(request.headers['content-length'] ?? 0);
   const enough = announced > limits.bytes ? limits.kept_bytes : limits.bytes + 1;
-  // As long as it is said to be, so that it is copied once; what was not written to takes no memory.
+  // Allocated with the announced length, so that the body is copied once. Unwritten memory is not used.
   let held = Buffer.allocUnsafeSlow(Math.min(announced, enough));
   let length = 0;
   const end = (result: ReadBody | NoBody) => {
@@ -46,18 +47,18 @@ export function readBody(
     chunk.copy(held, length);
     length = end_at;
     if (length < enough) return;
-    // Copied, so that what was cut off is not held.
+    // Copied, so that the rest does not stay in memory.
     end({ body: Buffer.from(held.subarray(0, limits.kept_bytes)), length, truncated: true });
   };
   const complete = () => end({ body: held.subarray(0, length), length, truncated: false });
   const left = () => end('left');
   request.on('data', add).on('end', complete).on('close', left);
-  // What ends it is told by 'close'.
+  // The 'close' event reports the cause.
   request.on('error', () => undefined);
   return { read: promise, giveUp: end };
 }
 
-/** Returns the first `length` bytes, with room for as many as `room`. */
+/** Returns a buffer of `room` bytes with the first `length` bytes of another. */
 function longer(buffer: Buffer, length: number, room: number): Buffer<ArrayBuffer> {
   const copy = Buffer.allocUnsafeSlow(room);
   buffer.copy(copy, 0, 0, length);

@@ -17,7 +17,7 @@ import { refusalLog } from './refusal-log.ts';
 
 export interface ReceiverLimits extends ListenerLimits, CrowdLimits {
   readonly body: BodyLimits;
-  /** How long accepted deliveries may take once it stops: milliseconds. */
+  /** Milliseconds for which accepted deliveries may take when it stops. */
   readonly drain: number;
 }
 
@@ -46,46 +46,46 @@ export interface ReceiverOptions {
   readonly trusted_proxies: readonly string[];
   readonly addresses: Pick<CallbackAddresses, 'recognise'>;
   readonly deliveries: Pick<Deliveries, 'store'>;
-  /** Stores a delivery durably somewhere else, instead of in `deliveries`; rejects where it cannot. */
+  /** Stores a delivery durably in another place instead of `deliveries`; rejects if it cannot. */
   readonly elsewhere?: ((delivery: Received) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Something is stored and waits to be applied. */
+  /** Called when a delivery is stored and waits to be applied. */
   received(bytes: number): void;
-  /** Told of each commit that failed, also where it is tried again. */
+  /** Called for each failed commit, even if it is repeated. */
   unwritable?(error: unknown): void;
-  /** Somebody was refused. `dropped` is an alarm: an address that was taken back is still in use. */
+  /** Called for each refused request. `dropped` raises an alarm: an address that was withdrawn is still in use. */
   refused?(refusal: Refused): void;
   readonly limits?: Partial<ReceiverLimits>;
   readonly kept?: ListenerPorts['kept'];
 }
 
-/** Since its start. */
+/** Counts since the start. */
 export interface ReceiverCounts {
   readonly stored: number;
-  /** Of those, cut because they were too long. */
+  /** Of those stored, the ones truncated because they were too long. */
   readonly truncated: number;
-  /** Answered 503: they could not be stored. */
+  /** Answered 503: could not be stored. */
   readonly failed: number;
-  /** Their sender left before the end. */
+  /** The sender left before the end. */
   readonly unfinished: number;
-  /** Answered 503: too many came at once, or too much. */
+  /** Answered 503: too many at once, or too much data. */
   readonly crowded: number;
   readonly refused: Readonly<Record<Refused['reason'], number>>;
 }
 
-/** Takes deliveries. Disposing lets accepted ones end, within `limits.drain`, and takes no more. */
+/** Receives deliveries. Disposing lets accepted ones end, within `limits.drain`, and accepts no more. */
 export interface Receiver extends AsyncDisposable {
   /** A URL, or the socket as the configuration names it. */
   readonly address: string;
   counts(): ReceiverCounts;
-  /** Rejects with a `SyncFailed`: the disk does not keep what it was given, and the daemon has to end (74). */
+  /** Rejects with a `SyncFailed`: the disk has lost a write, and the daemon has to end (74). */
   readonly broken: Promise<never>;
 }
 
 /**
- * Listens for deliveries. 200 goes out only after the delivery is durable; 503 only where its commit failed; whatever
- * else is well-formed gets one and the same 404.
+ * Listens for deliveries. Answers 200 only after the delivery is durable, and 503 only if its commit failed or there
+ * was no room. Every other well-formed request gets the same 404.
  */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { clock, log } = options;
@@ -165,7 +165,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     counts: () => ({ ...counts, stored: counts.stored + counts.truncated, refused: { ...refused } }),
     broken: broken.promise,
     async [Symbol.asyncDispose]() {
-      // From here on Node answers that it closes the connection.
+      // From here on Node announces that it closes the connection.
       const closed = listener.close();
       using patience = clock.deadline(limits.drain);
       patience.signal.addEventListener('abort', () => accepted.giveUp());
@@ -176,10 +176,13 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** Another program that writes the inbox is waited for so long: its sender is still there then. */
+/**
+ * Milliseconds for which a lock of another program is waited for, and the interval of attempts. The sender still waits
+ * then.
+ */
 const lockPatience = { ms: 1000, every: 20 } as const;
 
-/** Stores a group or throws; a lock is waited for. Trouble is said when it begins and when it ends. */
+/** Stores a group, or throws. Waits for locks. Logs the beginning and the end of a failure. */
 function durably(
   { deliveries, log, received, unwritable, clock }: ReceiverOptions,
   broken: (error: SyncFailed) => void,
@@ -190,7 +193,7 @@ function durably(
       deliveries.store(group);
       if (failing) log.info('deliveries are stored again');
       failing = false;
-      // After the answers, which nothing that it throws may change.
+      // Deferred, so an exception here cannot change the responses.
       setImmediate(
         received,
         group.reduce((bytes, { body }) => bytes + body.length, 0),
@@ -209,7 +212,7 @@ function durably(
   };
 }
 
-/** Deliveries that were admitted and are not answered yet. */
+/** Keeps the deliveries that were admitted and not answered yet. */
 function acceptedDeliveries(): {
   add(response: ServerResponse, giveUp: () => void): void;
   giveUp(): void;

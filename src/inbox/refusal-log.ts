@@ -2,10 +2,13 @@ import type { Logger } from '../log.ts';
 import type { Refused } from './admission.ts';
 
 const everyMs = 60_000;
-/** Peers that are told apart; a flood from more addresses is counted together. */
+/** The most peers that are logged separately. Refusals of further peers are counted together. */
 const peersAtMost = 1000;
 
-/** Says of refused requests one line a peer and minute, with the number since the last; never what was asked for. */
+/**
+ * Logs one line about refused requests per peer and minute, with the number since the last line. Never logs the
+ * requested path.
+ */
 export function refusalLog(
   log: Logger,
   monotonic: () => number,
@@ -13,12 +16,12 @@ export function refusalLog(
   const peers = new Map<string, { said_at: number; unsaid: number }>();
   return ({ reason, caller: peer, subscription_id, epoch }) => {
     const now = monotonic();
-    // In the order of their last line: the first is the oldest.
+    // In the order of their last line, oldest first.
     for (const [name, { said_at }] of peers) {
       if (peers.size < peersAtMost || now - said_at < everyMs) break;
       peers.delete(name);
     }
-    // The use of a dropped address is an alarm, and must not hide among other refusals.
+    // The use of a dropped address raises an alarm, so it has its own line.
     const own = reason === 'dropped' ? `dropped ${peer}` : peer;
     const key = peers.has(own) || peers.size < peersAtMost ? own : 'others';
     const seen = peers.get(key);

@@ -1,22 +1,25 @@
 import { type Bound, pick, type Reads, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
-/** Searches for words that nothing in the catalogue has. */
+/** Searches for words that occur nowhere in the catalogue. */
 export interface SearchCount {
   readonly words: string;
   readonly searches: number;
 }
 
 export interface SearchReads {
-  /** Those of some days, both included, with so many searches at least: the most first. */
+  /**
+   * Returns the searches without results on some days (both included) with at least `least` searches, most frequent
+   * first.
+   */
   fruitless(days: { readonly first: number; readonly last: number }, least: number): SearchCount[];
 }
 
-/** What was searched for in vain, counted by day. */
+/** Searches without results, counted by day. */
 export interface Searches extends SearchReads {
-  /** Adds to the counts of a day. Where it has `most` different words, only those go on being counted. */
+  /** Adds to the counts of a day. Once the day has `most` different words, only these continue to be counted. */
   add(day: number, counts: ReadonlyMap<string, number>, most: number): void;
-  /** Forgets the days before one. */
+  /** Deletes the counts of the days before one. */
   prune(day: number): void;
 }
 

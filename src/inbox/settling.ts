@@ -2,23 +2,23 @@ import type { Instant } from '../clock.ts';
 import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
 import { type DeliveryState, type InboxTables, query } from './tables.ts';
 
-/** What may be kept in quarantine. */
+/** The most that is kept in quarantine. */
 export interface QuarantineLimits {
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** What ends the waiting of deliveries, and forgets them afterwards. */
+/** Records the outcome of waiting deliveries, and deletes old ones. */
 export interface Settling {
-  /** One that is settled already stays as it is. */
+  /** Records the outcome of a delivery. One that has an outcome keeps it. */
   settle(delivery_id: number, state: Settled, reason: string | null, now: Instant): void;
-  /** Forgets what was settled before; returns how many. */
+  /** Deletes the deliveries whose outcome was recorded before an instant. Returns their number. */
   prune(before: Instant): number;
 }
 
 export type Settled = Exclude<DeliveryState, 'waiting'>;
 
-/** Adding up what is kept takes a millisecond: not for each that comes. */
+/** Deliveries between two checks of the limits. Adding up all rows takes a millisecond, too long for each delivery. */
 const trimEvery = 64;
 
 export function settlingIn(db: Writes, limits: QuarantineLimits): Settling {
@@ -43,7 +43,7 @@ export function settlingIn(db: Writes, limits: QuarantineLimits): Settling {
     superseded: counted('superseded'),
     quarantined: counted('quarantined'),
   };
-  // Which index serves decides how long it takes, and is not Kysely's to say.
+  // The index decides the speed, and Kysely cannot name one.
   const trim = db.change(({ rows, bytes }: Bound<QuarantineLimits>) =>
     query.deleteFrom('delivery').where(
       'delivery_id',

@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** How a body is stored: null as it came, 1 zstd; 0: it is gone, only its hash, length and instants are left. */
+/** Encoding of a stored body: null: as received; 1: zstd; 0: removed, and only its hash, length and instants are left. */
 export type Coding = null | 1 | 0;
 
 export interface StoredBody {
@@ -8,23 +8,26 @@ export interface StoredBody {
   readonly body: Buffer;
 }
 
-/** A smaller one takes a page of the file either way, and compressing it as long as storing it. */
+/**
+ * The least bytes of a body that is compressed. A smaller one takes a page of the file either way, and compressing it
+ * takes as long as storing it.
+ */
 const compressedFrom = 4096;
-/** No body that is received is larger; a damaged one is not inflated beyond it. */
+/** The most bytes of a body. No received body is larger, and a damaged one is not inflated beyond it. */
 const largest = 16 * 1024 * 1024;
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** What a buffer needs beyond what it is for: one that is full is followed by another. */
+/** Spare bytes of a buffer: a buffer that is exactly full would be followed by a second one. */
 const spare = 64;
 
-/** Returns a body as it is stored: compressed where that makes it smaller. */
+/** Returns a body as it is stored: compressed if that makes it smaller. */
 export function stored(body: Buffer): StoredBody {
   if (body.length < compressedFrom) return { coding: null, body };
-  // One buffer that has room for all of it: by default it is many, and then another one of all of them.
+  // One buffer with room for all of it. By default there are many, which are then copied into another one.
   const compressed = zstdCompressSync(body, { ...fast, chunkSize: body.length + spare });
   return compressed.length < body.length ? { coding: 1, body: compressed } : { coding: null, body };
 }
 
-/** Returns a body as it came; empty where it is gone. `length`: of what came, as far as that is known. */
+/** Returns a body as received; empty if it was removed. `length`: its length as received, as far as known. */
 export function asItCame({ coding, body, length }: StoredBody & { readonly length: number }): Buffer {
   if (coding !== 1) return body;
   const chunkSize = Math.min(length + spare, largest);

@@ -7,12 +7,12 @@ import { settledSince } from './delivery-reader.ts';
 import { stored } from './stored-body.ts';
 import { type InboxTables, query } from './tables.ts';
 
-/** What adds deliveries; within the budget, or `InboxFull`. */
+/** Adds deliveries within the budget; throws `InboxFull` otherwise. */
 export interface Storing {
   add(received: readonly Received[]): void;
-  /** Adds what has its numbers already, in their order. */
+  /** Adds deliveries that have numbers already, in that order. */
   addNumbered(received: readonly Numbered[]): void;
-  /** Adds copies of what was settled since then, in order; returns how many. */
+  /** Adds copies of the deliveries that have an outcome since then, in order. Returns their number. */
   copy(since: Instant, now: Instant): number;
 }
 
@@ -27,7 +27,7 @@ export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storin
   const insertNumbered = db.change((delivery: Bound<Added & Pick<Numbered, 'delivery_id'>>) =>
     query.insertInto('delivery').values(pick(delivery, ['delivery_id', ...columns])),
   );
-  // The last to come counts, not the latest instant: a clock that once stood in 2038 is not remembered.
+  // The last delivery counts, not the latest instant: an instant that a wrong clock set in the future does not stay.
   const noteLast = db.change(({ subscription_id, received_at }: Bound<InboxTables['last_delivery']>) =>
     query
       .insertInto('last_delivery')

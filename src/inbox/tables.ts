@@ -1,15 +1,13 @@
 import type { Instant } from '../clock.ts';
 import { queryBuilder, type WithDefaults } from '../sqlite/statements.ts';
 
-/*
- * The tables of schema/inbox/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
- */
+/* The tables of schema/inbox/ as Kysely types. A test keeps the two equal. Booleans are 0 or 1. */
 
 type Bit = 0 | 1;
 
 export type DeliveryState = 'waiting' | 'applied' | 'superseded' | 'quarantined';
 
-/** What the mirror beside the inbox has to be. */
+/** The mirror that the inbox expects. */
 export type MirrorState = 'none' | 'any' | 'known';
 
 export interface InboxTables {
@@ -76,7 +74,7 @@ export interface InboxTables {
   fruitless_search: { day: number; words: string; searches: number };
 }
 
-/** Columns that have a value where an insert names none: a default, or the next number. */
+/** Columns that an insert may leave out: they have a default, or the next number. */
 interface Defaulted {
   inbox:
     | 'applied'
@@ -92,12 +90,12 @@ interface Defaulted {
   condition_period: 'period_id';
 }
 
-/** SQLite's own: the highest number that each AUTOINCREMENT has given out. */
+/** SQLite's own table: the highest number that each AUTOINCREMENT has used. */
 interface Numbering {
   sqlite_sequence: { name: 'delivery'; seq: number };
 }
 
 export type InboxSchema = WithDefaults<InboxTables, Defaulted> & Numbering;
 
-/** What the inbox's statements are built with. */
+/** The builder of the inbox's statements. */
 export const query = queryBuilder<InboxSchema>();

@@ -3,8 +3,8 @@ import { type Bound, sql, writesTo } from '../sqlite/statements.ts';
 import { query } from './tables.ts';
 
 /**
- * Removes from a copy of an inbox the bodies that nothing needs again: of deliveries that are settled, with effects that
- * the mirror's copy has. What waits keeps its body, and is applied where the copy is restored.
+ * Removes from a copy of an inbox the bodies that are not needed again: those of deliveries with an outcome whose
+ * effects are in the mirror's copy. Waiting deliveries keep their bodies, and are applied where the copy is restored.
  */
 export function removeAppliedBodies(copy: Database, applied_delivery: number): void {
   const db = writesTo(copy);

@@ -22,7 +22,7 @@ import { type PublishedMirror, publishedMirror, type TakenOver } from './publish
 import { type Standby, startStandby } from './standby.ts';
 import { hasToResign } from './unwritable.ts';
 
-/** Starts what the configuration asks for: a daemon, or an instance of several, which leads or stands by. */
+/** Starts a daemon, or one of several instances, which leads or stands by, according to the configuration. */
 export async function startInstance(
   loaded: LoadedConfig,
   log: Logger,
@@ -31,14 +31,20 @@ export async function startInstance(
   return isOneOfSeveral(loaded) ? await startOneOfSeveral(loaded, log, overrides) : startDaemon(loaded, log, overrides);
 }
 
-/** A statement about the lease, or one that stores deliveries, is given up after so long: its sender still waits then. */
+/**
+ * Milliseconds after which a statement about the lease, or one that stores deliveries, is given up. The sender of the
+ * deliveries still waits then.
+ */
 const patienceMs = { lease: 2000, deliveries: 5000 } as const;
-/** An instance that never saw the leader's mirror waits so long for one that has, before it leads with what it has. */
+/**
+ * Milliseconds for which an instance that has never had the leader's mirror waits for one that has it, before it leads
+ * with its own.
+ */
 const coldMs = 30_000;
 
 /**
- * Stands by until it leads, leads until it is another's turn, and so on. The listeners stay open; requests that come in
- * between wait. Rejects where it could not even stand by.
+ * Stands by until it leads, leads until another instance takes over, and so on. The listeners stay open, and requests
+ * that come in between wait. Rejects if it cannot even stand by.
  */
 async function startOneOfSeveral(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides): Promise<Running> {
   const { config, secrets } = loaded;
@@ -48,7 +54,7 @@ async function startOneOfSeveral(loaded: LoadedConfig, log: Logger, overrides: D
   stack.use((overrides.hold ?? holdFiles)(config));
   const kept = overrides.kept ?? listenersOf(stack);
   const shared = await share(stack, { loaded, log, overrides });
-  // What a person has to mend ends the start; a database that is away is waited for.
+  // An error that a person has to fix ends the start. An unreachable database is waited for.
   const pair_id = await shared.join().catch(unlessAway);
   const ending = new AbortController();
   const broken = Promise.withResolvers<never>();
@@ -89,7 +95,7 @@ async function startOneOfSeveral(loaded: LoadedConfig, log: Logger, overrides: D
   };
 }
 
-/** Listeners of its own, which stay open from one turn to the next. */
+/** Creates listeners that stay open from one turn to the next. */
 function listenersOf(stack: AsyncDisposableStack): OpenListener {
   const listeners = keepListeners();
   stack.defer(async () => {
@@ -100,7 +106,7 @@ function listenersOf(stack: AsyncDisposableStack): OpenListener {
   return listeners.open;
 }
 
-/** What the instances share, and what joins them. */
+/** The resources that the instances share, and a function that joins them. */
 interface Shared {
   readonly lease: Lease;
   readonly mirror: PublishedMirror;
@@ -142,7 +148,7 @@ interface Turns extends Shared, Given {
   broken(error: unknown): void;
 }
 
-/** `resigned`: the files could not be written, and it is not warm before they can. */
+/** Starts to stand by. `resigned`: its files could not be written, and it is not warm until they can be. */
 async function standBy(turns: Turns, resigned: boolean): Promise<Standby> {
   const { loaded, lease, mirror, deliveries, overrides, log, kept, state, broken } = turns;
   const { allowList: rule = 'check', clock = systemClock } = overrides;
@@ -152,7 +158,7 @@ async function standBy(turns: Turns, resigned: boolean): Promise<Standby> {
   return standby;
 }
 
-/** Takes turns until the signal is aborted, of which it rejects with the reason. */
+/** Stands by and leads in turn until the signal aborts, then rejects with its reason. */
 async function live(turns: Turns, first: Standby, joined: string | null): Promise<void> {
   const { overrides, loaded, lease, join, signal } = turns;
   const { clock = systemClock } = overrides;
@@ -168,7 +174,7 @@ async function live(turns: Turns, first: Standby, joined: string | null): Promis
     const began = clock.monotonic();
     const mayClaim = (leader: Leader) => {
       if (clock.monotonic() - began > coldMs) return true;
-      // The instance that it resigned for goes first.
+      // After this instance has resigned, another one goes first.
       if (leader.name === name) return !resigned;
       return leader.name === null || standby.isWarm();
     };
@@ -185,8 +191,8 @@ interface Turn {
 }
 
 /**
- * Leads until the term is over. The daemon takes the listeners over before the standby lets go of them. Returns whether it
- * resigned because its files cannot be written.
+ * Leads until the term is over. The daemon takes over the listeners before the standby releases them. Returns whether
+ * it resigned because its files cannot be written.
  */
 async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promise<boolean> {
   const { loaded, log, overrides, mirror, deliveries, kept, state, signal, broken } = turns;
@@ -223,7 +229,7 @@ async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promi
 interface State {
   standby: Standby | null;
   daemon: Daemon | null;
-  /** The trouble of a daemon that has ended. */
+  /** The error of the last daemon, to report at the end; null: none. */
   told: ReturnType<Daemon['trouble']>;
 }
 
@@ -234,7 +240,7 @@ function unlessAway(error: unknown): null {
   throw error;
 }
 
-/** Returns what joins the other instances: files that belong to another pair are refused (78). */
+/** Returns a function that joins the other instances. Files that belong to another pair are refused (78). */
 function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair: () => string): () => Promise<string> {
   const key_fingerprint = fingerprintOf(secrets.api_key?.reveal() ?? '');
   return async () => {
@@ -255,7 +261,7 @@ interface Adopted extends Pick<Parameters<typeof openInbox>[1], 'now'> {
   readonly begun: TakenOver | null;
 }
 
-/** Readies the inbox for a daemon: it is of the same pair, knows every callback address, and how far the change feed is. */
+/** Prepares the inbox for a daemon: gives it the pair id, all callback addresses, and the position of the change feed. */
 function readyInbox({ config, secrets }: LoadedConfig, { pair_id, now, epochs, begun }: Adopted): void {
   const { path, inbox_path } = config.mirror;
   using inbox = openInbox(inbox_path, { master: secrets.receiver_secret, now, pair_id });

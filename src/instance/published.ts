@@ -7,34 +7,39 @@ import { follow } from '../follow/follower.ts';
 import { SourceAway } from '../follow/source.ts';
 import type { Logger } from '../log.ts';
 
-/** The mirror of an instance beside what is published in the database: all that any leader has told is there. */
+/**
+ * The mirror of an instance beside the state published in the database. Everything that a leader has announced is
+ * published.
+ */
 export interface PublishedMirror extends AsyncDisposable {
   /**
-   * Keeps the mirror equal to what is published, unless that comes from it, until the signal is aborted; calls `equal`
-   * when it is. What it holds beyond was never told by a leader, and is forgotten.
+   * Keeps the mirror equal to the published state until the signal aborts; calls `equal` when it is. Does nothing if
+   * the published state comes from this mirror. Anything more in the mirror was never announced by a leader, and is
+   * discarded.
    */
   follow(signal: AbortSignal, equal: () => void): Promise<void>;
   /**
-   * Readies the mirror for a leader: nobody else publishes any more. Returns what it is equal to; null: it goes on as it is.
-   * Throws `SourceAway` where the database does not tell, and the reason of the signal.
+   * Prepares the mirror for a leader, when no other instance publishes any more. Returns the published state that it is
+   * equal to; null: it continues from its own state. Throws `SourceAway` if the database does not answer, and the
+   * reason of the signal.
    */
   goOn(signal: AbortSignal): Promise<TakenOver | null>;
 }
 
-/** The state with which a leader goes on, and its newest change. */
+/** The published state from which a leader continues, and its newest change. */
 export type TakenOver = Begun & { readonly change: number };
 
 export interface PublishedMirrorPorts {
   /** The mirror's file. */
   readonly path: string;
-  /** Of the database, and the schema that is published into. */
+  /** URL of the database, and the schema of the published tables. */
   readonly url: string;
   readonly schema: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** How often a mirror that follows is brought up to date, and how often one that need not looks whether it does. */
+/** Milliseconds between two updates of a mirror that follows, and between two checks whether it has to follow. */
 const everyMs = 250;
 const lookEveryMs = 500;
 
@@ -53,8 +58,8 @@ export async function publishedMirror(ports: PublishedMirrorPorts): Promise<Publ
           if (found === 'source') equal();
           if (found === 'behind') await keepEqual(signal, equal);
         } catch (error) {
-          // Of another version, perhaps: whoever publishes next may be one that can be followed. Who leads is not known either
-          // while the database is away, which is said there.
+          // The publisher may have another version, and the next publisher may be one that can be followed. While the
+          // database is unreachable the leader is unknown too, and the lease reports that.
           const reason = (error as Error).message;
           if (reason !== told && !(error instanceof SourceAway))
             log.error({ err: error }, 'what is published cannot be followed');
@@ -82,7 +87,10 @@ export async function publishedMirror(ports: PublishedMirrorPorts): Promise<Publ
   };
 }
 
-/** What is published comes from the mirror itself, or nothing is; or the mirror has to follow it. */
+/**
+ * Returns whether the mirror has to follow the published state (`behind`). `source`: that state comes from this mirror;
+ * `nothing`: nothing is published.
+ */
 async function behind(source: DatabaseSource, path: string): Promise<'nothing' | 'source' | 'behind'> {
   const published = await source.published();
   if (published === null) return 'nothing';

@@ -23,25 +23,28 @@ export interface StandbyOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly kept: OpenListener;
-  /** It led, and resigned because its files could not be written: before they can be it is not warm. */
+  /** True: it led, and resigned because its files could not be written. It is not warm until they can be. */
   readonly resigned: boolean;
 }
 
-/** An instance that receives, passes requests on to the leader, and follows what is published. Disposing ends all that is left. */
+/**
+ * An instance that receives, passes requests on to the leader, and follows the published state. Disposing ends all of
+ * it.
+ */
 export interface Standby extends AsyncDisposable {
   readonly admin: readonly string[];
   readonly storefront: string | null;
   /** Null: nothing is received. */
   readonly receiver: string | null;
-  /** Whether the mirror was equal to what is published since this began. */
+  /** Returns whether the mirror has been equal to the published state since this standby began. */
   isWarm(): boolean;
-  /** Closes the mirror, for whoever goes on with it. */
+  /** Closes the mirror, so that the daemon can open it. */
   stopFollowing(): Promise<void>;
-  /** Rejects where the mirror cannot follow. */
+  /** Rejects if the mirror cannot follow. */
   readonly broken: Promise<never>;
 }
 
-/** How often the addresses that all instances share are looked at. */
+/** Milliseconds between two reads of the callback addresses that all instances share. */
 const lookEveryMs = addressesKnownMs / 2;
 
 export async function startStandby(options: StandbyOptions): Promise<Standby> {
@@ -65,14 +68,14 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
       ? null
       : stack.use(await passOnStorefront({ ...door, listen: storefront.listen, token: secrets.storefront_token }));
   const receiver = { address: null as string | null };
-  // Without the addresses whoever calls would be told that there is none: until they are known, callers wait.
+  // Without the addresses every caller would be refused. Until they are known, callers wait.
   const received = secrets.receiver_secret === null ? null : receive(options, signal, receiver);
   const following = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const followed = mirror
     .follow(following.signal, () => {
-      // It published the last state itself: its file is equal to it already.
+      // If it published the last state itself, its file is equal to it already.
       warm ||= !options.resigned || takesWrites(config.mirror.path);
     })
     .catch(broken.reject);
@@ -98,7 +101,9 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   };
 }
 
-/** Receives at the addresses that the leader has made known, until the signal is aborted; what comes is stored in the database. */
+/**
+ * Receives at the addresses that the leader has stored, until the signal aborts. Deliveries are stored in the database.
+ */
 async function receive(
   { loaded: { config, secrets }, deliveries, rule, clock, log, kept }: StandbyOptions,
   signal: AbortSignal,
@@ -109,7 +114,7 @@ async function receive(
   let recognise: CallbackAddresses['recognise'] | null = null;
   let receiver: Receiver | null = null;
   while (!signal.aborted) {
-    // While the database is away nothing could be stored either.
+    // While the database is unreachable nothing could be stored either.
     const epochs = await deliveries.epochs().catch(() => null);
     if (epochs !== null) recognise = recogniser(secrets.receiver_secret, epochs);
     if (recognise !== null && !signal.aborted)

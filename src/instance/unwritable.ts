@@ -6,8 +6,8 @@ import { unwritableMs } from '../domain/leadership/lease.ts';
 const lookEveryMs = 1000;
 
 /**
- * Resolves with true when a leader has to resign: its files could not be written for 30 seconds, and another instance stands
- * by with an equal mirror. Resolves with false when the signal is aborted.
+ * Resolves with true when a leader has to resign: its files could not be written for 30 seconds, and another instance
+ * stands by with an equal mirror. Resolves with false when the signal aborts.
  */
 export async function hasToResign(
   daemon: Pick<Running, 'writeTrouble'>,
@@ -19,7 +19,7 @@ export async function hasToResign(
   while (!signal.aborted) {
     const now = clock.monotonic();
     since = daemon.writeTrouble() === null ? null : (since ?? now);
-    // A database that is away ends the term by itself.
+    // If the database is unreachable, the term ends by itself.
     if (since !== null && now - since >= unwritableMs && (await leadership.hasWarmStandby().catch(() => false)))
       return true;
     await clock.sleep(lookEveryMs, signal).catch(() => undefined);

@@ -1,16 +1,16 @@
-/** What was asked of the sandbox, counted: forty-five thousand calls must stay cheap. */
+/** Counts of the requests to the sandbox. Forty-five thousand calls must stay cheap. */
 export interface CallLog {
   note(call: { path: string; query: string; status: number }): void;
-  /** Returns how many calls, by kind of path and by status. */
+  /** Returns the number of calls: in all, by kind of path, and by status. */
   counts(): { calls: number; by_kind: Record<string, number>; by_status: Record<string, number> };
-  /** Requests that were answered with 200 more than once, with how often. */
+  /** Returns the requests that were answered with 200 more than once, each with the number of answers. */
   repeated(): Map<string, number>;
-  /** Resolves when so many calls have come. */
+  /** Resolves when this many calls have come. */
   reached(calls: number): Promise<void>;
   reset(): void;
 }
 
-/** `counted`: which answers are remembered, to tell repeated ones. */
+/** Creates a call log. `counted`: the answers that are remembered to detect repeated requests. */
 export function callLog(counted: 'every request' | 'none'): CallLog {
   let calls = 0;
   const byKind = new Map<string, number>();

@@ -2,14 +2,14 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listen } from './listen.ts';
 
-/** Where the sandbox answers. */
+/** The port on which the sandbox answers. */
 export interface SandboxDoor extends AsyncDisposable {
   readonly url: string;
-  /** Closes the door, so that connections are refused, or opens it again on the same port. */
+  /** `no`: closes the port, so that connections are refused. `yes`: opens it again with the same number. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
 }
 
-/** Opens a port; 0 takes a free one. A port that is taken: 74. */
+/** Opens a port; 0 takes a free one. Throws (74) if the port is taken. */
 export async function openDoor(listener: RequestListener, wanted: number, host: string): Promise<SandboxDoor> {
   const server = createServer(listener);
   server.keepAliveTimeout = 60_000;

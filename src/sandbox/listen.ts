@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { CataloguedError, exitCodes } from '../errors.ts';
 
-/** Opens a server's port; 0 takes a free one. A port that is taken: 74. */
+/** Opens a server's port; 0 takes a free one. Rejects (74) if the port is taken. */
 export function listen(server: Server, port: number, host: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const failed = (error: NodeJS.ErrnoException) => {

@@ -8,7 +8,10 @@ import { refuseEdit } from './world/edits.ts';
 import type { CheckoutClosure, Mutations } from './world/mutations.ts';
 import type { World } from './world/world.ts';
 
-/** What the endpoints under /sandbox/ show and do: for people and tests, no part of the service. */
+/**
+ * The data and functions behind the endpoints under /sandbox/. They are for people and tests, and not part of the
+ * service.
+ */
 export interface Owned {
   readonly world: World;
   readonly rough: Roughness;
@@ -19,7 +22,7 @@ export interface Owned {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** `body`: what was posted; null: it is a GET. */
+/** Answers a request to an endpoint under /sandbox/. `body`: the posted text; null: the request is a GET. */
 export function ownAnswer(owned: Owned, url: URL, body: string | null): SandboxAnswer {
   return body === null ? look(owned, url) : change(owned, url.pathname, body);
 }

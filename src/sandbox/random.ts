@@ -1,8 +1,6 @@
-/*
- * Chance without state: the same seed and the same words give the same number, in any order, on any machine.
- */
+/* Randomness without state: the same seed and the same words give the same number, in any order, on any machine. */
 
-/** Returns a number in [0, 1) that belongs to these numbers and words. */
+/** Returns a number in [0, 1) determined by the seed and these numbers and words. */
 export function roll(seed: number, ...of: readonly (number | string)[]): number {
   let hash = (seed ^ 0x9e3779b9) | 0;
   for (const each of of) {
@@ -12,14 +10,14 @@ export function roll(seed: number, ...of: readonly (number | string)[]): number 
   return (mix(hash) >>> 0) / 2 ** 32;
 }
 
-/** One of a list. */
+/** Returns one item of a list. `chance`: from 0 to below 1. */
 export function pick<Item>(list: readonly Item[], chance: number): Item {
   const item = list[Math.floor(chance * list.length)];
   if (item === undefined) throw new Error('nothing to pick from');
   return item;
 }
 
-/** `digits` hex digits. */
+/** Returns `digits` hex digits. */
 export function hex(digits: number, seed: number, ...of: readonly (number | string)[]): string {
   let text = '';
   for (let part = 0; text.length < digits; part += 1)
@@ -29,7 +27,7 @@ export function hex(digits: number, seed: number, ...of: readonly (number | stri
   return text.slice(0, digits);
 }
 
-/** Returns a sequence: chance with state, for what happens once and in order (faults, drift). */
+/** Returns a generator of random numbers. It has state: for events that happen once and in order (faults, drift). */
 export function sequence(seed: number): () => number {
   let step = 0;
   return () => roll(seed, step++, 0x5eed);

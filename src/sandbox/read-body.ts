@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 const mostBytes = 4 * 1024 * 1024;
 
-/** Returns the whole body as text; more than 4 MiB ends the connection. */
+/** Returns the whole body as text. A body of more than 4 MiB ends the connection. */
 export async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

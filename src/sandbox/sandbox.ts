@@ -28,50 +28,53 @@ import type { World } from './world/world.ts';
 export interface SandboxOptions extends SceneOptions, LifeOptions, EndpointOptions, NotifierOptions {
   readonly host?: string;
   readonly port?: number;
-  /** Null: any key is accepted, or none. */
+  /** The accepted key. Null: any key, or none, is accepted. */
   readonly key?: string | null;
   readonly throttle?: ThrottleOptions | null;
-  /** What signs the management of subscriptions: PEM or the ssh-rsa line. Null, as it is by default: plain JSON is taken. */
+  /** The public key of signed subscription requests: PEM or the ssh-rsa line. Null (default): plain JSON is accepted. */
   readonly signing_public_key?: string | null;
-  /** How likely the order of the list shifts before a page beyond the first. */
+  /** The probability that the order of the list shifts before a page beyond the first. */
   readonly drift?: number;
   readonly faults?: readonly FaultRule[];
   readonly detail?: boolean;
   readonly gone?: 404 | 410;
   readonly disabled?: 'flag' | 'refuse';
-  /** Whether repeated requests are told apart: months of them would be too many. */
+  /** `every request`: repeated requests are detected. `none` saves memory in runs over months. */
   readonly counts?: 'every request' | 'none';
-  /** Told of every whole answer that is sent. */
+  /** Called for every complete answer that is sent. */
   readonly served?: (answer: Served) => void;
 }
 
-/** A running simulation of the service, and what a test or a person may do with it. */
+/** A running simulation of the service, with the controls for tests and people. */
 export interface Sandbox extends AsyncDisposable {
   readonly url: string;
   readonly world: World;
   readonly calls: CallLog;
   readonly faults: FaultScript;
-  /** Calls that came although an earlier answer had told to wait. */
+  /** Returns the number of calls made although an earlier answer had asked to wait. */
   violations(): number;
   /**
-   * Requests and deliveries under way, and how many of them only wait on the clock. What is held, and what waits for
-   * another attempt, is not under way: it sleeps on the clock, and goes on when somebody moves it.
+   * Return the number of requests and deliveries under way, and how many of them only wait for the clock. Held
+   * notifications, and those that wait for another attempt, are not under way: they continue when the clock is moved.
    */
   inFlight(): number;
   sleeping(): number;
   setThrottle(options: ThrottleOptions | null): void;
   setDrift(share: number): void;
-  /** Takes on these quirks; the others stay as they are. Its faults begin anew, those of `faults.add` are left alone. */
+  /**
+   * Sets these quirks and leaves the others unchanged. Restarts the faults among the quirks, and leaves those of
+   * `faults.add` alone.
+   */
   setQuirks(quirks: Partial<Quirks>): void;
   quirks(): Quirks;
-  /** Closes the door, so that connections are refused, or opens it again on the same port. */
+  /** `no`: closes the port, so that connections are refused. `yes`: opens it again with the same number. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
-  /** Returns what it knows of each subscription. */
+  /** Returns the service's view of each subscription. */
   subscriptions(): SubscriptionSnapshot[];
-  /** A subscription that goes on saying active, and of which nothing arrives any more; or sends again. */
+  /** `none`: the subscription still reports active, but nothing is sent. `all`: it sends again. */
   setSending(subscription_id: string, sending: 'all' | 'none'): void;
   setTroubles(troubles: Partial<Troubles>): void;
-  /** Sends in the words of the older system, at once, to `legacy_callback_url` or another address. */
+  /** Sends at once in the older system's format, to `legacy_callback_url` or another address. */
   sendLegacy(
     product_id: number,
     change_types: readonly LegacyChangeType[],
@@ -81,7 +84,7 @@ export interface Sandbox extends AsyncDisposable {
   state(product_id: number, question: StateQuestion): ProductState | null;
 }
 
-/** Starts the simulation. A port that is taken: 74. */
+/** Starts the simulation. Rejects (74) if the port is taken. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed, host = '127.0.0.1' } = options;
   const settings = settingsOf(options);
@@ -146,7 +149,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** Returns what somebody may change while it runs. */
+/** Returns the settings that can be changed while it runs. */
 function settingsOf({ clock, drift = 0, throttle: wanted }: SandboxOptions) {
   const limit: Throttle | null = wanted ? throttle(wanted, clock) : null;
   return { drift, limit };
@@ -162,7 +165,7 @@ interface Parts {
   readonly limit: () => Throttle | null;
 }
 
-/** Returns what the endpoints under /sandbox/ show and do. */
+/** Returns the data and functions behind the endpoints under /sandbox/. */
 function ownEnds({ scene, subscriptions, notifications, calls, limit }: Parts): Owned & { violations(): number } {
   const { world, rough } = scene;
   const violations = () => (limit()?.violations() ?? 0) + (rough.limit()?.violations() ?? 0);
@@ -184,7 +187,7 @@ function ownEnds({ scene, subscriptions, notifications, calls, limit }: Parts): 
   };
 }
 
-/** What a request is answered, were nothing in its way. */
+/** Returns a function that decides the answer to a request, before faults and throttling. */
 function decider(
   options: SandboxOptions,
   { scene, subscriptions, notifications, drift }: Moving & { readonly drift: (position: number) => void },

@@ -17,35 +17,43 @@ import { createWorld, type World } from './world/world.ts';
 export interface SceneOptions {
   readonly clock: Clock;
   readonly seed: number;
-  /** How many products are generated, where there is no catalogue. */
+  /** The number of generated products, if there is no catalogue. */
   readonly products: number;
   readonly catalogue?: readonly CatalogueEntry[];
-  /** What `catalogued probe --record` kept: its products are the catalogue, its answers are served again. */
+  /**
+   * Answers stored by `catalogued probe --record`: their products are the catalogue, and the answers are served again.
+   */
   readonly recorded?: readonly RecordedAnswer[];
-  /** Where images are said to be, like `http://127.0.0.1:9001`: the `url` of an image host. Else at a host that does not exist. */
+  /**
+   * The origin in the addresses of images, like `http://127.0.0.1:9001`: the `url` of an image host. Default: a host
+   * that does not exist.
+   */
   readonly image_origin?: string | null;
-  /** How rough it is: whatever is not given is kind. */
+  /** The fault profile. Missing quirks have their ideal value. */
   readonly quirks?: Partial<Quirks>;
-  /** Whether days fill as they near; else a date is what it is, whenever it is asked for. */
+  /** True: days fill up as they approach. False: a date stays the same, whenever it is read. */
   readonly live?: boolean;
-  /** How often near dates change: each product at a rate of its own (changes.ts); none where it is not given. */
+  /** The rates at which near dates change, one per product (changes.ts). Absent: no changes. */
   readonly changes?: ChangeRates;
-  /** Small bodies, not compressed: few dates with tickets, one slot, one variant, one image. For months of simulated time. */
+  /**
+   * True: small bodies without compression: few dates with tickets, one slot, one variant, one image. For months of
+   * simulated time.
+   */
   readonly lean?: boolean;
 }
 
-/** What there is before anybody asks: the world, and how rough its service is. */
+/** The initial state: the world, and the fault profile of its service. */
 export interface Scene {
   readonly products: readonly SandboxProduct[];
   readonly recording: RouteOptions['recording'];
   readonly rough: Roughness;
-  /** The world of those who change it: what they set in a product is seen by the caches. */
+  /** The world for code that changes it: earlier states of its products are kept for the caches. */
   readonly outward: World;
-  /** The same for those who only read, and what somebody puts in the place of a part of it. */
+  /** The same world for code that only reads it. It includes functions that a test has replaced. */
   readonly world: World;
 }
 
-/** `announce`: told of each change that a subscription may be of. */
+/** Builds the scene. `announce`: called for each change that a subscription may announce. */
 export function sceneOf(options: SceneOptions, announce: Announce): Scene {
   const { clock, seed, live = false, lean = false } = options;
   const recording = options.recorded === undefined ? null : createRecording(options.recorded, clock);

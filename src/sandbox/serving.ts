@@ -9,7 +9,7 @@ import { errorOf, type FaultScript, spoil, takesEffect } from './rough/faults.ts
 import type { Roughness } from './rough/roughness.ts';
 import type { Throttle } from './throttle.ts';
 
-/** An answer that left the sandbox whole and true. */
+/** An answer that was sent complete and without faults. */
 export interface Served {
   readonly at: number;
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Served {
 
 export interface ServingOptions {
   readonly clock: Clock;
-  /** Any other key is refused; null: any key is accepted, or none. */
+  /** The accepted key; null: any key, or none, is accepted. */
   readonly key: string | null;
   readonly encoding: 'gzip' | 'plain';
   readonly served: ((answer: Served) => void) | null;
@@ -27,27 +27,27 @@ export interface ServingOptions {
   readonly calls: CallLog;
   readonly faults: FaultScript;
   readonly owned: Owned;
-  /** Returns the throttle that a test has set. */
+  /** Returns the throttle set by a test; null: none. */
   readonly limit: () => Throttle | null;
-  /** Returns what a request would be answered, were nothing in its way. */
+  /** Returns the answer to a request, before faults and throttling. */
   readonly decide: (request: IncomingMessage, method: string, url: URL) => Promise<Decision>;
 }
 
-/** Answers requests, with everything that may come in the way of an answer. */
+/** Answers requests, with all faults that may affect an answer. */
 export interface Serving {
   listener(request: IncomingMessage, response: ServerResponse): void;
-  /** Requests under way, and how many of them only wait on the clock. */
+  /** Return the number of requests under way, and how many of them only wait for the clock. */
   inFlight(): number;
   sleeping(): number;
 }
 
-/** One request and where its answer goes. */
+/** One request, and the response for its answer. */
 interface Visit {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly url: URL;
   readonly method: string;
-  /** Notes how the call ended; 0: without a status. */
+  /** Records the status of the call; 0: without a status. */
   note(status: number): void;
 }
 
@@ -101,7 +101,7 @@ async function answerOwn(owned: Owned, request: IncomingMessage, response: Serve
   response.end(text);
 }
 
-/** Refused, because too many calls come. */
+/** Refuses a call above the limit. Returns true if it was refused. */
 function isThrottled({ limit, rough }: ServingOptions, { response, url, note }: Visit): boolean {
   const about = /^\/v2\/products\/\d+/.exec(url.pathname)?.[0] ?? url.pathname;
   const refused = limit()?.admit(about) ?? rough.limit()?.admit(about) ?? null;
@@ -112,7 +112,7 @@ function isThrottled({ limit, rough }: ServingOptions, { response, url, note }: 
   return true;
 }
 
-/** Refused, because the key is not accepted. */
+/** Refuses a call with a wrong key. Returns true if it was refused. */
 function isStranger({ key }: ServingOptions, { request, response, note }: Visit): boolean {
   if (key === null || request.headers.authorization === `Token ${key}`) return false;
   note(401);
@@ -143,7 +143,7 @@ async function answer(
   respond(response, decided.status, body, zip ? 'gzip' : 'plain');
 }
 
-/** A signal that is aborted when the client goes. */
+/** Returns a signal that aborts when the client goes. */
 function whenGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.on('close', () => gone.abort(new Error('the client has gone')));

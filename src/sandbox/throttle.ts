@@ -2,29 +2,36 @@ import type { Clock } from '../clock.ts';
 
 export interface ThrottleOptions {
   readonly per_second: number;
-  /** 429 as documented, or 403 as seen in the wild (service-facts.md section 9). */
+  /** 429 as documented, or 403 as seen in practice (service-facts.md section 9). */
   readonly status?: 429 | 403;
   readonly retry_after?: 'seconds' | 'date' | 'none' | 'zero' | 'absurd';
 }
 
 export interface Throttle {
   /**
-   * Null: let through. Else the answer's headers, and how long the caller was asked to wait. `about`: what the call reads,
-   * a product or a path.
+   * Returns null if the call may pass, else the status and headers of the refusal. `about`: the subject of the call, a
+   * product or a path.
    */
   admit(about: string): { status: number; headers: Record<string, string> } | null;
   /**
-   * Calls of an impolite client: within the first minute of a pause that an earlier answer asked for; later, about what
-   * was asked to wait; and more than one in two minutes about anything else, to find out whether it has to wait.
+   * Returns the number of calls that a polite client would not make. Within the first minute of a pause that an answer
+   * asked for: every call. Later in the pause: calls about a subject that itself has to wait, and more than one call in
+   * two minutes about other subjects. One such call may test whether the pause concerns all.
    */
   violations(): number;
 }
 
 const minute = 60_000;
-/** In the first minute of a pause no call is polite. Later one in so long is, as it may find out whether all have to wait. */
+/**
+ * Politeness in a pause, in milliseconds: no call in the first minute, then one call per interval, as a test whether
+ * the pause concerns all.
+ */
 const polite = { afterMs: minute, everyMs: 2 * minute - 1000 };
 
-/** So many calls in each second of the clock; whoever comes above that is told to wait two seconds. */
+/**
+ * Creates a throttle that passes `per_second` calls in each second of the clock, and asks the caller of any further
+ * call to wait, by default two seconds.
+ */
 export function throttle(
   { per_second, status = 429, retry_after = 'seconds' }: ThrottleOptions,
   clock: Clock,
@@ -33,7 +40,7 @@ export function throttle(
   let calls = 0;
   let violations = 0;
   let told_until = 0;
-  /** The next instant at which a call is polite, and until when each that was asked to wait has to. */
+  /** `next_at`: the next instant at which a call is polite. `waiting`: the end of the pause of each subject. */
   let next_at = 0;
   const waiting = new Map<string, number>();
   const waitMs = 2000;
@@ -48,7 +55,7 @@ export function throttle(
       calls += 1;
       if (calls <= per_second && !told) return null;
       const [wait, value] = advice(retry_after, now, waitMs);
-      // Calls already on their way when this answer is sent are no fault of the caller's.
+      // Deferred: calls already under way when this answer is sent are not violations.
       setImmediate(() => {
         if (now >= told_until) next_at = now + Math.min(wait, polite.afterMs);
         if (!told || !isPolite) told_until = Math.max(told_until, now + wait);

@@ -1,16 +1,19 @@
 import { type Clock, DeadlineExceeded, instant } from '../clock.ts';
 
-/** A clock that stands still until somebody moves it: days pass in milliseconds, and always the same way. */
+/** A clock that stands still until it is moved: days pass in milliseconds, and always in the same way. */
 export interface VirtualClock extends Clock {
-  /** Moves to the next timer and fires it; false where nobody waits. Moves on by `most` where that timer is further away. */
+  /**
+   * Moves to the next timer and fires it, or by `most` milliseconds if that timer is further away. Returns false if
+   * there is no timer.
+   */
   next(most?: number): boolean;
-  /** Moves on by `ms`, firing what falls due on the way, and lets each take effect before the next. */
+  /** Moves by `ms` milliseconds, fires all timers due on the way, and lets each take effect before the next. */
   advance(ms: number): Promise<void>;
-  /** Returns how many wait. */
+  /** Returns the number of waiting timers. */
   pending(): number;
-  /** Sets the wall clock alone, as an operator or a bad battery does. */
+  /** Sets only the wall clock, as an operator or an empty battery does. */
   set(now: number): void;
-  /** Moves the wall clock alone, by so much. */
+  /** Moves only the wall clock, by `ms` milliseconds. */
   jump(ms: number): void;
 }
 
@@ -21,14 +24,14 @@ interface Timer {
 }
 
 /**
- * Returns what a machine's monotonic clock would show: a fraction of a millisecond more, which grows at every second, so
- * that few instants and few durations are whole. The fractions are binary: no sum or difference of them is rounded.
+ * Returns the reading of a machine's monotonic clock: larger by a fraction of a millisecond that grows every second, so
+ * that few instants and durations are whole numbers. The fractions are binary, so sums and differences are exact.
  */
 export function asMeasured(elapsed: number): number {
   return elapsed + 1 / 4 + Math.floor(elapsed / 1000) / 1024;
 }
 
-/** The timer that fires next: of those due at one instant, the one that was set first. */
+/** Returns the timer that fires next. Of several due at one instant, that is the one set first. */
 function firstOf(timers: ReadonlySet<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) {
@@ -90,7 +93,7 @@ export function virtualClock(start: number): VirtualClock {
     deadline: (ms, parent) => {
       const own = new AbortController();
       const timer = schedule(ms, () => own.abort(new DeadlineExceeded(ms)));
-      // Without `AbortSignal.any`: what it makes outlives the deadline, of which each call of a virtual month has one.
+      // Without `AbortSignal.any`: its signal outlives the deadline, and every call of a virtual month has a deadline.
       const abort = () => own.abort(parent?.reason);
       if (parent?.aborted) abort();
       else parent?.addEventListener('abort', abort, { once: true });

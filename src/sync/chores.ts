@@ -14,8 +14,8 @@ import { priceStoredDates } from './records/stored-dates.ts';
 const slice = 200;
 
 /**
- * Maintains the schedule and the alarms, apart from reads: images near their limit, the price of a call, coverage. Run
- * once a minute; parts needed less often know it by stored instants.
+ * Housekeeping beside the reads: maintains the schedule and the alarms, images near their limit, the price of a call,
+ * and coverage. Run once a minute. Parts that run less often decide by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
   updateClosureAlarms(ports);
@@ -31,7 +31,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   await surveyDemand(ports, signal);
 }
 
-/** Assigns products to categories again, since sales and experiences may have changed them. Run every hour. */
+/** Assigns products to categories from scratch, since sales and experiences may have changed them. Run every hour. */
 export async function reassignCategories(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, policy } = ports;
   if (policy.categories.length === 0) return;

@@ -27,29 +27,34 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
   availability: refreshAvailability,
 };
 
-/** The result of a pass. */
+/** The result of a sync cycle: numbers of records. */
 export interface PassResult {
   readonly stored: number;
   readonly changed: number;
   readonly failed: number;
 }
 
-/** How many records are picked from the mirror at a time: only the mirror knows what is due. */
+/** The number of records queried from the mirror at a time. It is small because only the mirror knows what is due. */
 const batch = 50;
 
 /** Lanes whose reads wait while disk space is low: they cause most writes. */
 const bulk: ReadonlySet<LaneEntry> = new Set(['far', 'weekly', 'fill']);
 
-/** So many answers that change the mirror are stored at once: each is a millisecond in which nothing else is done. */
+/**
+ * The number of answers that change the mirror that are stored in one transaction. Each takes about a millisecond, in
+ * which the event loop does nothing else.
+ */
 export const mostTogether = 8;
 
-/** A lane in which nothing was due is queried again after this time, or when something was made due. */
+/** A lane without due records is queried again after this time, in milliseconds, or when a record was made due. */
 const askAgainMs = 250;
 
-/** The write-ahead log is checked after this many records. */
+/** The number of records after which the write-ahead log is checked. */
 const checkpointEvery = 100;
 
-/** A pass that takes longer ends in the change feed so often, so that nobody who follows it waits for hours. */
+/**
+ * Milliseconds after which a long sync cycle is ended in the change feed, so that its followers do not wait for hours.
+ */
 const tellEveryMs = 60_000;
 
 /** A source of due records: a lane, the records that notifications made due, or a job. */
@@ -58,22 +63,23 @@ interface Source {
   due(limit: number): RecordFacts[];
   queue: RecordFacts[];
   in_flight: number;
-  /** When nothing beyond the queue was due here, and the generation of due records then. */
+  /** Instant at which only queued records were due in this source, and the generation of due records then. */
   dry: { at: Instant; generation: number } | null;
 }
 
 export interface PassOptions {
-  /** Null: everything that is due, of all jobs. */
+  /** Null: all due records, of every job. */
   readonly job_id: number | null;
   readonly signal: AbortSignal;
-  /** While it returns false, only urgent records are read. */
+  /** Only urgent records are read while it returns false. */
   readonly mayBulk?: () => boolean;
 }
 
 /**
- * Refreshes everything that is due now. Ends when nothing is due any more, the key is refused or the signal aborts. Works on
- * `workers` records of each lane at a time; the limiter decides whose call is next. Each record fails or is stored by
- * itself. Rejects if a file cannot be written: no record has failed then, and those under way are found due again.
+ * Runs a sync cycle: refreshes all records that are due. Ends when none is due any more, the key is refused or the
+ * signal aborts. Works on `workers` records of each lane at a time; the limiter decides which call is next. Each record
+ * fails or is stored independently. Rejects if a file cannot be written: then no record counts as failed, and the
+ * records being read stay due.
  */
 export async function pass(ports: Ports, workers: number, options: PassOptions): Promise<PassResult> {
   const result = await new Pass(ports, workers, options).run();
@@ -88,20 +94,20 @@ export async function pass(ports: Ports, workers: number, options: PassOptions):
   return result;
 }
 
-/** The reads of one pass, from the first record that is due until none is. */
+/** One sync cycle: its reads, from the first due record until none is due. */
 class Pass {
   readonly #ports: Ports;
   readonly #workers: number;
   readonly #mayBulk: () => boolean;
-  /** Stops the pass: the key is refused, a file cannot be written, or nothing is left to do. */
+  /** Stops the sync cycle: the key is refused, a file cannot be written, or nothing is left to do. */
   readonly #stop = new AbortController();
   readonly #ended: AbortSignal;
   readonly #over = Promise.withResolvers<void>();
   readonly #sources: readonly Source[];
   readonly #lanes: ReadonlyMap<LaneEntry, Omit<SyncPorts, 'commit'>>;
-  /** Answers are stored together, and keep no worker: the disk is waited for once for several. */
+  /** Stores answers together, so that several share one wait for the disk. Meanwhile their workers are free. */
   readonly #together: ReturnType<typeof commitTogether>;
-  /** Answers that wait to be stored, and those of them that change the mirror. */
+  /** The number of answers that wait to be stored, and the number of those that change the mirror. */
   #waiting = 0;
   #changing = 0;
   /** Keys of the records that are being read. */
@@ -139,7 +145,7 @@ class Pass {
     return this.#counts;
   }
 
-  /** Starts idle workers; ends the pass when nothing is due and no worker is busy. */
+  /** Starts idle workers. Ends the sync cycle when nothing is due and no worker is busy. */
   #pump(): void {
     for (const source of this.#sources) {
       if (bulk.has(source.name) && !this.#mayBulk()) continue;
@@ -149,13 +155,16 @@ class Pass {
         this.#start(source, record);
       }
     }
-    // Otherwise nothing else would come that could be stored with them.
+    // Every read has an answer that waits to be stored: no other answer would join them.
     const isLast = this.#waiting > 0 && this.#waiting === this.#inFlight.size;
     if (this.#changing >= mostTogether || isLast) this.#together.flush();
     this.#endIfIdle();
   }
 
-  /** Pumps once everything that was stored together has ended: what of it is due again is then no longer under way. */
+  /**
+   * Pumps once after everything that was stored together has ended. Records of it that are due again are then free to
+   * be taken.
+   */
   #pumpSoon(): void {
     if (this.#willPump) return;
     this.#willPump = true;
@@ -170,7 +179,7 @@ class Pass {
     });
   }
 
-  /** Returns a record of a source that is due and not being read; null: there is none now. */
+  /** Returns a due record of a source that is not being read; null: there is none now. */
   #take(source: Source): RecordFacts | null {
     for (;;) {
       const next = source.queue.pop();
@@ -182,7 +191,7 @@ class Pass {
     const now = clock.now();
     const { dry } = source;
     if (dry !== null && dry.generation === generation) {
-      // Only time can have made something due since: wait a little while others work.
+      // Nothing was made due since, so only the passing of time can make a record due: wait a little while others work.
       const passed = Math.abs(now - dry.at);
       if (passed === 0 || (passed < askAgainMs && this.#inFlight.size > 0)) return null;
     }
@@ -215,7 +224,7 @@ class Pass {
     const lane = this.#lanes.get(name);
     if (lane === undefined) throw new Error(`no ports for ${name}`);
     const own = { ...lane, commit: this.#committing(free) };
-    // It was picked before its path turned out not to exist.
+    // The record was picked before its path turned out to be missing.
     if (!own.policy.extent.resources.has(record.resource)) return;
     try {
       const result = await refreshes[record.resource](own, record, this.#ended);
@@ -227,9 +236,9 @@ class Pass {
       }
     } catch (error) {
       if (this.#ended.aborted) return;
-      // It concerns the file, not the record: no other record could be stored either.
+      // The error concerns the file, not the record: no other record could be stored either.
       if (faultOf(error) !== null) throw error;
-      // A record that hits a bug of ours must not hold up the others.
+      // A record that hits a bug of ours must not block the others.
       own.log.error({ ...keyFields(record), err: error }, 'refresh threw');
       recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
       this.#counts.failed += 1;
@@ -254,10 +263,10 @@ class Pass {
     };
   }
 
-  /** Keeps the write-ahead log short, and the change feed going, while a pass takes long. */
+  /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
   #housekeep(): void {
     const { mirror, clock } = this.#ports;
-    // What is stored together is counted together: the number may be past the next hundred.
+    // Records stored together are counted together, so the number may skip the exact hundred.
     const done = this.#counts.stored + this.#counts.failed;
     if (done - this.#checkpointed >= checkpointEvery) mirror.checkpoint(this.#mayBulk() ? 'plenty' : 'tight');
     this.#checkpointed = done - (done % checkpointEvery);
@@ -266,7 +275,7 @@ class Pass {
     completePass(this.#ports);
   }
 
-  /** Stops starting work; the pass rejects when no worker is busy any more. */
+  /** Stops starting work. The sync cycle rejects when no worker is busy any more. */
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#stop.abort(error);
@@ -279,7 +288,7 @@ class Pass {
   }
 }
 
-/** Occupies a worker of a source; returns what frees it, once. */
+/** Occupies a worker of a source. Returns a function that frees it; only its first call counts. */
 function occupy(source: Source): () => void {
   source.in_flight += 1;
   let busy = true;
@@ -289,7 +298,9 @@ function occupy(source: Source): () => void {
   };
 }
 
-/** Ends the pass in the change feed, if anything changed since the last one ended: by reads, notifications or people. */
+/**
+ * Ends the sync cycle in the change feed, if reads, notifications or people changed anything since the last one ended.
+ */
 export function completePass({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>): void {
   if (mirror.changes.isPassOpen()) mirror.transaction(() => mirror.changes.completePass(clock.now()));
 }
@@ -309,9 +320,9 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
 }
 
 /**
- * Tells whether the mirror is filled: the list was walked and is not incomplete, every record was read once, is refused or
- * is in quarantine, and not every product on sale was answered without a date. A further language, currency or the
- * experiences hold it up no longer than any other record that fails.
+ * Returns whether the mirror is filled. The list was walked and is not incomplete. Every record was read once, is
+ * refused or is in quarantine. At least one product on sale was answered with a date. Further languages, further
+ * currencies and the experiences delay it no longer than any other record that fails.
  */
 function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;

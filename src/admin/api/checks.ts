@@ -140,7 +140,7 @@ export const orderReport = strict(
     time: slotTime,
     quantity: whole(1, most.quantity, `a number of tickets from 1 to ${most.quantity}`),
     outcome: z.enum(['confirmed', 'failed'], 'confirmed or failed'),
-    // Codes are the service's own and go into the log, so nothing else may pass as one.
+    // Codes come from the service and go into the log, so no other text may pass as one.
     code: z
       .string("the service's code, like variants_not_available")
       .regex(/^[\w.-]{1,100}$/, "the service's code, like variants_not_available")
@@ -170,7 +170,7 @@ export const orderNoted = z.object({
 const reports = { checks: z.int(), wrong: z.int(), orders: z.int(), orders_wrong: z.int() };
 const rate = z.number().nullable();
 
-/** How often the mirror was wrong, as in the status. */
+/** The mirror's error rate, as in the status. */
 export const errorRate = z.object({
   ...reports,
   rate,
@@ -182,7 +182,7 @@ export const errorRate = z.object({
 
 const untrue = { audited: z.int(), untrue: z.int(), share: rate, margin: rate };
 
-/** How much of what shoppers see is untrue, by random reads, as in the status. */
+/** The share of outdated data that shoppers see, estimated by random reads, as in the status. */
 export const truth = z.object({
   ...untrue,
   from_at: never,
@@ -190,7 +190,7 @@ export const truth = z.object({
   by_tier: z.array(z.object({ ...untrue, tier: z.enum(['near', 'middle', 'far']) })),
 });
 
-/** What the product list shows of the changes of dates. */
+/** The value of the product list as a signal for changes of dates. */
 export const signal = z.object({
   shows: z.number().nullable().meta({ description: 'share of the changes that it shows; null: too few to tell' }),
   wrong: z.number().nullable().meta({ description: 'share of its signals behind which nothing had changed' }),

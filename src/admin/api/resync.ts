@@ -37,7 +37,7 @@ export const job = z.object({
   finished_at: never,
 });
 
-/** Read by change-stream.ts, which refuses each with a code of its own. */
+/** Parsed by change-stream.ts, which refuses each invalid value with its own code. */
 export const changesAsked = z.object({
   after: text.optional().meta({ description: 'the seq of the last change seen; default: the beginning of the feed' }),
   feed: text.optional().meta({ description: 'the feed that came with the cursor' }),

@@ -28,7 +28,7 @@ const subscription = z.object({
   trusted: bit,
 });
 
-/** What the mirror tells about itself. */
+/** The mirror's part of the status. */
 const mirror = {
   path: text,
   file_bytes: count,

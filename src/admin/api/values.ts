@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { isDate } from '../../domain/time/dates.ts';
 
 /*
- * The kinds of value in requests and answers. The message of a request's value says what was expected ("a product id");
- * request.ts puts the member and what was found in front of it.
+ * The kinds of value in requests and answers. The message of a request's value says what was expected ("a product id").
+ * request.ts puts the name of the member and the invalid value in front of it.
  */
 
-/** An instant in epoch milliseconds; what pauses add may lie between two of them. */
+/** An instant in epoch milliseconds. It may have a fraction, because pauses are added to it. */
 export const instant = z.number().meta({ description: 'epoch milliseconds' });
 export const never = instant.nullable();
 export const count = z.int().nonnegative();
@@ -28,21 +28,18 @@ export const calendarDate = z
   .refine(isDate, 'a date of the calendar, like 2026-12-24')
   .meta({ format: 'date' });
 
-/**
- * A date of the right form. Whether it is within reach is checked later, with an error that names the first and last
- * date.
- */
+/** A date in the right form. A later check of its range names the first and last date in its error. */
 export const dateText = z
   .string('a date, like 2026-12-24')
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'a date, like 2026-12-24')
   .meta({ format: 'date' });
 
-/** A date in an answer: it was checked when it was stored. */
+/** A date in an answer, which was checked when it was stored. */
 export const date = z.string().meta({ format: 'date' });
 
 export const money = z.object({ amount: z.number().meta({ description: 'minor units' }), currency: text });
 
-/** A whole number that may also come as text: in a URL, or from a language that writes ids as strings. */
+/** A whole number that may also come as text: from a URL, or from a language that writes ids as strings. */
 export function numeral(least: number, expected: string) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
@@ -50,17 +47,17 @@ export function numeral(least: number, expected: string) {
   );
 }
 
-/** A boolean that may also come as text; false where it is left out. */
+/** A boolean that may also come as text; false by default. */
 export const flag = z
   .preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean('true or false'))
   .default(false);
 
-/** An object of a request with these members; others are left alone. */
+/** An object of a request with these members. Other members are ignored. */
 export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, notObject);
 }
 
-/** An object of a request with these members and no others: a misspelt member would otherwise count as left out. */
+/** An object of a request with these members and no others. Otherwise a misspelt member would count as absent. */
 export function strict<Shape extends z.ZodRawShape>(shape: Shape, expected: string) {
   const known = `is not known; known are ${Object.keys(shape).join(', ')}`;
   return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : expected) });

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { type Html, html } from './html.ts';
 import { pageStyle } from './style.ts';
 
-/** The content security policy of every document: nothing is loaded or run, and its one inline style is allowed by its hash. */
+/**
+ * The content security policy of every document. Nothing is loaded or run, and the only inline style is allowed by its
+ * hash.
+ */
 export const contentPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
@@ -12,9 +15,9 @@ export const contentPolicy = [
 
 export interface Framed {
   readonly title: string;
-  /** The name of the program, at the top. */
+  /** The name of the program, at the top of the page. */
   readonly name?: Html;
-  /** Beside it. */
+  /** The text beside the name. */
   readonly about: Html;
   readonly now: number;
   readonly main: Html;

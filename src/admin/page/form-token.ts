@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Tokens of forms: each shows that our own page was seen a short while ago with the very request that it now makes, which
- * no page of another origin can read.
+ * Tokens of forms. A token shows that our own page was displayed a short while ago with exactly this request. Pages of
+ * other origins cannot read it.
  */
 export interface FormTokens {
   /** Returns a token for a request, written as text. */
   issue(request: string): string;
-  /** Returns why a request is refused, in one line, or null. */
+  /** Returns the reason why a request is refused, in one line; null: it is accepted. */
   refusalOf(token: unknown, request: string): string | null;
 }
 
 export const formValidMs = 15 * 60_000;
 
-/** `key` lives as long as the daemon: after a restart every form is too old. */
+/** Creates the tokens. `key` lives as long as the daemon, so after a restart every form is too old. */
 export function formTokens(key: Uint8Array, now: () => number): FormTokens {
   const signed = (at: number, request: string) =>
     createHmac('sha256', key).update(`${at} ${request}`).digest('base64url');

@@ -8,7 +8,7 @@ import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
 import { tableOf } from './tables.ts';
 
-/** Shows what is held, of how many records, and the commands that settle it; null: nothing is. */
+/** Shows the held claims, their numbers of records, and the commands that decide about them; null: none is held. */
 export function heldPart({ held }: MirrorStatus, now: number): Html | null {
   if (held.length === 0) return null;
   return html`<section class="wide"><h2>Held</h2>

@@ -13,13 +13,13 @@ const dayMs = 86_400_000;
 
 interface Row {
   readonly about: string;
-  /** Of the condition; null: several together, or a promise. */
+  /** Code of the condition; null: several conditions together, or a freshness target. */
   readonly code: string | null;
   readonly severity: Severity;
   readonly periods: ConditionMemory['periods'];
 }
 
-/** Draws when each promise was broken and each condition shown: a strip of 24 hours and one of 90 days for each. */
+/** Draws when each freshness target was missed and each condition shown, as strips of 24 hours and of 90 days. */
 export function historyPart(memory: ConditionMemory | null, freshness: readonly Freshness[], now: number): Html {
   if (memory === null) return part(html`<p class="none">Not known: the inbox, where it is kept, cannot be read.</p>`);
   const { watched_since } = memory;
@@ -46,14 +46,14 @@ ${inner}</section>
 `;
 }
 
-/** The promised ages, then what conditions break. */
+/** Returns the rows of the freshness targets, then of the other targets, which conditions break. */
 function promiseRows(periods: ConditionMemory['periods'], freshness: readonly Freshness[]): Row[] {
   const of = (about: string, codes: readonly string[]): Row => {
     const own = periods.filter(({ code }) => codes.includes(code));
     return { about, code: null, severity: 'error', periods: own };
   };
   return [
-    // No line is broken between a number and its unit.
+    // Keeps a number and its unit on one line.
     ...freshness.map((line) =>
       of(`${ageLabel(line)}, ${duration(line.target_ms).replaceAll(' ', '\u00a0')}`, [ageCode(line)]),
     ),
@@ -61,7 +61,7 @@ function promiseRows(periods: ConditionMemory['periods'], freshness: readonly Fr
   ];
 }
 
-/** All together, and whatever was shown, in the order of the table. */
+/** Returns a row for all conditions together, then one for each condition that was shown, in the order of the table. */
 function conditionRows(periods: ConditionMemory['periods']): Row[] {
   const shown = periods.filter(({ code }) => isCondition(code));
   const rows = conditionCodes
@@ -81,7 +81,7 @@ function lastOf({ about, periods }: Row, now: number): Html | string {
   return about === 'Anything' ? until : html`${until}: ${short(last.says)}`;
 }
 
-/** The width of a strip in its own units, and the least width of what is drawn on it. */
+/** The width of a strip in its own units, and the least width of a period on it. */
 const units = 1000;
 const leastUnits = 6;
 
@@ -101,10 +101,10 @@ function stripOf({ severity, periods }: Row, from: number, to: number, watched_s
   return html`<svg class="strip" viewBox="0 0 ${units} 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="well" x="${begun}" width="${units - begun}" height="10"/>${drawn}</svg><small>${text}</small>`;
 }
 
-/** The most spans that a strip names in words: what a screen reader says. */
+/** The most periods that a strip lists in its text for screen readers. */
 const toldAtMost = 5;
 
-/** Says how often and how long: `3 ×, 41 min`. */
+/** Returns the number of periods and their total length: `3 ×, 41 min`. */
 function saidOf({ times, shown_ms }: ShownWithin): string {
   return times === 0 ? 'never' : `${number(times)} ×, ${duration(shown_ms)}`;
 }

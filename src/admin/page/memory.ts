@@ -4,27 +4,27 @@ import type { FeedChange } from '../../mirror/changes/change-feed.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 
-/** What the page shows beside the status: what was, and what goes on. */
+/** The data that the page shows in addition to the status: past events, and work in progress. */
 export interface PageMemory {
-  /** When the process was started. */
+  /** Start of the process, epoch milliseconds. */
   readonly started_at: number;
-  /** When conditions were shown; null: the inbox cannot be read. */
+  /** The history of conditions; null: the inbox cannot be read. */
   readonly conditions: ConditionMemory | null;
-  /** Resyncs that are not finished, the oldest first. */
+  /** Resyncs that are not finished, oldest first. */
   readonly resyncs: readonly (JobState & { readonly selection: RecordSelection })[];
-  /** Both the newest first. */
+  /** Changes and deliveries, both newest first. */
   readonly changes: readonly FeedChange[];
   readonly deliveries: readonly ListedDelivery[];
 }
 
 export interface ConditionMemory {
-  /** Null: nobody has looked yet. */
+  /** Instant since which conditions are watched; null: not yet. */
   readonly watched_since: number | null;
-  /** Those that lasted within the last 90 days. */
+  /** The periods that lasted at some time in the last 90 days. */
   readonly periods: readonly Pick<ConditionPeriod, 'code' | 'began_at' | 'ended_at' | 'says'>[];
 }
 
-/** How far back the page looks. */
+/** Milliseconds of history that the page shows. */
 export const memoryMs = 90 * 86_400_000;
-/** How many changes and deliveries it lists. */
+/** The most changes, and the most deliveries, that it lists. */
 export const listedAtMost = 8;

@@ -33,7 +33,10 @@ export interface PageOptions {
 
 const refreshSeconds = 30;
 
-/** Adds `GET /`: shows people whether the mirror is true, and if not, why. `?refresh=off` stops the refreshing. */
+/**
+ * Adds `GET /`: shows people whether the mirror is up to date, and if not, the reason. `?refresh=off` stops the
+ * refreshing.
+ */
 export function pageRoute(app: FastifyInstance, { recentStatus, memory, now }: PageOptions): void {
   app.get<{ Querystring: { refresh?: string } }>('/', async (request, reply) => {
     const refresh = request.query.refresh === 'off' ? null : refreshSeconds;
@@ -60,7 +63,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
   });
 }
 
-/** Leads to what the page does not show by itself. */
+/** Shows links to further pages. */
 function lookPart(): Html {
   return html`<section class="wide"><h2>Look closer</h2>
 <p><a href="/product">One product …</a> <a href="/resync">Resync …</a></p></section>

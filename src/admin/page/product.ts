@@ -22,12 +22,12 @@ import { type Html, html } from './html.ts';
 import { changesOfProduct } from './recent.ts';
 import { type TableColumn, tableOf } from './tables.ts';
 
-/** What people may know of a product: what `explain` says, and what storefronts are shown. */
+/** The data about a product for people: the facts of `explain`, and the data shown to storefronts. */
 export interface ProductView {
   readonly explanation: Explanation;
   readonly days: readonly ShownDay[];
   readonly images: readonly ShownImage[];
-  /** The newest first. */
+  /** Newest first. */
   readonly changes: readonly FeedChange[];
 }
 
@@ -37,7 +37,7 @@ export interface ProductPageOptions {
   now(): number;
 }
 
-/** Adds `GET /product?id=`: shows people one product, and why it is shown so; without an id asks for one. */
+/** Adds `GET /product?id=`: shows people one product and the reasons for its state. Without an id shows the form. */
 export function productRoute(app: FastifyInstance, { product, now }: ProductPageOptions): void {
   app.get<{ Querystring: { id?: unknown } }>('/product', async ({ query: { id } }, reply) => {
     if (id === undefined) return sendPage(reply, questionPage('Which product?', now()));
@@ -49,12 +49,12 @@ export function productRoute(app: FastifyInstance, { product, now }: ProductPage
   });
 }
 
-/** A form that leads to a product: not for a page that refreshes itself, which clears what is being typed. */
+/** Shows a form that leads to a product. Not for a page that refreshes itself, which would clear the input. */
 function productForm(): Html {
   return html`<form action="/product" method="get"><label>Product <input name="id" inputmode="numeric" required pattern="[0-9]+" size="12"></label> <button>Show</button></form>`;
 }
 
-/** Says something, and asks for a product. */
+/** Renders a page with a message and the form. */
 function questionPage(says: string, now: number): string {
   const main = html`<section class="wide"><h1>${says}</h1>
 ${productForm()}</section>
@@ -81,7 +81,7 @@ ${explainedFacts(found, now).map(([heading, says]) => html`<dt>${heading}</dt><d
 `;
 }
 
-/** The last answers that take something away, and what becomes of each. */
+/** Shows the latest answers that remove data, and the state of each claim. */
 function claimsPart({ claims }: Explanation, now: number): Html | null {
   if (claims.length === 0) return null;
   return html`<section class="wide"><h2>Answers that take something away</h2>
@@ -89,7 +89,7 @@ function claimsPart({ claims }: Explanation, now: number): Html | null {
 `;
 }
 
-/** The last answers that were refused or came to nothing, and of which part. */
+/** Shows the latest answers that were refused or failed, each with its part of the product. */
 function refusedPart(found: Explanation, now: number): Html {
   const failing = found.records.filter(({ failure }) => failure !== null);
   const unanswered = unansweredDates(found, now);

@@ -9,11 +9,11 @@ interface Row {
   readonly done: number;
   readonly all: number;
   readonly failed: number;
-  /** How long it still takes, in words. */
+  /** The remaining time as text. */
   readonly left: string;
 }
 
-/** Shows how far the first fill and resyncs are; null: nothing of the kind goes on. */
+/** Shows the progress of the first fill and of resyncs; null: none is under way. */
 export function progressPart(status: DaemonStatus, { resyncs }: PageMemory, now: number): Html | null {
   const rows = [...fillOf(status, now), ...resyncs.map((job) => resyncOf(job, status, now))];
   if (rows.length === 0) return null;
@@ -41,7 +41,10 @@ function fillOf(status: DaemonStatus, now: number): Row[] {
   return [{ what, done, all: records.all, failed: records.failing, left: records.all === 0 ? 'not known yet' : left }];
 }
 
-/** At the speed so far, which other reads and the service decide. */
+/**
+ * Returns the progress of a resync. The remaining time follows from its speed so far, which depends on other reads and
+ * on the service.
+ */
 function resyncOf(job: PageMemory['resyncs'][number], status: DaemonStatus, now: number): Row {
   const { job_id, requested_at, records, left: unread, failed, selection } = job;
   const done = records - unread;

@@ -30,7 +30,7 @@ ${
 `;
 }
 
-/** Orders promises by tier: what shoppers ask for first comes first. */
+/** Orders freshness targets by tier: the data that shoppers ask for most comes first. */
 export function nearFirst(freshness: readonly Freshness[]): readonly Freshness[] {
   return freshness.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier));
 }

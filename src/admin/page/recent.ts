@@ -36,7 +36,7 @@ export function productLink(product_id: number): Html {
   return html`<a href="/product?id=${product_id}">${String(product_id)}</a>`;
 }
 
-/** Lists the newest deliveries, and what became of each. */
+/** Lists the newest deliveries, and the state of each. */
 export function deliveriesPart(deliveries: readonly ListedDelivery[], now: number): Html {
   return html`<section class="wide"><h2>Last deliveries</h2>
 ${deliveries.length === 0 ? html`<p class="none">None yet.</p>` : deliveriesTable(deliveries, now)}</section>

@@ -12,7 +12,7 @@ import { tableOf } from './tables.ts';
 
 export interface ResyncPageOptions {
   readonly resync: {
-    /** Returns what a resync would cost; changes nothing. */
+    /** Returns the cost of a resync; changes nothing. */
     price(wanted: ResyncRequest): Promise<ResyncPrice>;
     start(wanted: ResyncRequest): Promise<unknown>;
     readonly tokens: FormTokens;
@@ -20,12 +20,12 @@ export interface ResyncPageOptions {
   now(): number;
 }
 
-/** What a form sends: each name once, or several times. */
+/** The fields of a form: each name with one value, or several. */
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Adds `GET /resync`, which asks what to read and shows what that costs, and `POST /resync`, which starts it: only with
- * the token of the form that has shown the price.
+ * Adds `GET /resync`, which asks what to read and shows the cost, and `POST /resync`, which starts the resync. The
+ * latter needs the token of the form that showed the cost.
  */
 export function resyncRoutes(app: FastifyInstance, { resync, now }: ResyncPageOptions): void {
   app.get<{ Querystring: Fields }>('/resync', async ({ query }, reply) => {
@@ -34,7 +34,7 @@ export function resyncRoutes(app: FastifyInstance, { resync, now }: ResyncPageOp
     const priced = pricePart(wanted, await resync.price(wanted), resync.tokens.issue(textOf(wanted)));
     return sendPage(reply, page('What this resync costs', priced, now()));
   });
-  // In a scope of its own: no other route takes what a form of another page could send.
+  // Registered in a separate scope, so that no other route accepts content that a form of another page could send.
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
@@ -63,7 +63,7 @@ function several(values: readonly string[]): string | readonly string[] {
   return values.length === 1 ? first : values;
 }
 
-/** Reads a request as the API does; throws a 400 that names what is wrong. */
+/** Parses a request as the API does. Throws a 400 that names all errors. */
 function wantedBy({ resources, product }: Fields): ResyncRequest {
   const named = typeof product === 'string' ? product.trim() : product;
   const body = {
@@ -75,7 +75,7 @@ function wantedBy({ resources, product }: Fields): ResyncRequest {
   return wanted;
 }
 
-/** What the token of a form stands for. */
+/** Returns the text that the token of a form signs. */
 function textOf(wanted: ResyncRequest): string {
   return JSON.stringify(wanted);
 }
@@ -84,7 +84,7 @@ function page(title: string, main: Html, now: number): string {
   return framed({ title, about: html`resync`, now, main, footer: html`<a href="/">the mirror as a whole</a>` });
 }
 
-/** A form whose answer is the price. */
+/** Shows the form for choosing a resync. Its answer is the cost. */
 function choicePart(product: Fields[string]): Html {
   const box = (name: ResyncResource) => {
     const help = resyncHelp[name] === name ? null : html` <span class="soft">${resyncHelp[name]}</span>`;

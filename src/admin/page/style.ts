@@ -1,6 +1,4 @@
-/**
- * The style of the page, for light and dark, wide and narrow screens. No colour carries meaning that the text does not.
- */
+/** The style of the page, for light and dark, wide and narrow screens. Colours repeat only what the text says too. */
 export const pageStyle = `
 :root {
   color-scheme: light dark;

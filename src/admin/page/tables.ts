@@ -10,7 +10,7 @@ export interface TableColumn<Row> {
 
 /**
  * Returns a table with a caption, whose first column names the row. On a narrow screen each row becomes a card whose
- * cells repeat their headings; the roles keep it a table for screen readers.
+ * cells repeat their headings. The roles keep it a table for screen readers.
  */
 export function tableOf<Row>(caption: string, columns: readonly TableColumn<Row>[], rows: readonly Row[]): Html {
   const heads = columns.map(

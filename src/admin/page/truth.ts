@@ -7,7 +7,7 @@ import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
 import { counted, tableOf } from './tables.ts';
 
-/** Returns the key figure: the share, and how many reads it rests on. */
+/** Returns the key figure: the share of outdated data, and the number of reads behind it. */
 export function untrueFigure(truth: Truth): [value: string, more: string] {
   const text = untrueText(truth);
   const reads = number(truth.audited);
@@ -16,7 +16,7 @@ export function untrueFigure(truth: Truth): [value: string, more: string] {
     : [text, `${reads} random reads`];
 }
 
-/** Shows how much is untrue by random reads, in total and by tier. */
+/** Shows the share of outdated data by random reads, in total and by tier. */
 export function truthPart(truth: Truth): Html {
   const { from_at, to_at } = truth;
   const text = untrueText(truth);
@@ -84,7 +84,7 @@ function wrongShare(row: Reports): Html | string {
   return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
 }
 
-/** Describes the checks that are in no share, because they show nothing about the mirror. */
+/** Describes the checks that count in no share, because they show nothing about the mirror. */
 function unanswered({ unknown, unanswered: silent }: ErrorRate): string {
   return unknown + silent === 0
     ? ''

@@ -9,7 +9,7 @@ const headlines: Readonly<Record<StatusVerdict['state'], string>> = {
   broken: 'The mirror is not entirely true',
 };
 
-/** The signs of the verdict, each with its own shape: a tick, a cross, an hourglass. */
+/** The icons of the verdict, each with its own shape: a tick, a cross, an hourglass. */
 const signs: Readonly<Record<StatusVerdict['state'], Html>> = {
   true: html`<path d="M7 12.5l3.2 3.2L17 9"/>`,
   filling: html`<path d="M8.5 7h7M8.5 17h7M9.5 7c0 5 5 5 5 10M14.5 7c0 5-5 5-5 10"/>`,

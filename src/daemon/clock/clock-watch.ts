@@ -10,7 +10,7 @@ export interface ClockWatchOptions {
   readonly mirror: Mirror;
   readonly inbox: Inbox;
   readonly log: Logger;
-  /** Makes one call to the service, whose answer tells the time; rejects when the signal aborts. */
+  /** Makes one call to the service, whose answer shows the time. Rejects when the signal aborts. */
   ask(signal: AbortSignal): Promise<unknown>;
   /** Called after the believed time was changed. */
   moved(): void;
@@ -19,25 +19,25 @@ export interface ClockWatchOptions {
 const askEveryMs = 10_000;
 const patienceMs = 10_000;
 /**
- * Work begun before a correction may still store an instant of the wrong clock, so instants are corrected once more
- * after this time.
+ * Milliseconds after a correction at which stored instants are repaired once more: work begun before the correction may
+ * still store an instant of the wrong clock.
  */
 const againMs = 60_000;
-/** The anchor moves with every correction of the clock; it is stored again when it has moved by this much. */
+/** Change of the anchor, in milliseconds, at which it is stored again. It moves with every correction of the clock. */
 const savedWithinMs = 1000;
 
-/** Watches for a wrong clock of the machine, and acts on it. */
+/** Watches for a wrong clock of the machine, repairs stored instants and raises the alarm. */
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
-  /** The anchor as the inbox has it. */
+  /** The anchor as stored in the inbox. */
   #saved: Anchor | null;
-  /** The changes of the believed time that stored instants were corrected for; null: not yet since the start. */
+  /** The count of changes of the believed time for which stored instants were repaired; null: not yet since the start. */
   #healed: number | null = null;
-  /** When instants are corrected once more, by the time since boot; null: they are not. */
+  /** Instant of the second repair, by the time since boot; null: none is planned. */
   #heal_again: number | null = null;
-  /** The doubt that was reported last; undefined: none was. */
+  /** The doubt that was reported last; undefined: none was reported. */
   #reported: ClockState['doubt'] | undefined;
-  /** When the service was asked last, by the monotonic clock. */
+  /** Instant at which the service was last asked, by the monotonic clock. */
   #asked_at = Number.NEGATIVE_INFINITY;
 
   constructor(options: ClockWatchOptions) {
@@ -46,14 +46,14 @@ export class ClockWatch {
   }
 
   /**
-   * Compares the clocks, corrects stored instants and reports. Returns false while the time is unknown and no scheduled
-   * work may begin. Run every second.
+   * Compares the clocks, repairs stored instants and reports. Returns false while the time is unknown, so that no
+   * scheduled work may begin. Run every second.
    */
   observe(): boolean {
     const { time, moved } = this.#options;
     const state = time.look();
     if (state.ready && this.#healed !== state.changes) {
-      // Also the first time, at the start: an earlier process may have run in another year.
+      // Also at the start: an earlier process may have run with a wrong clock.
       if (this.#healed !== null) moved();
       this.#heal();
       this.#heal_again = this.#healed === null ? null : time.boot() + againMs;
@@ -73,7 +73,7 @@ export class ClockWatch {
     const ready = this.observe();
     if (signal.aborted || !time.look().asks || time.monotonic() - this.#asked_at < askEveryMs) return ready;
     this.#asked_at = time.monotonic();
-    // A single `Date` may come from anybody.
+    // A single `Date` may come from any proxy or cache.
     for (let times = 0; times < 2 && time.look().asks; times += 1) {
       using patience = time.deadline(patienceMs, signal);
       await ask(patience.signal).catch(() => undefined);
@@ -81,7 +81,7 @@ export class ClockWatch {
     return this.observe();
   }
 
-  /** Tells whether work that cannot be undone may be done: pruning, sweeping, rotating. */
+  /** Returns whether irreversible work may be done: pruning, sweeping, rotating. */
   mayPrune(): boolean {
     return this.#options.time.look().mayPrune;
   }
@@ -103,7 +103,7 @@ export class ClockWatch {
         "the machine's clock is in doubt: using the time since boot and the service's time instead",
       );
     } else if (mirror.alarms.set(kind, null) === 'ended') log.warn({}, "the machine's clock is trusted again");
-    // Set after the write, so that a failed write is tried again.
+    // Set after the write, so that a failed write is repeated.
     this.#reported = doubt;
   }
 

@@ -1,19 +1,19 @@
 import { type Clock, type Instant, instant } from '../../clock.ts';
 import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../../domain/schedule/clock-doubt.ts';
 
-/** The instant from which the time since boot counts; later processes of the same boot use it. */
+/** The instant of the boot, from which the time since boot counts. Later processes of the same boot reuse it. */
 export interface Anchor {
-  /** Null: boots cannot be told apart here. */
+  /** Identifies the boot; null: boots cannot be distinguished here. */
   readonly boot_id: string | null;
-  /** The believed epoch milliseconds at the boot. */
+  /** The believed instant of the boot, epoch milliseconds. */
   readonly booted_at: Instant;
-  /** Whether the service has agreed with it. */
+  /** 1: the service has agreed with it. */
   readonly confirmed: 0 | 1;
-  /** When the clock was last in doubt; null: never. */
+  /** Last instant at which the clock was in doubt; null: never. */
   readonly doubted_at: Instant | null;
 }
 
-/** Why the wall clock is not believed. */
+/** The reason why the wall clock is not believed. */
 export type Doubt =
   /** The wall clock shows a time that cannot follow the instants in the files, or that contradicts the service. */
   | 'implausible-start'
@@ -25,46 +25,50 @@ export type Doubt =
 export interface ClockState {
   /** Null: the wall clock is believed. */
   readonly doubt: Doubt | null;
-  /** How far the wall clock is ahead of the time that is believed. */
+  /** Milliseconds by which the wall clock is ahead of the believed time. */
   readonly ahead_ms: number;
   /** False until the service was asked for the time: no scheduled work begins. */
   readonly ready: boolean;
-  /** Whether the service should be asked. */
+  /** True: the service should be asked. */
   readonly asks: boolean;
-  /** Whether the last doubt is long enough ago for what cannot be undone: pruning, sweeping, rotating. */
+  /** True: the last doubt is long enough ago for irreversible work: pruning, sweeping, rotating. */
   readonly mayPrune: boolean;
-  /** Counts the ended doubts and the changes of the believed time. */
+  /** Number of ended doubts and of changes of the believed time. */
   readonly changes: number;
 }
 
-/** A wall clock that does not jump: `now` is the machine's while that is believed, else counted from the boot. */
+/** A wall clock that does not jump. `now` is the machine's time while that is believed, else counted from the boot. */
 export interface TrustedClock extends Clock {
-  /** Called with what each answer of the service shows; null: an answer without a `Date`. */
+  /** Called with the time in each answer of the service, epoch milliseconds; null: an answer without a `Date`. */
   heard(date: number | null): void;
   look(): ClockState;
   anchor(): Anchor;
 }
 
-/** Below this, two clocks went on together since they were last compared. */
+/** Below this difference, in milliseconds, two clocks have run together since the last comparison. */
 const togetherMs = 1000;
 
-/**
- * A service that sends no `Date` decides nothing: after this time, a wall clock that has not jumped again is believed.
- */
+/** Milliseconds after which, if the service sends no `Date`, a wall clock that has not jumped again is believed. */
 const patienceMs = 3_600_000;
 
 interface Doubted {
   kind: 'start' | 'jump';
-  /** Epoch milliseconds at the boot as the wall clock had it when the doubt began, and when that was. */
+  /**
+   * Epoch milliseconds of the boot by the wall clock at the beginning of the doubt, and the time since boot at that
+   * moment.
+   */
   readonly wall: number;
   readonly since: number;
-  /** The same according to the service: its last two answers. */
+  /** The boot instants according to the service's last two answers. */
   readonly heard: number[];
   dateless: number;
   decided: boolean;
 }
 
-/** Creates the clock. `stored` is the anchor of an earlier process, or null; `last` the latest instant in the files. */
+/**
+ * Creates the clock. `stored`: the anchor of an earlier process, or null. `last`: the latest instant in the files, or
+ * null.
+ */
 export function trustedClock(machine: Clock, stored: Anchor | null, last: number | null): TrustedClock {
   const boot_id = machine.bootId();
   const same = stored !== null && boot_id !== null && stored.boot_id === boot_id;
@@ -111,13 +115,13 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
       else doubt = begin('start');
       return;
     }
-    // Another jump: answers about the previous one decide nothing.
+    // Another jump: answers about the previous one do not count.
     if (doubt === null || doubt.kind === 'start' || Math.abs(wall - doubt.wall) > agreeMs) doubt = begin('jump');
   }
 
   function decide(word: Doubted): void {
     const [before, service] = word.heard;
-    // One `Date` alone may be anybody's.
+    // A single `Date` may come from any proxy or cache.
     if (before === undefined || service === undefined || Math.abs(service - before) > agreeMs) return;
     const boot = machine.boot();
     const wall = machine.now() - boot;
@@ -145,7 +149,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
     word.decided = true;
   }
 
-  /** Decides without the service, if it sends no `Date`. */
+  /** Decides without the service if it sends no `Date`. */
   function doWithout(word: Doubted): void {
     word.dateless += 1;
     if (word.heard.length > 0) return;
@@ -178,7 +182,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
     const at_boot = date - machine.boot();
     if (doubt === null) {
       if (Math.abs(at_boot - booted_at) <= agreeMs) confirmed = true;
-      // Two of three agree: a service whose clock is wrong is reported, and not believed.
+      // The wall clock and the time since boot agree. A service with a third time is reported and not believed.
       if (confirmed) return;
       doubt = begin('start');
     }

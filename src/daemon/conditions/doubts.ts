@@ -1,17 +1,20 @@
 import type { Wiring } from '../wiring.ts';
 
-/** Between two of these calls while they fail and the service counts as there: a list that fails alone may do so for days. */
+/**
+ * Pauses in milliseconds between two of these calls while they fail and the service counts as reachable. A list that
+ * fails alone may do so for days.
+ */
 const restMs = { first: 5000, longest: 60_000 };
 
 /**
- * Makes one cheap call, a list of one row, while calls fail: it shows whether that is the service's trouble or their own,
- * and ends an outage also where nothing is due.
+ * Makes one cheap call, a list of one row, while calls fail. It shows whether the service is in trouble or only these
+ * calls are. It also ends an outage when nothing is due.
  */
 export class DoubtedService {
   readonly #wiring: Wiring;
-  /** Calls made when the last one of ours had ended: with those that wait it takes turns. */
+  /** Number of calls made at the end of our last one. While other calls wait, ours alternate with them. */
   #calls = Number.NaN;
-  /** One call at a time. */
+  /** The call under way, at most one; null: none. */
   #asking: Promise<void> | null = null;
   #asked_at = Number.NEGATIVE_INFINITY;
   #rest_ms = 0;
@@ -20,7 +23,7 @@ export class DoubtedService {
     this.#wiring = wiring;
   }
 
-  /** Run every few seconds. */
+  /** Makes the call if it is needed. Run every few seconds. */
   ask(signal: AbortSignal): Promise<void> {
     this.#asking ??= this.#ask(signal).finally(() => {
       this.#asking = null;

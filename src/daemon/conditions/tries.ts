@@ -8,19 +8,28 @@ import { whyUnreachable } from '../../upstream/reach.ts';
 import type { Wiring } from '../wiring.ts';
 
 const addressEveryMs = 15 * 60_000;
-/** Between two connections to the service while it is idle, and after one that failed. They send nothing. */
+/** Milliseconds between two connections to an idle service, and after a failed one. They send nothing. */
 const connectEveryMs = { usual: 10_000, failed: 5_000 };
-/** Updates announced within this time are looked for in the reads that followed; a read may take some minutes. */
+/**
+ * Announced updates of this age, in milliseconds, are compared with the reads that followed; a read may take some
+ * minutes.
+ */
 const announcedMs = { from: 6 * 3_600_000, to: 10 * 60_000 };
-/** Of updates that must show in what we mirror; the service's own caches may take so long. */
+/** The same for updates that must show in the mirrored data: the service's own caches may take this long. */
 const awaitedMs = { from: 24 * 3_600_000, to: 30 * 60_000 };
-/** What the rhythm of deliveries is judged by. */
+/** The most deliveries by which the rhythm of deliveries is judged. */
 const arrivalsAtMost = 2000;
 
-/** Tests what no call shows: whether the service can be reached while nothing is due, and the receiver from outside. */
+/**
+ * Attempts whose result no call shows: whether the service can be reached while nothing is due, and the receiver from
+ * outside.
+ */
 export class ConditionTries {
   readonly #wiring: Wiring;
-  /** Calls made when the service was last looked for: more of them by now have shown by themselves whether it is there. */
+  /**
+   * Number of calls at the last attempt. If it has grown since, those calls have shown whether the service can be
+   * reached.
+   */
   #calls = Number.NaN;
   #connected_at = Number.NEGATIVE_INFINITY;
   #unreachable: Tried['unreachable'] = null;
@@ -28,10 +37,10 @@ export class ConditionTries {
   #tested_at = Number.NEGATIVE_INFINITY;
   #unshown: Tried['unshown'] = null;
   #mute: Tried['mute'] = null;
-  /** The rights to the mirror as they were when the daemon began. */
+  /** The access rights to the mirror at the start of the daemon. */
   readonly #rights: ReaderRights;
   #shut_out: Tried['shut_out'] = null;
-  /** Read while there are descriptors to read it with. */
+  /** Read at the start, while there are descriptors to read it with. */
   readonly #limit = descriptorLimit();
   #descriptors: Tried['descriptors'] = null;
 
@@ -52,15 +61,18 @@ export class ConditionTries {
     };
   }
 
-  /** Connects to the service if no call was made since the last look, at most every ten seconds; run every few seconds. */
+  /**
+   * Connects to the service if no call was made since the last attempt: at most every ten seconds, or every five after
+   * a failed one. Run every few seconds.
+   */
   async lookForService(signal: AbortSignal): Promise<void> {
     const { limiter, config, ports } = this.#wiring;
     const { calls, in_flight, away } = limiter.state();
     const idle = calls === this.#calls && in_flight === 0;
     this.#calls = calls;
-    // The limiter knows it better by then.
+    // The limiter knows better then.
     if (away !== null) this.#unreachable = null;
-    // A call under way, and one that failed alone, do not show that the service is there.
+    // A call under way, or one that failed alone, does not show that the service can be reached.
     if (away !== null || in_flight > 0 || limiter.isInDoubt()) return;
     if (!idle) {
       this.#unreachable = null;
@@ -75,7 +87,10 @@ export class ConditionTries {
     this.#unreachable = says === null ? null : { since: this.#unreachable?.since ?? began_at, says };
   }
 
-  /** Looks at what reads and deliveries show, and tests our own public address now and then; run once a minute. */
+  /**
+   * Inspects the results of reads and deliveries, and tests our own public address from time to time. Run once a
+   * minute.
+   */
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#wiring.ports;
     this.#lookAtMachine();

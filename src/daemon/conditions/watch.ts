@@ -20,21 +20,21 @@ import { ConditionTries } from './tries.ts';
 
 type Unjudged = Omit<DaemonStatus, 'conditions'>;
 
-/** A condition whose beginning stands in the log, or in the file of an earlier process. */
+/** A condition whose beginning is in the log, or in the file of an earlier process. */
 interface Announced {
   readonly since: number;
   readonly severity: Severity;
 }
 
 /**
- * Conditions that an earlier process recorded count as lasting for this long. By then this process has made its own
- * attempts, by which conditions are decided.
+ * Milliseconds for which conditions recorded by an earlier process count as lasting. By then this process has made its
+ * own attempts, which decide about them.
  */
 const settlingMs = 2 * 60_000;
 
 /**
- * Remembers from one look to the next since when conditions have held. Each that begins or ends is one line in the log,
- * whether or not it can be noted in the inbox, too.
+ * Remembers between inspections since when conditions have held. Writes one log line for each that begins or ends, even
+ * if the inbox cannot record it.
  */
 export class ConditionWatch {
   readonly #wiring: Wiring;
@@ -42,16 +42,21 @@ export class ConditionWatch {
   readonly #started_at: number;
   #watched: Watched | null = null;
   #memory: Memory = noMemory;
-  /** Announced and not ended: the log and the file are compared with what holds one by one. */
+  /**
+   * The conditions that were announced and have not ended. The log and the file are compared with the current
+   * conditions one by one.
+   */
   readonly #announced = new Map<ConditionCode, Announced>();
-  /** Of those, the ones that only an earlier process has seen. */
+  /** Of those, the conditions seen only by an earlier process. */
   readonly #recalled = new Set<ConditionCode>();
   #failure: string | null = null;
-  /** State of the service at the last look. A change is judged at once, without waiting for the minute. */
+  /** State of the service at the last inspection. A change is judged at once, not at the next minute. */
   #service = 'there';
   /** The next instant at which a condition will have lasted long enough to be shown; null: none is waiting. */
   #next_at: number | null = null;
-  /** Looks come one after another: an older status would undo what a newer one has announced. */
+  /**
+   * The last inspection. They run one after another, since an older status would undo the announcements of a newer one.
+   */
   #looking: Promise<unknown> = Promise.resolve();
 
   constructor(wiring: Wiring) {
@@ -66,12 +71,14 @@ export class ConditionWatch {
     this.#recall();
   }
 
-  /** Returns the conditions that a status amounts to now. */
+  /** Returns the conditions that hold according to a status. */
   conditionsOf(status: Unjudged): HeldCondition[] {
     return conditionsOf(this.#factsOf(status), this.#wiring.ports.clock.now(), this.#memory);
   }
 
-  /** Looks whether the service is there, and at everything else where that has changed; run every few seconds. */
+  /**
+   * Checks whether the service can be reached, and inspects everything else if that has changed. Run every few seconds.
+   */
   async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
     const { limiter, ports } = this.#wiring;
     await this.#tries.lookForService(signal);
@@ -85,20 +92,20 @@ export class ConditionWatch {
   }
 
   /**
-   * Tries what no call would show, looks at the status, and notes what begins and ends; run once a minute. A note that
-   * cannot be written is logged, and the next look writes it.
+   * Makes the attempts, inspects the status, and records which conditions begin and end. Run once a minute. A failure
+   * to record is logged, and repeated at the next inspection.
    */
   async look(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
     await this.#tries.look(signal);
     await this.#settle(status);
   }
 
-  /** Returns why the last look was not noted; null: it was. */
+  /** Returns the reason why the last inspection was not recorded; null: it was. */
   failure(): string | null {
     return this.#failure;
   }
 
-  /** Acknowledges a condition that holds, until it ends; returns false for one that does not. */
+  /** Acknowledges a condition until it ends. Returns false if it does not hold. */
   acknowledge(status: Unjudged, code: string, because: string): boolean {
     const { inbox, ports } = this.#wiring;
     const now = ports.clock.now();
@@ -132,7 +139,7 @@ export class ConditionWatch {
     return { ...status, watched: this.#watched, tried: this.#tries.tried() };
   }
 
-  /** Logs what has begun and ended since the last look, at the severity of the condition. */
+  /** Logs the conditions that have begun and ended since the last inspection, at their severity. */
   #announce(held: readonly HeldCondition[], now: number): void {
     const { clock, log } = this.#wiring.ports;
     const holds = new Map(held.map((each) => [each.code, each]));
@@ -148,14 +155,14 @@ export class ConditionWatch {
       this.#announced.delete(code);
       const cause = held.find(({ explains }) => explains.includes(code));
       const fields = { condition: code, lasted_ms: Math.max(0, now - since) };
-      // It is not over: from now on its cause is shown for it.
+      // The condition has not ended: from now on its cause is shown instead.
       if (cause !== undefined) log[levelOf(severity)]({ ...fields, cause: cause.code }, 'condition has a cause now');
       else log[levelOf(severity)](fields, 'condition ended');
     }
     this.#memory = { ...this.#memory, shown: new Set(this.#announced.keys()) };
   }
 
-  /** Writes what holds: a report about trouble must not end the daemon, unless the disk lost what was written. */
+  /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
   #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
     const { files, ports } = this.#wiring;
     try {
@@ -174,7 +181,7 @@ export class ConditionWatch {
     this.#recall();
   }
 
-  /** Reads what is noted into memory, because status is asked for while the inbox is lost, too. */
+  /** Reads the records into memory, because the status is needed even while the inbox is lost. */
   #recall(): void {
     const periods = this.#wiring.inbox.conditions.open();
     const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
@@ -192,7 +199,7 @@ function levelOf(severity: Severity): 'error' | 'warn' {
   return severity === 'error' ? 'error' : 'warn';
 }
 
-/** Returns what is recorded of a condition. */
+/** Returns the recorded facts of a condition. */
 function ofInstants({ code, since, says }: Pick<BrokenAge, 'code' | 'since' | 'says'>) {
   return { code, since: since === null ? null : instant(since), says };
 }

@@ -3,12 +3,12 @@ import { hangingJobs, type WatchedJob } from '../../domain/schedule/hang.ts';
 import type { Logger } from '../../log.ts';
 import { type Message, type SystemdNotify, systemdNotify } from './systemd-notify.ts';
 
-/** A daemon as its supervisor sees it. */
+/** The view that a supervisor has of a daemon. */
 export interface Supervised {
   jobs(): readonly WatchedJob[];
-  /** Whether the files cannot be written now. */
+  /** Returns whether the files cannot be written now. */
   filesStopped(): boolean;
-  /** Returns how true the mirror is, in one line. */
+  /** Returns the state of the mirror, in one line. */
   line(): Promise<string>;
 }
 
@@ -16,13 +16,16 @@ export interface SupervisionOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Logger;
-  /** Returns the daemon that runs; null: one configuration is taking over from another. */
+  /** Returns the running daemon; null: a reload is under way. */
   current(): Supervised | null;
 }
 
-/** Tells systemd what the daemon does and how true the mirror is, and feeds its watchdog. */
+/** Reports the daemon's work and the state of the mirror to systemd, and feeds its watchdog. */
 export interface Supervision {
-  /** Tells what a start does that takes long, and asks for so much more time from now on; resolves when it is told. */
+  /**
+   * Reports a step of the start that takes long, and asks for that much more time from now on. Resolves when it is
+   * reported.
+   */
   starting(status: string, more_ms: number): Promise<void>;
   say(state: 'ready' | 'reloading' | 'stopping'): void;
   /** Feeds the watchdog until it is disposed of. */
@@ -35,7 +38,7 @@ const words = {
   stopping: { STOPPING: '1', STATUS: 'stopping' },
 } as const satisfies Record<string, Message>;
 
-/** How often the status line is renewed where there is no watchdog. */
+/** Milliseconds between two updates of the status line if there is no watchdog. */
 const lineEveryMs = 60_000;
 
 const unsupervised: Supervision = {
@@ -46,8 +49,8 @@ const unsupervised: Supervision = {
 
 /**
  * Returns the supervision that the environment asks for (NOTIFY_SOCKET, WATCHDOG_USEC). The watchdog is fed at half its
- * interval, without a write: a full disk is no hang. It is not fed when a job hangs at two looks in a row; a machine that was
- * suspended is given the time between them.
+ * interval. Feeding it needs no write, so a full disk does not count as a hang. It is not fed if a job hangs at two
+ * inspections in a row, so that a machine that was suspended has the time in between to catch up.
  */
 export function superviseAs({ env, clock, log, current }: SupervisionOptions): Supervision {
   const notify = systemdNotify(env, log);
@@ -56,7 +59,7 @@ export function superviseAs({ env, clock, log, current }: SupervisionOptions): S
   let line: string | null = null;
   let hung: readonly string[] = [];
 
-  /** Tells whether the daemon goes on. */
+  /** Returns whether the daemon makes progress. */
   function look(daemon: Supervised | null): boolean {
     const hanging = daemon === null ? ['reload'] : hangingJobs(daemon.jobs(), { filesStopped: daemon.filesStopped() });
     const again = hanging.filter((name) => hung.includes(name));
@@ -68,7 +71,7 @@ export function superviseAs({ env, clock, log, current }: SupervisionOptions): S
   function beat(tell: SystemdNotify): void {
     const daemon = current();
     if (look(daemon) && watchdog_ms > 0) void tell({ WATCHDOG: '1' });
-    // What is asked of the mirror must not keep the watchdog waiting.
+    // Not awaited: queries on the mirror must not delay the watchdog.
     daemon?.line().then(
       (said) => {
         if (said !== line && daemon === current()) void tell({ STATUS: said });

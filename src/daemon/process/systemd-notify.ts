@@ -1,24 +1,25 @@
 import { spawn } from 'node:child_process';
 import type { Logger } from '../../log.ts';
 
-/** What systemd is told, as sd_notify(3) names it. */
+/** A message to systemd, in the terms of sd_notify(3). */
 export type Message = Readonly<
   Partial<Record<'READY' | 'RELOADING' | 'STOPPING' | 'WATCHDOG' | 'STATUS' | 'EXTEND_TIMEOUT_USEC', string>>
 >;
 
 /**
- * Sends systemd a message, through its own program: Node has no datagram sockets. Resolves when it was sent, or cannot be.
+ * Sends systemd a message through systemd's own program, because Node has no datagram sockets. Resolves when it was
+ * sent, or cannot be sent.
  */
 export type SystemdNotify = (message: Message) => Promise<void>;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** systemd waits no longer for a message either. */
+/** Milliseconds after which a message is given up; systemd waits no longer either. */
 const patienceMs = 10_000;
 
 /**
- * Returns null where nobody listens (no NOTIFY_SOCKET): then nothing is ever started. One message is sent at a time; those
- * that come meanwhile become one.
+ * Returns null without NOTIFY_SOCKET: then no program is ever started. One message is sent at a time, and messages that
+ * come meanwhile are merged into one.
  */
 export function systemdNotify(env: Env, log: Logger): SystemdNotify | null {
   if ((env.NOTIFY_SOCKET ?? '') === '') return null;
@@ -44,7 +45,7 @@ export function systemdNotify(env: Env, log: Logger): SystemdNotify | null {
   }
 
   return (message) => {
-    // Of a reload that has ended before it was told, only the end is.
+    // If a reload ends before it was reported, only its end is reported.
     const { RELOADING: _, READY: __, ...others } = waiting ?? {};
     waiting = 'READY' in message || 'RELOADING' in message ? { ...others, ...message } : { ...waiting, ...message };
     sending ??= send();

@@ -5,7 +5,7 @@ import type { FindQuestion, Found } from '../../storefront/reader.ts';
 
 const dayMs = 86_400_000;
 
-/** Counts in memory what was searched for in vain, and writes it together: who is ended loses a minute of counts. */
+/** Counts searches without results in memory, and writes the counts together. A kill loses one minute of counts. */
 export interface FruitlessSearches {
   note(question: Pick<FindQuestion, 'text'>, found: Pick<Found, 'total' | 'matched'>): void;
   /** Writes the counts since the last flush. */

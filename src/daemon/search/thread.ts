@@ -5,11 +5,14 @@ import type { FindQuestion, Found } from '../../storefront/reader.ts';
 import type { SearchAnswer } from './worker.ts';
 
 /**
- * Searches the mirror in a thread of its own, by the same code as the reader: nothing else waits for a broad question. The
- * thread is started by the first question. Disposing ends it; a question that is open then is rejected.
+ * Searches the mirror in a separate thread, with the reader's code, so that nothing else waits for a broad question.
+ * The first question starts the thread. Disposing ends it, and rejects the open questions.
  */
 export interface SearchThread extends AsyncDisposable {
-  /** Throws what `reader.find` throws, and `too-many-searches` where as many wait already as anybody would wait for. */
+  /**
+   * Throws the errors of `reader.find`, and `too-many-searches` if so many are waiting that another one would wait too
+   * long.
+   */
   find(question: FindQuestion): Promise<Found>;
 }
 
@@ -28,7 +31,7 @@ export function searchThread(path: string): SearchThread {
   function started(): Thread {
     const worker = new Worker(script, { workerData: path, name: 'search', resourceLimits });
     const own: Thread = { worker, open: [] };
-    // It keeps no process alive.
+    // The thread does not keep the process running.
     worker.unref();
     worker.on('message', (answer: SearchAnswer) => {
       const question = own.open.shift();

@@ -1,15 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CataloguedError, type FindQuestion, type Found, openReader } from '../../storefront/reader.ts';
 
-/** What a question is answered with. */
+/** The answer to a question: the result, or an error. */
 export type SearchAnswer =
   | { readonly found: Found }
   | { readonly refused: { readonly code: string; readonly message: string; readonly hint: string | undefined } }
   | { readonly error: Error };
 
-/*
- * The thread of `searchThread`: a reader of its own, and an answer for each question, in order.
- */
+/* The thread of `searchThread`: it has its own reader, and answers each question in order. */
 const reader = openReader(String(workerData));
 parentPort?.on('message', (question: FindQuestion) => parentPort?.postMessage(answer(question)));
 

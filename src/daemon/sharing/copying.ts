@@ -12,22 +12,23 @@ export interface CopyingOptions {
   readonly shared: Sharing['deliveries'];
   readonly inbox: Pick<Inbox, 'deliveries' | 'addresses'>;
   readonly log: Logger;
-  /** Something was copied, and waits to be applied. */
+  /** Called when deliveries were copied, and wait to be applied. */
   copied(): void;
-  /** The disk does not take it now. */
+  /** Called when the disk accepts no writes. */
   unwritable(error: unknown): void;
 }
 
-/** What the leader's inbox and the database have of each other. Disposing ends it, before the inbox is closed. */
+/** Copies between the leader's inbox and the database. Disposing ends it, before the inbox is closed. */
 export interface Copying extends AsyncDisposable {
   /**
-   * Copies what any instance has received, and lets all know the callback addresses; calls made meanwhile cause one more
-   * round. What cannot be copied now, because the database is away or the disk is full, waits in the database.
+   * Copies deliveries that any instance has received, and shares the callback addresses with all. Calls made meanwhile
+   * cause one more round. Deliveries that cannot be copied now, because the database is unreachable or the disk is
+   * full, wait in the database.
    */
   copy(): Promise<void>;
 }
 
-/** Makes the callback addresses that an inbox knows known to all instances. */
+/** Shares the callback addresses of an inbox with all instances. */
 function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, addresses: Pick<CallbackAddresses, 'states'>) {
   let told: string | null = null;
   return {
@@ -39,17 +40,20 @@ function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, address
       told = text;
       return 'told';
     },
-    /** The database may know them no more. */
+    /** Called when the database may have lost them. */
     forget: () => {
       told = null;
     },
   };
 }
 
-/** The others look for addresses twice as often. */
+/** Milliseconds after which all instances know a shared address. They read the addresses twice as often. */
 export const addressesKnownMs = 1000;
 
-/** Resolves when all instances recognise what the service is about to be told. Throws where the database is away. */
+/**
+ * Returns a function that resolves when all instances recognise the addresses that the service is about to get. It
+ * rejects if the database is unreachable.
+ */
 export function tellingInTime(
   shared: Pick<Sharing['deliveries'], 'putEpochs'>,
   addresses: Pick<CallbackAddresses, 'states'>,
@@ -63,7 +67,10 @@ export function tellingInTime(
 
 /** Deliveries that are copied in one commit. */
 const copiedTogether = 200;
-/** As many as a database may have forgotten: far more than come in the seconds by which a replica is late. */
+/**
+ * The most deliveries that are compared with a database that may have lost some: far more than come in the seconds by
+ * which a replica is late.
+ */
 const comparedAtMost = 10_000;
 
 export function copyingFor({ shared, inbox, log, copied, unwritable }: CopyingOptions): Copying {
@@ -76,7 +83,7 @@ export function copyingFor({ shared, inbox, log, copied, unwritable }: CopyingOp
 
   const known = (limit: number) => inbox.deliveries.list({ since: null, state: null, limit });
 
-  /** Numbers go on above those of the inbox, whatever the database remembers of them. */
+  /** Continues the numbers above those of the inbox, whatever number the database has reached. */
   async function goOn(): Promise<void> {
     const again = await shared.goOnAbove(inbox.deliveries.newest(), known(comparedAtMost));
     if (begun || again > 0)
@@ -134,7 +141,7 @@ export function copyingFor({ shared, inbox, log, copied, unwritable }: CopyingOp
   };
 }
 
-/** Whether it may succeed later. */
+/** Returns whether the copying may succeed later. */
 function waits(error: unknown): boolean {
   if (error instanceof SyncFailed) return false;
   return isAway(error) || error instanceof InboxFull || writeTroubleOf(error) !== null;

@@ -7,24 +7,24 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Received } from '../../inbox/delivery.ts';
 import type { Logger } from '../../log.ts';
 
-/** What the leader of several instances shares with those that stand by. */
+/** The resources that the leader of several instances shares with those that stand by. */
 export interface Sharing {
   /** The name of this instance. */
   readonly name: string;
   readonly leadership: Pick<Leadership, 'trusted' | 'term'>;
   readonly deliveries: SharedDeliveries;
-  /** When the last leader noted that deliveries could be received; null: there was none. */
+  /** Last instant at which the previous leader recorded that deliveries could be received; null: there was none. */
   readonly last_alive_at: number | null;
-  /** The published state that the mirror is equal to; null: it goes on with what it was. */
+  /** The published state that the mirror is equal to; null: it continues from its own state. */
   readonly begun: Begun | null;
 }
 
-/** Whether others share the database with this instance. */
+/** Returns whether other instances share the database with this one. */
 export function isOneOfSeveral({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): boolean {
   return config.instance.advertise !== null && secrets.database_url !== null;
 }
 
-/** Of what would call the service beside the leader. */
+/** Returns the error for work that would call the service beside the leader. */
 export function onlyTheLeader(): CataloguedError {
   return new CataloguedError('only-the-leader', 'only the leader of several instances calls the service', {
     exitCode: exitCodes.retryLater,
@@ -32,7 +32,7 @@ export function onlyTheLeader(): CataloguedError {
   });
 }
 
-/** Copies of deliveries would take numbers that the database gives out. */
+/** Returns the error for a replay: its copies would take numbers that the database assigns. */
 export function noReplay(): CataloguedError {
   return new CataloguedError('no-replay', 'deliveries of several instances cannot be applied once more', {
     exitCode: exitCodes.configuration,
@@ -40,10 +40,13 @@ export function noReplay(): CataloguedError {
   });
 }
 
-/** Deliveries that are stored in one statement: each is in memory until then. */
+/** Deliveries that are stored in one statement. Each is in memory until then. */
 const storedTogether = 200;
 
-/** Stores deliveries for all instances; each is durable in the database before it is answered. Says when that begins to fail, and when it ends. */
+/**
+ * Returns a function that stores deliveries for all instances. Each is durable in the database before it is answered.
+ * Logs the beginning and the end of failures.
+ */
 export function storingIn(deliveries: Pick<SharedDeliveries, 'store'>, log: Logger): (each: Received) => Promise<void> {
   let failing = false;
   return inGroups(async (received) => {

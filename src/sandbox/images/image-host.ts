@@ -11,39 +11,42 @@ export interface SandboxImageHostOptions {
   readonly seed: number;
   readonly host?: string;
   readonly port?: number;
-  /** Files come in two parts, so many milliseconds apart; else at once. */
+  /** Milliseconds between the two parts in which each file is sent; if absent, files are sent at once. */
   readonly halves_ms?: number;
-  /** Told of every request. */
+  /** Called for each request for an image. */
   readonly asked?: (request: { readonly key: string; readonly headers: IncomingMessage['headers'] }) => void;
 }
 
-/** What is wrong with the answers for one image. */
+/** The fault in the answers for one image. */
 export type ImageTrouble =
   | { readonly kind: 'status'; readonly status: number; readonly retry_after?: string }
-  /** A byte at a time, so many milliseconds apart. */
+  /** Sends one byte at a time, `ms` milliseconds apart. */
   | { readonly kind: 'drip'; readonly ms: number }
-  /** A JPEG that does not end before so many bytes; its length is announced, or not. */
+  /** Sends a JPEG of `bytes` bytes, with or without its length in the headers. */
   | { readonly kind: 'huge'; readonly bytes: number; readonly length: 'announced' | 'unannounced' }
-  /** Something else, called what it is, or `image/jpeg`. */
+  /** Sends another kind of file, with its correct content type or the given one. */
   | { readonly kind: 'html' | 'svg' | 'text'; readonly type?: string }
   | { readonly kind: 'redirect'; readonly to: string }
-  /** Half of it: the connection breaks, or ends in good order, so that nobody can tell by the length. */
+  /**
+   * Sends half of the file. `truncated`: the connection breaks. `half`: the answer ends normally without a length, so
+   * that nothing shows that bytes are missing.
+   */
   | { readonly kind: 'truncated' | 'half' };
 
-/** A host of its own for the images that the catalogue names: no key, other rules, other troubles. */
+/** The host of the images named by the catalogue. It needs no key, and has limits and faults of its own. */
 export interface SandboxImageHost extends AsyncDisposable {
-  /** What `image_origin` of the sandbox takes. */
+  /** The value for the sandbox option `image_origin`. */
   readonly url: string;
-  /** Requests that came, and bytes of bodies that were sent; since the start, or the last `forget`. */
+  /** Requests received, and bytes of bodies sent, since the start or the last `forget`. */
   requests(): number;
   bytes(): number;
-  /** Answers that said that nothing has changed. */
+  /** The number of answers "not modified" (304). */
   unchanged(): number;
   forget(): void;
-  /** Other bytes under the same address. */
+  /** Serves other bytes under the same address from now on. */
   replace(key: string): void;
   withdraw(key: string, status?: 404 | 410): void;
-  /** Null: none any more. */
+  /** Sets the fault of an image; null removes it. */
   trouble(key: string, trouble: ImageTrouble | null): void;
 }
 
@@ -58,7 +61,7 @@ const wrong = {
   text: ['text/plain', 'no such image'],
 } as const;
 
-/** Starts the host. A port that is taken: 74. */
+/** Starts the host. Throws (74) if the port is taken. */
 export async function startImageHost(options: SandboxImageHostOptions): Promise<SandboxImageHost> {
   const { clock, seed, host = '127.0.0.1' } = options;
   const editions = new Map<string, { edition: number; modified: string }>();
@@ -136,7 +139,7 @@ export async function startImageHost(options: SandboxImageHostOptions): Promise<
     }
   }
 
-  /** As fast as the client takes it, until it has gone. */
+  /** Sends bytes as fast as the client takes them, until all are sent or the client has gone. */
   async function pour(request: IncomingMessage, response: ServerResponse, head: Buffer, bytes: number): Promise<void> {
     const gone = new AbortController();
     request.socket.once('close', () => gone.abort());

@@ -1,17 +1,17 @@
 import { hex, roll } from '../random.ts';
 
-/** What one file shows: everything that makes it differ from the others. */
+/** The properties that make one file differ from the others. */
 export interface Picture {
   readonly key: string;
   readonly width: number;
   readonly height: number;
-  /** Counts the times it was replaced. */
+  /** The number of times the image was replaced. */
   readonly edition: number;
 }
 
 /**
- * Returns a JPEG that any program can show: one grey of that size, from 2 to 14 kB by its comments, which also hold
- * what makes it like no other.
+ * Returns a JPEG that any program can show: a single grey of the given size. Its comments bring it to 2 to 14 kB, and
+ * hold the text that makes it unique.
  */
 export function jpeg(seed: number, { key, width, height, edition }: Picture): Buffer {
   const text = `sandbox ${key} ${width}x${height} edition ${edition} `;
@@ -22,7 +22,8 @@ export function jpeg(seed: number, { key, width, height, edition }: Picture): Bu
     segment(0xfe, Buffer.from(text + filling)),
     segment(0xdb, Buffer.concat([Buffer.of(0), Buffer.alloc(64, 1)])),
     segment(0xc0, Buffer.of(8, height >> 8, height & 0xff, width >> 8, width & 0xff, 1, 1, 0x11, 0)),
-    // Differences of 0 or of seven bits (codes 0 and 10); of the other coefficients nothing but "no more" (code 0).
+    // Differences of 0 or of seven bits (codes 0 and 10). The other coefficients have a single code, "no more" (code
+    // 0).
     segment(0xc4, Buffer.concat([Buffer.of(0x00, 1, 1), Buffer.alloc(14), Buffer.of(0, 7)])),
     segment(0xc4, Buffer.concat([Buffer.of(0x10, 1), Buffer.alloc(15), Buffer.of(0)])),
     segment(0xda, Buffer.of(1, 1, 0, 0, 63, 0)),
@@ -36,7 +37,7 @@ function segment(marker: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.of(0xff, marker, length >> 8, length & 0xff), payload]);
 }
 
-/** The first block has the grey, each further one no difference to it: two bits. */
+/** Encodes the image: the first block has the grey, each further block has the difference 0 to it, in two bits. */
 function scan(blocks: number, grey: number): Buffer {
   const first = `10${grey.toString(2).padStart(7, '0')}0`;
   const bits = first.length + 2 * (blocks - 1);

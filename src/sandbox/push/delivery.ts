@@ -1,28 +1,28 @@
 import type { Clock } from '../../clock.ts';
 import type { Post } from './post.ts';
 
-/** One body for one address. */
+/** One body to post to one address. */
 export interface OutgoingDelivery {
   readonly body: string;
-  /** Where to, asked before every attempt; null: nowhere any more, and the attempt has failed. */
+  /** Returns the address, called before each attempt. Null: there is none any more, and the attempt has failed. */
   target(): string | null;
-  /** The waits before the second attempt and those after it. */
+  /** The waits before the second and each further attempt, in milliseconds. */
   readonly waits: readonly number[];
 }
 
-/** What became of a delivery: answered with 200, given up, or the sandbox ended before. */
+/** The result of a delivery: answered with 200, given up, or ended early because the sandbox stopped. */
 export type SendOutcome = 'delivered' | 'failed' | 'ended';
 
-/** Posts, and posts again. */
+/** Posts notifications, and retries them. */
 export interface NotificationSender extends AsyncDisposable {
   /**
-   * Sends a delivery behind those that are in the same line, as far as first attempts go: who waits for another one is
-   * overtaken.
+   * Sends a delivery. First attempts in the same line are made one after another. A delivery that waits for its next
+   * attempt does not hold up those behind it.
    */
   send(line: string, outgoing: OutgoingDelivery): Promise<SendOutcome>;
-  /** Does something after a time, unless the end comes first, and sees to it that the end waits for it. */
+  /** Runs a task after a delay, unless the sandbox stops first. Stopping waits for a task that has begun. */
   after(ms: number, task: () => void | Promise<void>): void;
-  /** Deliveries that are being posted, or in line; not those that wait for another attempt. */
+  /** Returns the number of deliveries being posted or in line, without those that wait for another attempt. */
   inFlight(): number;
 }
 
@@ -32,7 +32,7 @@ export function delivery(clock: Clock, timeout_ms: number, post: Post): Notifica
   const lines = new Map<string, Promise<boolean>>();
   let inFlight = 0;
 
-  /** Only 200 counts. */
+  /** Makes one attempt. Only status 200 counts as delivered. */
   async function attempt({ target, body }: OutgoingDelivery): Promise<boolean> {
     const url = target();
     if (url === null) return false;
@@ -73,7 +73,7 @@ export function delivery(clock: Clock, timeout_ms: number, post: Post): Notifica
     return done ? 'delivered' : 'failed';
   }
 
-  /** The end waits for it, and what the end interrupts is no fault. */
+  /** Registers a task, so that stopping waits for it. An error caused by the stop becomes `ended`. */
   function untilTheEnd<Result>(task: Promise<Result>): Promise<Result | 'ended'> {
     const running = task
       .catch((error: unknown): 'ended' => {

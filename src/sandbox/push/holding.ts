@@ -1,28 +1,28 @@
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { ProductChange, SandboxChangeType } from '../world/mutations.ts';
 
-/** The changes of a product that wait to be announced: of each type only the last (specification §6 rule 3). */
+/** The changes of a product that wait to be announced, only the last of each type (specification §6 rule 3). */
 export interface Held {
   readonly product: SandboxProduct;
-  /** Of the clock that never jumps: the hold time after the first of them. */
+  /** Instant by the monotonic clock at which they are due: the hold time after the first of them. */
   readonly ripe_at: number;
-  /** By type, in the order in which they were made; each with its number. */
+  /** The changes by type, in the order in which they were made, each with its number. */
   readonly changes: ReadonlyMap<SandboxChangeType, { readonly number: number; readonly change: ProductChange }>;
 }
 
 export interface Holding {
-  /** Returns the number of the last change that was held. */
+  /** Returns the number of the last held change. */
   last(): number;
   add(product: SandboxProduct, change: ProductChange, now: number): void;
-  /** Returns when the next product is ripe; null: none is held. */
+  /** Returns the instant at which the next product is due; null: none is held. */
   nextAt(): number | null;
-  /** Takes out what is ripe. */
+  /** Removes and returns the products that are due. */
   ripe(now: number): Held[];
   all(): Held[];
 }
 
 export function holding(hold_ms: number): Holding {
-  // Every product is held equally long, so the first in is the first out.
+  // Every product is held for the same time, so the first one in is the first one out.
   const held = new Map<number, Held & { changes: Map<SandboxChangeType, { number: number; change: ProductChange }> }>();
   let number = 0;
   return {

@@ -2,21 +2,23 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 
 /*
- * Signed bodies as the service takes them: a compact JWT, RS256, whose payload is the object itself
- * (service-facts.md section 8, "Signing").
+ * Signed bodies in the service's format: a compact JWT, RS256, whose payload is the object itself (service-facts.md
+ * section 8, "Signing").
  */
 
-/** The payload, or why it is refused. */
+/** The payload, or the reason why the token is refused. */
 export type Opened = { readonly payload: unknown } | { readonly refused: string };
 
-/** Returns a public key as partners hand it over: PEM, or the one-line `ssh-rsa` form. Anything else: 65. */
+/**
+ * Reads a public key in a format that partners use: PEM, or the one-line `ssh-rsa` form. Throws (65) for anything else.
+ */
 export function readPublicKey(text: string): KeyObject {
   try {
     const [, ssh] = /^ssh-rsa ([A-Za-z0-9+/=]+)/.exec(text.trim()) ?? [];
     const key = ssh === undefined ? createPublicKey(text) : fromSsh(Buffer.from(ssh, 'base64'));
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new CataloguedError('sandbox-signing-key', 'the signing key is not an RSA key', {
     exitCode: exitCodes.data,
@@ -24,7 +26,7 @@ export function readPublicKey(text: string): KeyObject {
   });
 }
 
-/** Three strings, each behind its length: the name of the type, the exponent, the modulus. */
+/** Reads three strings, each preceded by its length: the name of the type, the exponent, the modulus. */
 function fromSsh(bytes: Buffer): KeyObject {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -37,8 +39,8 @@ function fromSsh(bytes: Buffer): KeyObject {
 }
 
 /**
- * Checks the signature, and `iat`, `nbf` and `exp` where they are there: they need not be. `now` in milliseconds;
- * `tolerance_ms` is how far two clocks may be apart. Registered claims are not part of the payload that comes back.
+ * Checks the signature, and `iat`, `nbf` and `exp` if they are present. `now` and `tolerance_ms` are in milliseconds;
+ * `tolerance_ms` is the accepted difference between two clocks. Returns the payload without the registered claims.
  */
 export function openCompact(
   text: string,

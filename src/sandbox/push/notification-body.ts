@@ -1,16 +1,16 @@
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { ProductChange } from '../world/mutations.ts';
 
-/** Which of its two names the reason has: the interface description shows both (specification §2). */
+/** The member that holds the reason. The interface description shows both names (specification §2). */
 export type ReasonName = 'reason_code' | 'reason' | 'both';
 
-/** The changes of one product that are announced together, the oldest first. */
+/** The changes of one product that are announced together, oldest first. */
 export interface Announced {
   readonly product: SandboxProduct;
   readonly changes: readonly ProductChange[];
 }
 
-/** Returns the body of a notification, word for word as documented (service-facts.md section 12). */
+/** Returns the body of a notification in the documented form (service-facts.md section 12). */
 export function notificationBody(subscription_id: string, announced: readonly Announced[], reason: ReasonName): string {
   const products = announced.map(({ product, changes }) => ({
     product_id: product.id,
@@ -33,7 +33,10 @@ function printChange(change: ProductChange, name: ReasonName): object {
 
 export type LegacyChangeType = 'checkout' | 'closure' | 'content';
 
-/** The older system's body: one product, and no word on the direction but the reason (service-facts.md section 8). */
+/**
+ * Returns the older system's body: one product. Only its reason shows the direction of the change (service-facts.md
+ * section 8).
+ */
 export function legacyBody(
   { id, reason, reopen, alternative }: SandboxProduct,
   change_types: readonly LegacyChangeType[],
@@ -54,7 +57,7 @@ const legacyType: Readonly<Record<ProductChange['change_type'], LegacyChangeType
   product_details_update: 'content',
 };
 
-/** Returns what the older system calls these changes. */
+/** Returns the older system's names of these changes. */
 export function legacyTypes(changes: readonly ProductChange[]): LegacyChangeType[] {
   return [...new Set(changes.map(({ change_type }) => legacyType[change_type]))];
 }

@@ -15,45 +15,48 @@ import { type Post, postJson } from './post.ts';
 import type { SandboxSubscriptions, Subscription } from './subscriptions.ts';
 
 export interface NotifierOptions {
-  /** How long the changes of a product are held, from the first on; 0: until the caller has ended its turn. */
+  /**
+   * Milliseconds for which the changes of a product are held, from the first one on; 0: until the caller's turn of the
+   * event loop ends.
+   */
   readonly hold_ms?: number;
-  /** What one POST carries: all that is ripe for a subscription, or each product by itself. */
+  /** The contents of one POST: all due products of a subscription, or one product. */
   readonly batch?: 'what is ripe' | 'one product';
   readonly reason_name?: ReasonName;
-  /** The waits before the second attempt and those after it. */
+  /** The waits before the second and each further attempt, in milliseconds. */
   readonly retry_ms?: readonly number[];
-  /** How long an answer may take. */
+  /** The most milliseconds that an answer may take. */
   readonly callback_timeout_ms?: number;
-  /** Where the older system sends to, beside the subscriptions. */
+  /** The address to which the older system sends, in addition to the subscriptions. */
   readonly legacy_callback_url?: string | null;
   readonly troubles?: Partial<Troubles>;
-  /** The network to the receiver; the real one unless a test takes its place. */
+  /** The network to the receiver. Default: the real one; tests pass their own. */
   readonly post?: Post;
 }
 
-/** Shares of the notifications, from 0 to 1. */
+/** Faults of notifications, each as a share from 0 to 1. */
 export interface Troubles {
-  /** Never sent, although the service believes so. */
+  /** Never sent, although the service believes they were. */
   readonly lost: number;
   /** Sent twice. */
   readonly duplicated: number;
-  /** Sent up to three hold times later, so that others overtake them, also those of the same product. */
+  /** Sent up to three hold times later, so that others overtake them, even those of the same product. */
   readonly reordered: number;
-  /** Attempts that whatever stands before the receiver refuses. */
+  /** Attempts refused by a proxy in front of the receiver. */
   readonly refused: number;
 }
 
-/** The sending side of change notifications: holds, merges, sends, tries again, gives up. */
+/** The sending side of change notifications: holds, merges, sends, retries and gives up. */
 export interface Notifier extends AsyncDisposable {
   changed(product: SandboxProduct, change: ProductChange): void;
-  /** Returns the number of the last change that was held for anybody. */
+  /** Returns the number of the last held change. */
   lastChange(): number;
-  /** Products that are held for a subscription. */
+  /** Returns the number of products held for a subscription. */
   held(subscription: Subscription): number;
-  /** POSTs under way. */
+  /** Returns the number of POSTs under way. */
   inFlight(): number;
   setTroubles(troubles: Partial<Troubles>): void;
-  /** Posts in the words of the older system, at once, and tries again as often. */
+  /** Posts at once in the older system's format, with the same number of attempts. */
   sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<SendOutcome>;
 }
 
@@ -77,7 +80,7 @@ export function notifier(
   const deliveries = delivery(clock, callback_timeout_ms, post);
   let troubles: Troubles = { ...peaceful, ...initial };
 
-  /** One sleeper for all that is held: it wakes for the next product that is ripe. */
+  /** Schedules one timer for all held products, which fires when the next one is due. */
   function wakeWhenRipe(): void {
     const at = held.nextAt();
     if (at === null) return;
@@ -124,14 +127,17 @@ export function notifier(
     }
   }
 
-  /** A notification that is given up degrades its subscription. A degraded one is still sent to, but each only once. */
+  /**
+   * Delivers a notification. Giving up degrades the subscription. A degraded subscription still gets notifications, but
+   * each only once.
+   */
   async function deliver(subscription: Subscription, body: string): Promise<void> {
     const { counts, subscription_id } = subscription;
     const waits = subscriptions.status(subscription) === 'active' ? retry_ms : [];
     const outcome = await deliveries.send(`subscription ${subscription_id}`, {
       body,
       waits,
-      // The one that the subscription has by now.
+      // The current address of the subscription.
       target: () => {
         if (!isSending(subscription)) return null;
         counts.attempts += 1;
@@ -163,7 +169,7 @@ export function notifier(
 
   return {
     changed: (product, change) => {
-      // Without anybody to tell, nothing is held.
+      // Nothing is held if there is no receiver.
       if (subscriptions.all().length === 0 && legacy_callback_url === null) return;
       const asleep = held.nextAt() === null;
       held.add(product, change, clock.monotonic());

@@ -3,12 +3,12 @@ import { request as secure } from 'node:https';
 
 const mostBytes = 64 * 1024;
 
-/** Posts a body to an address and returns the status; rejects where no status came. */
+/** Posts a body to an address and returns the status. Rejects if no status came. */
 export type Post = (url: string, body: string, signal: AbortSignal) => Promise<number>;
 
 /**
- * Posts JSON once, over a connection of its own, and returns the status. The body of the answer is thrown away, a
- * redirect is not followed. Rejects where no status came: no connection, or the signal.
+ * Posts JSON once, over a new connection, and returns the status. Discards the body of the answer and follows no
+ * redirect. Rejects if no status came: the connection failed, or the signal aborted.
  */
 export async function postJson(url: string, body: string, signal: AbortSignal): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -29,7 +29,7 @@ export async function postJson(url: string, body: string, signal: AbortSignal): 
     response.on('error', () => undefined);
     response.on('close', () => resolve(response.statusCode ?? 0));
   });
-  // What goes wrong after the status changes nothing any more.
+  // Errors after the status no longer matter.
   request.on('error', (error) => (status === null ? reject(error) : resolve(status)));
   request.end(body);
   return promise;

@@ -7,18 +7,18 @@ import { isCallback, readRequest } from './subscription-request.ts';
 import type { SandboxSubscriptionStatus, SandboxSubscriptions, Subscription } from './subscriptions.ts';
 
 export interface EndpointOptions {
-  /** Whether GET and POST …/reactivate exist: switched off they answer 405 and 404. */
+  /** `off`: the endpoint does not exist. GET then answers 405, and POST …/reactivate answers 404. */
   readonly get_subscription?: 'on' | 'off';
   readonly reactivate?: 'on' | 'off';
-  /** With a key: whether a body that is not signed is taken all the same. */
+  /** Handling of bodies without a signature if a key is set. */
   readonly plain_json?: 'taken' | 'refused';
-  /** More ids in one subscription are refused; any number unless it is given. */
+  /** The most ids in one subscription; larger requests are refused. Default: no limit. */
   readonly most_entity_ids?: number;
-  /** How far the clocks of partner and service may be apart, where a token says when it was made. */
+  /** The accepted difference in milliseconds between the clocks of partner and service, for tokens with a timestamp. */
   readonly token_tolerance_ms?: number;
 }
 
-/** What is answered, and what has to happen for it to be true: the answer may get lost, or the deed. */
+/** An answer, and the effect that makes it true. Either may get lost. */
 export interface Decision {
   readonly answer: SandboxAnswer;
   readonly take: (() => void) | null;
@@ -30,12 +30,12 @@ export interface SubscriptionEndpoints {
 
 const pattern = /^\/v2\/product-change-notification\/([^/]+)(\/reactivate)?$/;
 
-/** Tells whether a path belongs to the management of subscriptions: asked for every request. */
+/** Returns whether a path belongs to the management of subscriptions. Called for every request. */
 export function isSubscriptionPath(path: string): boolean {
   return path.startsWith('/v2/product-change-notification/');
 }
 
-/** PUT, GET and reactivate (service-facts.md section 8). `key`: null takes plain JSON. */
+/** Handles PUT, GET and reactivate (service-facts.md section 8). `key`: null accepts plain JSON. */
 export function subscriptionEndpoints(
   {
     subscriptions,
@@ -58,7 +58,7 @@ export function subscriptionEndpoints(
       const payload: unknown = JSON.parse(body);
       if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return { payload };
     } catch {
-      // Said below.
+      // The refusal is returned below.
     }
     return { refused: 'Not a JSON object.' };
   }
@@ -106,7 +106,7 @@ export function subscriptionEndpoints(
       if (known === null) return only(error(404, 'not_found', `No subscription ${id} here.`));
       const status = subscriptions.status(known);
       if (reviving === undefined) return only({ status: 200, body: print(id, known.request, status) });
-      // A cancelled one is over: only a PUT creates it again.
+      // A cancelled subscription cannot be revived. Only a PUT creates it again.
       if (status === 'cancelled') return only(error(404, 'not_found', `Subscription ${id} was cancelled.`));
       return revive(known, body);
     },

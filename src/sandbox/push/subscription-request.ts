@@ -2,16 +2,16 @@ import type { SandboxChangeType } from '../world/mutations.ts';
 
 export type SandboxSubscriptionType = 'product_ids' | 'experience_ids' | 'products_i_sell';
 
-/** What a partner asks for (specification §2). */
+/** The subscription that a partner requests (specification §2). */
 export interface RequestedSubscription {
   readonly subscription_type: SandboxSubscriptionType;
-  /** Left out for products_i_sell. */
+  /** Absent for products_i_sell. */
   readonly entity_ids?: readonly number[];
   readonly change_types: readonly SandboxChangeType[];
   readonly callback_url: string;
 }
 
-/** Members that are wrong, each with a sentence. */
+/** The invalid members, each with a sentence. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
 const types: readonly unknown[] = [
@@ -26,7 +26,7 @@ const known: Readonly<Record<SandboxChangeType, true>> = {
 };
 const changeTypes: readonly unknown[] = Object.keys(known);
 
-/** Reads a subscription object; all that is wrong with it, where anything is. Unknown members are overlooked. */
+/** Reads a subscription object. Returns the errors of all invalid members if there are any. Ignores unknown members. */
 export function readRequest(
   body: Readonly<Record<string, unknown>>,
 ): { request: RequestedSubscription } | { field_errors: FieldErrors } {
@@ -51,7 +51,7 @@ export function readRequest(
   };
 }
 
-/** HTTP or HTTPS. */
+/** Returns whether a value is an HTTP or HTTPS URL. */
 export function isCallback(value: unknown): value is string {
   return typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value);
 }

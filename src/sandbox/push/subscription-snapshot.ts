@@ -2,7 +2,7 @@ import type { Notifier } from './notifier.ts';
 import type { RequestedSubscription } from './subscription-request.ts';
 import type { SandboxSubscriptionStatus, SandboxSubscriptions, SubscriptionCounts } from './subscriptions.ts';
 
-/** A subscription as the service sees it now. Counts are of notifications; `held` is of products. */
+/** The current state of a subscription in the service. Counts are of notifications; `held` counts products. */
 export interface SubscriptionSnapshot extends SubscriptionCounts {
   readonly subscription_id: string;
   readonly type: RequestedSubscription['subscription_type'];

@@ -5,55 +5,58 @@ import type { RequestedSubscription } from './subscription-request.ts';
 export type SandboxSubscriptionStatus = 'active' | 'degraded' | 'failed' | 'cancelled';
 
 export interface LifeOptions {
-  /** How long a subscription stays degraded before it is failed, and nothing is sent any more; null: it never is. */
+  /** Milliseconds from degraded to failed, when sending stops; null: never. */
   readonly fail_after_ms?: number | null;
-  /** How long after it was degraded a subscription is cancelled; a month of thirty days unless it is given. */
+  /** Milliseconds from degraded to cancelled. Default: thirty days. */
   readonly cancel_after_ms?: number;
-  /** Whether a PUT makes a degraded or failed subscription active again. A cancelled one is always created again. */
+  /**
+   * The effect of a PUT on a degraded or failed subscription: makes it active, or keeps its status. A cancelled one is
+   * always created again.
+   */
   readonly upsert?: 'revives' | 'keeps the status';
-  /** What a products_i_sell subscription covers; a fifth of the catalogue unless it is given. */
+  /** The products that a products_i_sell subscription covers. Default: a fifth of the catalogue. */
   readonly sold?: readonly number[];
 }
 
-/** What the service keeps of a subscription. */
+/** A subscription as the service stores it. */
 export interface Subscription {
   readonly subscription_id: string;
   readonly request: RequestedSubscription;
-  /** Of the clock that never jumps; null: it works. */
+  /** Instant by the monotonic clock; null: not degraded. */
   degraded_at: number | null;
-  /** Changes up to this number were made before it was created. */
+  /** The number of the last change before it was created. */
   readonly created_after: number;
-  /** `none`: it says active, and sends nothing. */
+  /** `none`: its status stays as it is, but nothing is sent. */
   sending: 'all' | 'none';
   readonly counts: SubscriptionCounts;
   covers(product: SandboxProduct): boolean;
 }
 
-/** Notifications, not products: one may carry several. */
+/** Counts of notifications. One may carry several products. */
 export interface SubscriptionCounts {
-  /** Answered with 200. */
+  /** Answered with status 200. */
   delivered: number;
   /** Given up. */
   failed: number;
-  /** Under way, in line, or waiting for another attempt. */
+  /** Being posted, in line, or waiting for another attempt. */
   pending: number;
-  /** POSTs that were made. */
+  /** POSTs made. */
   attempts: number;
-  /** Lost on purpose: dropped by a share of troubles or while `sending` is none. */
+  /** Lost on purpose: dropped by the share `lost`, or while `sending` is `none`. */
   lost: number;
 }
 
-/** The subscriptions of the one account there is. */
+/** The subscriptions of the only account. */
 export interface SandboxSubscriptions {
   find(subscription_id: string): Subscription | null;
   all(): Subscription[];
-  /** Creates one, or overwrites it. */
+  /** Creates a subscription, or overwrites it. */
   put(subscription_id: string, request: RequestedSubscription, created_after: number): void;
-  /** Makes it active, with another address where one is given. */
+  /** Makes a subscription active. `callback_url`: its new address; null: it keeps its address. */
   reactivate(subscription_id: string, callback_url: string | null): void;
   degrade(subscription: Subscription): void;
   status(subscription: Subscription): SandboxSubscriptionStatus;
-  /** Returns what a PUT would make of the status. */
+  /** Returns the status that a subscription would have after a PUT. */
   statusAfterPut(subscription_id: string): SandboxSubscriptionStatus;
 }
 
@@ -66,7 +69,7 @@ export function subscriptions(
 ): SandboxSubscriptions {
   const held = new Map<string, Subscription>();
 
-  /** Time alone moves a degraded subscription on: nobody has to wait for it. */
+  /** Computes the status from the time since degradation, so that no timer is needed. */
   function status({ degraded_at }: Subscription): SandboxSubscriptionStatus {
     if (degraded_at === null) return 'active';
     const since = clock.monotonic() - degraded_at;

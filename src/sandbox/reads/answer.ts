@@ -1,4 +1,4 @@
-/** An answer of the service before anything goes wrong with it. */
+/** An answer of the service before any fault is applied. */
 export interface SandboxAnswer {
   readonly status: number;
   readonly body: string;

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { RecordedAnswer } from './recording.ts';
 
-/** Reads what `catalogued probe --record` wrote: a file an answer, in order. A directory without one: 65. */
+/**
+ * Reads the files written by `catalogued probe --record`, one per answer, in order. Throws (65) if the directory has
+ * none.
+ */
 export function readRecording(directory: string): RecordedAnswer[] {
   let names: string[];
   try {

@@ -6,7 +6,7 @@ import type { SandboxAnswer } from './answer.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** An answer of a real service as `catalogued probe --record` keeps it. */
+/** An answer of a real service as stored by `catalogued probe --record`. */
 export interface RecordedAnswer {
   readonly resource: string;
   readonly product_id: number | null;
@@ -16,9 +16,12 @@ export interface RecordedAnswer {
 }
 
 export interface Recording {
-  /** The products of the recorded lists and reads, to be served as they were recorded. */
+  /** The products of the recorded lists and reads, which are served as recorded. */
   readonly entries: readonly CatalogueEntry[];
-  /** What was recorded for this; null: nothing was, or the list is asked for, which is made of the entries. */
+  /**
+   * Returns the recorded answer to a question. Null: none was recorded, or the question is for the product list, which
+   * is built from the entries.
+   */
   answer(question: {
     readonly resource: string | undefined;
     readonly id: number | null;
@@ -27,10 +30,10 @@ export interface Recording {
   }): SandboxAnswer | null;
 }
 
-/** Where a read of a product is recorded under another name than the last part of its path. */
+/** The names of product reads that are recorded under another name than the last part of their path. */
 const recordedAs: Readonly<Record<string, string>> = { 'product-variants': 'variants' };
 
-/** Serves recorded answers; their dates move along with the clock, so that today's are today's. */
+/** Serves recorded answers. Their dates move with the clock, so that recorded dates of today stay today. */
 export function createRecording(answers: readonly RecordedAnswer[], clock: Clock): Recording {
   const rows = answers.flatMap(({ resource, status, body }) =>
     status !== 200 ? [] : resource === 'products' ? list(member(body, 'products')) : list([member(body, 'product')]),
@@ -43,7 +46,7 @@ export function createRecording(answers: readonly RecordedAnswer[], clock: Clock
     return { status, body: JSON.stringify(moved(body, later)) };
   }
 
-  /** Of several windows that were recorded, the dates of all. */
+  /** Returns the requested dates, from all recorded windows together. */
   function availability(of: readonly RecordedAnswer[], query: URLSearchParams): SandboxAnswer | null {
     const [first] = of.filter(({ status }) => status === 200);
     if (first === undefined) return of[0] === undefined ? null : print(of[0]);
@@ -57,7 +60,7 @@ export function createRecording(answers: readonly RecordedAnswer[], clock: Clock
   }
 
   return {
-    // The first is in the primary language and currency.
+    // The first entry is in the primary language and currency.
     entries: entries.filter(({ id }, index) => entries.findIndex((each) => each.id === id) === index),
     answer: ({ resource, id, part, query }) => {
       if (resource === 'experiences') {
@@ -70,7 +73,7 @@ export function createRecording(answers: readonly RecordedAnswer[], clock: Clock
       if (resource !== 'products' || id === null) return null;
       const name = part === undefined ? 'product' : (recordedAs[part] ?? part);
       const of = answers.filter((each) => each.resource === name);
-      // A read that no product had does not exist.
+      // A read that exists for no recorded product does not exist at all.
       if (name === 'product' && of.length > 0 && of.every(({ status }) => status === 404 || status === 405))
         return print(of[0] as RecordedAnswer);
       const own = of.filter(({ product_id }) => product_id === id);
@@ -84,7 +87,7 @@ function emptied(body: unknown): unknown {
   return { ...(body as Members), experiences: [] };
 }
 
-/** The same answer so many days later. */
+/** Returns the same answer with all dates moved by a number of days. */
 function moved(value: unknown, days: number): unknown {
   if (Array.isArray(value)) return value.map((each) => moved(each, days));
   if (typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value))

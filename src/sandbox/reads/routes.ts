@@ -17,20 +17,20 @@ import type { SandboxAnswer } from './answer.ts';
 import type { Recording } from './recording.ts';
 
 export interface RouteOptions {
-  /** Whether the single-product read exists. */
+  /** True: the single-product read exists. */
   readonly detail: boolean;
-  /** What a withdrawn product answers. */
+  /** The status with which a withdrawn product is answered. */
   readonly gone: 404 | 410;
-  /** A product that is not on sale answers availability with a 400, or with `sales_enabled: false`. */
+  /** The availability answer for a product that is not on sale: `sales_enabled: false`, or a 400. */
   readonly disabled: 'flag' | 'refuse';
   readonly rough: Roughness;
-  /** What was recorded of a real service stands above what is made up; null: nothing was. */
+  /** The recording of a real service, which takes precedence over generated answers; null: none. */
   readonly recording: Recording | null;
-  /** Called with the position of a list page before it is cut. */
+  /** Called with the position of a list page before the page is cut from the list. */
   onPage(position: number): void;
 }
 
-/** In which words and money an answer is. */
+/** The language and currency of an answer. */
 interface Edition {
   readonly language: string;
   readonly currency: string;
@@ -38,7 +38,7 @@ interface Edition {
 
 const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
-/** The read endpoints of the specification and of service-facts.md, with the service's quirks. */
+/** Answers the read endpoints of the specification and of service-facts.md, with the service's quirks. */
 export function route(world: World, url: URL, options: RouteOptions): SandboxAnswer {
   const { rough } = options;
   const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
@@ -120,7 +120,7 @@ function list(
   return paged('products', { ...page, rows });
 }
 
-/** The world's own order is that of popularity. */
+/** Returns the products in the requested order. The list of the world is in ascending order of popularity. */
 function inOrderOf(order: string | null, products: readonly SandboxProduct[]): readonly SandboxProduct[] {
   return order === 'popularity' ? products.toReversed() : products;
 }
@@ -169,7 +169,7 @@ function experiences(
   return paged('experiences', { ...page, rows });
 }
 
-/** Returns the reference lists, made from what the products name. */
+/** Returns a reference list, built from the values that the products use. */
 function reference(
   world: World,
   resource: 'cities' | 'countries' | 'tags',

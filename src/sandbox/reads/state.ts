@@ -16,58 +16,64 @@ import type { SandboxProduct } from '../world/catalogue.ts';
 import { convert } from '../world/money.ts';
 import type { World } from '../world/world.ts';
 
-/** One date of a product as the service would sell it: without tickets it is sold out. */
+/** One date of a product as the service would sell it. Without tickets it is sold out. */
 export interface StateDay extends Omit<CalendarDay, 'slots'> {
   readonly sold_out: boolean;
   readonly max_tickets_per_order: number | null;
   readonly slots: CalendarDay['slots'];
 }
 
-/** What the service shows of a product, in its own terms: what a mirror is compared with. Money in smallest units. */
+/**
+ * The service's current state of a product, in the service's own terms. A mirror is compared with it. Money in smallest
+ * units.
+ */
 export interface ProductState {
   readonly product_id: number;
   readonly visible: boolean;
   readonly sale_status: string;
-  /** What was announced with the closure that lasts: no read shows it. */
+  /** Announced with the current closure. No read shows it. */
   readonly recommended_alternative_product_id: number | null;
   readonly today: string;
   readonly timezone: string | null;
   readonly from_price: number;
-  /** Null: it is not reduced. */
+  /** The price before a reduction; null: not reduced. */
   readonly prediscount_price: number | null;
-  /** Those that a read names. */
+  /** The experience ids that a read shows. */
   readonly experience_ids: readonly number[];
-  /** Its main venue as the list of experiences has it, but for the products there; null: there is no such list. */
+  /** Its main venue in the list of experiences, without the venue's products; null: there is no such list. */
   readonly venue: Record<string, unknown> | null;
-  /** As served, in the language asked for. */
+  /** As served, in the requested language. */
   readonly entry: Record<string, unknown>;
   readonly detail: Record<string, unknown>;
-  /** Whether there is a read of the single product; else `detail` is the entry. */
+  /** True: the single-product read exists. False: `detail` is the list entry. */
   readonly has_detail: boolean;
   readonly checkout_information: Record<string, unknown>;
   readonly variants: readonly Record<string, unknown>[];
-  /** The variants that availability answers over the range speak of. */
+  /** The variants in the availability answers over the range. */
   readonly availability_variants: readonly Record<string, unknown>[];
-  /** What they call the groups of variants. */
+  /** The groups of variants in these answers. */
   readonly groups: readonly { readonly id: number; readonly name: string }[];
-  /** Every date of the range; none while the product is not on sale. */
+  /** Every date of the range; empty while the product is not on sale. */
   readonly days: readonly StateDay[];
-  /** Whether the answers leave out whatever an answer can do without: counts and prices of dates, too. */
+  /** True: the answers leave out all optional members, including counts and prices of dates. */
   readonly bare: boolean;
-  /** What is shown beside the truth and must be refused; null: nothing. */
+  /** Invalid values shown beside the correct ones, which a mirror must refuse; null: none. */
   readonly hostile: HostileValues | null;
-  /** Members that differ at every read, wherever they stand, and by how much more than here counts of tickets may be. */
+  /**
+   * Members that differ at every read, in any place. `counts`: the most by which counts of tickets may exceed those
+   * here.
+   */
   readonly counters: { readonly members: readonly string[]; readonly counts: number } | null;
 }
 
 export interface StateQuestion {
   readonly language: string;
   readonly currency: string;
-  /** Days from the venue's today; where nobody knows the zone, two more: a day of margin at both ends. */
+  /** Number of days from the venue's today. If the zone is unknown, two more: one day of margin at both ends. */
   readonly horizon: number;
 }
 
-/** Returns what is true now, whatever a cache still shows. */
+/** Returns the current state, regardless of what a cache still shows. */
 export function productState(
   world: World,
   product: SandboxProduct,
@@ -112,7 +118,7 @@ export function productState(
   };
 }
 
-/** `days`: null while the product is not on sale. */
+/** Returns the variants and groups in availability answers. `days`: null while the product is not on sale. */
 function saidByAvailability(
   product: SandboxProduct,
   days: readonly CalendarDay[] | null,

@@ -5,7 +5,7 @@ import { pick, roll, sequence } from '../random.ts';
 import { type LieKind, type LieTerms, lied, lieKinds } from './lies.ts';
 import { oneOf, refuseSettings, share, type Values } from './values.ts';
 
-/** Faults after Toxiproxy's toxics, and answers with something missing or misnamed. */
+/** Injected faults in the manner of Toxiproxy's toxics, and answers with missing or renamed members. */
 export const spoiltKinds = [
   'status', 'delay', 'drip', 'hang', 'reset', 'truncate', 'truncate-valid', 'garbage', 'html', 'gzip-bomb', 'huge',
   'redirect', 'bom', 'wrong-type', 'success-false', 'missing-array', 'invalid-utf8', 'empty-list', 'without',
@@ -15,47 +15,58 @@ export const spoiltKinds = [
 export type FaultKind = (typeof spoiltKinds)[number] | LieKind;
 
 /**
- * A fault, the requests that it hits, and its time. Every lie that hits a request is told; of the other faults the first
- * that hits it takes its place.
+ * A fault, the requests that it hits, and its time. Every lie that hits a request is applied. Of the other faults, the
+ * first one that hits replaces the answer.
  */
 export interface FaultRule extends LieTerms {
   readonly kind: FaultKind;
-  /** A regular expression over path and query; none: every request. */
+  /** A regular expression over path and query; absent: every request. */
   readonly path?: string;
-  /** None: any. */
+  /** Absent: any method. */
   readonly method?: 'GET' | 'PUT' | 'POST';
-  /** The share that it hits; none: all. Records are drawn by the seed, those of one product together. */
+  /**
+   * The share of requests that it hits, 0 to 1; absent: all. Records are drawn by the seed, and records of one product
+   * together.
+   */
   readonly share?: number;
-  /** `records`, unless it is given: the same ones for as long as the fault lasts. `answers`: each is drawn for itself. */
+  /**
+   * `records` (default): hits the same records for as long as the fault lasts. `answers`: each answer is drawn
+   * independently.
+   */
   readonly of?: 'records' | 'answers';
-  /** When it begins and ends, in milliseconds since it was set; none: at once, and never. */
+  /** Begin and end, in milliseconds since it was set; absent: at once, and never. */
   readonly from_ms?: number;
   readonly until_ms?: number;
-  /** Comes and goes: it is there for so long, away for so long, and so on. */
+  /** Makes the fault come and go: present for this many milliseconds, absent for as many, and so on. */
   readonly flap_ms?: number;
-  /** Whether a PUT or POST takes effect although its answer is spoilt; unless it is given, all but `status` do. */
+  /**
+   * `taken`: a PUT or POST takes effect although its answer is spoilt. Default: `taken`; for the kind `status`: `none`.
+   */
   readonly effect?: 'taken' | 'none';
-  /** Skips this many matching requests first. */
+  /** The number of matching requests to skip first. */
   readonly after?: number;
-  /** Hits this many, then never again. */
+  /** The number of requests to hit, after which it never hits again. */
   readonly times?: number;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For `without`: the name that no object of the answer has. For `renamed`: that no row of a list has. */
+  /**
+   * For `without`: the member to remove from all objects of the answer. For `renamed`: the member to rename in the rows
+   * of a list.
+   */
   readonly member?: string;
-  /** For `renamed`: what the member is called instead. */
+  /** For `renamed`: the new name of the member. */
   readonly as?: string;
   /**
-   * How many rows of the page it is about: for `renamed` the first ones (none given: all), for `fewer-rows` those that are
-   * left, for `more-counted` those that the list counts beside its own.
+   * Number of rows of the page. `renamed`: the first rows that are changed (absent: all). `fewer-rows`: the rows that
+   * are left. `more-counted`: the rows that the total counts in addition.
    */
   readonly rows?: number;
-  /** For `delay`, and for each byte of `drip`. */
+  /** Milliseconds: for `delay` and `hang` in all, for `drip` per byte. */
   readonly ms?: number;
 }
 
-/** The kinds that `any` is one of, drawn each time. */
+/** The kinds among which `any` draws each time. */
 const mix: readonly FaultRule[] = [
   { kind: 'status', status: 500 },
   { kind: 'status', status: 500 },
@@ -72,16 +83,16 @@ const mix: readonly FaultRule[] = [
 interface Scripted {
   readonly rule: FaultRule;
   readonly since: number;
-  /** How many requests it has hit. */
+  /** The number of requests that it has hit. */
   met: number;
 }
 
-/** Decides what happens to each request. */
+/** Decides which faults apply to each request. */
 export class FaultScript {
   readonly #clock: Clock;
   readonly #seed: number;
   readonly #chance: () => number;
-  /** Those among the quirks, which are replaced together, and those that were added one by one. */
+  /** `standing`: the faults among the quirks, which are replaced together. `added`: those added one by one. */
   #standing: readonly Scripted[] = [];
   #added: Scripted[] = [];
 
@@ -91,7 +102,7 @@ export class FaultScript {
     this.#chance = sequence(seed + 2);
   }
 
-  /** Puts these in the place of those that were set before. */
+  /** Replaces the faults among the quirks. */
   set(rules: readonly FaultRule[]): void {
     this.#standing = rules.map((rule) => this.#scripted(rule));
   }
@@ -100,12 +111,12 @@ export class FaultScript {
     this.#added.push(this.#scripted(rule));
   }
 
-  /** Removes those that were added. */
+  /** Removes the faults that were added one by one. */
   clear(): void {
     this.#added = [];
   }
 
-  /** Returns the fault that takes the place of an answer, or null. */
+  /** Returns the fault that replaces an answer; null: none. */
   next(method: string, url: string): FaultRule | null {
     for (const each of this.#about(method, url)) {
       const { rule } = each;
@@ -117,7 +128,7 @@ export class FaultScript {
     return null;
   }
 
-  /** Returns an answer with all the lies that are told about it: the same one where there is none. */
+  /** Returns an answer with all its lies applied. Without lies it is unchanged. */
   lied(method: string, url: string, body: string): string {
     return this.#about(method, url).reduce(
       (said, { rule }) => (isLie(rule) ? lied(said, rule, (id) => this.#isHit(rule, id ?? idIn(url))) : said),
@@ -129,7 +140,7 @@ export class FaultScript {
     return { rule, since: this.#clock.now(), met: 0 };
   }
 
-  /** Returns the rules about a request whose time it is. */
+  /** Returns the rules that match a request and are active now. */
   #about(method: string, url: string): Scripted[] {
     const now = this.#clock.now();
     return [...this.#added, ...this.#standing].filter(
@@ -154,7 +165,7 @@ function isTimeOf({ from_ms = 0, until_ms = Number.POSITIVE_INFINITY, flap_ms }:
   return flap_ms === undefined || Math.floor((age_ms - from_ms) / flap_ms) % 2 === 0;
 }
 
-/** Returns the product that a request is about; 0: it is about none. */
+/** Returns the id of the product that a request is about; 0: none. */
 function idIn(url: string): number {
   return Number(/\/products\/(\d+)/.exec(url)?.[1] ?? 0);
 }
@@ -164,7 +175,7 @@ const count: Values = { says: 'a whole number', fits: (value) => Number.isSafeIn
 const ms: Values = { says: 'milliseconds', fits: isAny };
 const text: Values = { says: 'a text', fits: (value) => typeof value === 'string' };
 
-/** What each member of a fault may be. */
+/** The accepted values of each member of a fault. */
 const members: Readonly<Record<keyof FaultRule, Values>> = {
   kind: oneOf(...lieKinds, ...spoiltKinds),
   path: { says: 'a regular expression over path and query', fits: isPattern },
@@ -192,7 +203,7 @@ const members: Readonly<Record<keyof FaultRule, Values>> = {
   ms,
 };
 
-/** Returns why something from outside is no list of faults; null: it is one. */
+/** Returns the reason why a value from outside is not a list of faults; null: it is one. */
 export function refuseFaults(given: unknown): string | null {
   if (!Array.isArray(given)) return 'expected a list of faults';
   for (const each of given) {
@@ -214,14 +225,14 @@ function isTexts(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every((each) => typeof each === 'string');
 }
 
-/** Tells whether a request does what it asks for although it is answered with a fault. */
+/** Returns whether a request takes effect although a fault spoils its answer. */
 export function takesEffect({ kind, effect = kind === 'status' ? 'none' : 'taken' }: FaultRule): boolean {
   return effect === 'taken';
 }
 
 let bomb: Buffer | null = null;
 
-/** Returns 20 kB that inflate to 20 MB. They take a tenth of a second to compress, so they are kept. */
+/** Returns 20 kB that inflate to 20 MB. Compressing them takes a tenth of a second, so the result is kept. */
 function gzipBomb(): Buffer {
   bomb ??= gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x20));
   return bomb;
@@ -229,7 +240,7 @@ function gzipBomb(): Buffer {
 
 const emptyList = '{"success":true,"products":[],"experiences":[],"pagination":{"page":1,"page_size":100,"total":0}}';
 
-/** Sends a spoilt answer in the place of `body`. Resolves when it is out, or when the client has gone. */
+/** Sends a spoilt answer instead of `body`. Resolves when it is sent, or when the client has gone. */
 export async function spoil(
   response: ServerResponse,
   fault: FaultRule,
@@ -325,7 +336,7 @@ function without(body: string, member: string | undefined): string {
   return JSON.stringify(JSON.parse(body, (name, value) => (name === member ? undefined : value)));
 }
 
-/** Returns the page of a list as a service sends it whose list and count do not agree, or whose rows are named otherwise. */
+/** Returns the page of a list with rows that do not match its total, or with a renamed member. */
 function otherList(
   body: string,
   { kind, member = 'id', as = 'product_id', rows = Number.POSITIVE_INFINITY }: FaultRule,

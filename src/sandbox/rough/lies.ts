@@ -2,17 +2,17 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Details of a lie. */
 export interface LieTerms {
-  /** For `prices`: every amount is multiplied by this. */
+  /** For `prices`: the factor of every amount. */
   readonly factor?: number;
-  /** For `prices`: every amount is this one instead. */
+  /** For `prices`: the value that replaces every amount. */
   readonly amount?: number;
-  /** For `currency`: the currency that every amount is said to be in. */
+  /** For `currency`: the currency code in place of the correct one. */
   readonly currency?: string;
 }
 
 /**
- * Lies: answers that are whole, well-formed and wrong. Each distorts one record: a row of a list, the product of its own
- * read, or the answer about its dates, variants or checkout information. What a lie is not about stays as it was.
+ * Lies: answers that are complete, well-formed and wrong. Each distorts one record: a row of a list, the product of its
+ * own read, or the answer about its dates, variants or checkout information. Records of other kinds stay as they are.
  */
 const lies = {
   'no-dates': (record) => ('dates' in record ? { ...record, sales_enabled: true, ...noDates } : record),
@@ -42,7 +42,7 @@ const closed = {
   sale_status_expected_reopen: null,
 };
 const amounts = /(^|_)price(_|$)|_(in|ex)cl_vat$/;
-/** A title is not among them: a row without one is refused by itself. */
+/** The title is not among them, because a row without a title is refused anyway. */
 const texts = new Set([
   'tagline',
   'summary',
@@ -55,8 +55,8 @@ const texts = new Set([
 ]);
 
 /**
- * Returns an answer with a lie about every record that is hit. `isHit` is asked with the id of a row, and with null for the
- * record that the whole answer is about.
+ * Returns an answer in which every record that is hit is distorted by a lie. `isHit` is called with the id of a row, or
+ * with null for the record that the whole answer is about.
  */
 export function lied(
   body: string,
@@ -76,7 +76,7 @@ export function lied(
   );
 }
 
-/** Returns a copy in which `change` has been asked about every member, wherever it stands. */
+/** Returns a copy in which `change` has replaced the value of every member, at any depth. */
 function changed(record: Members, change: (name: string, value: unknown) => unknown): Members {
   return JSON.parse(JSON.stringify(record), change) as Members;
 }

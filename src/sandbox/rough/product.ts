@@ -5,13 +5,13 @@ import type { Quirks } from './quirks.ts';
 /** The read that shows a product. */
 export type AnswerShape = 'list' | 'detail' | 'other';
 
-/** What a hostile product shows beside what is true: a mirror must refuse it. */
+/** Invalid values that a hostile product shows beside the correct ones. A mirror must refuse them. */
 export interface HostileValues {
-  /** Whether the from-price is negative. */
+  /** True: the from-price is negative. */
   readonly from_price: boolean;
-  /** Variants that cost less than nothing. */
+  /** Variants with a negative price. */
   readonly variant_ids: readonly number[];
-  /** Names of images whose addresses lead elsewhere. */
+  /** Names of images with forbidden addresses. */
   readonly images: readonly string[];
 }
 
@@ -19,10 +19,10 @@ export interface HostileValues {
 const noise = '\u001b[31m\u001b]0;owned\u0007 \u202edesrever\u202c \u009b2J\u0085 <script>alert(1)</script>';
 const longText = ' and a very long name'.repeat(5_000);
 
-/** Where images must never lead: each before `/images/content/<name>.jpg`. */
+/** Origins that image addresses must never have, each before `/images/content/<name>.jpg`. */
 const hostileOrigins = ['file://', 'javascript:alert(1)/', 'http://10.0.0.1', 'http://127.0.0.1', 'data:text/html,x'];
 
-/** Returns what a read shows of a product: the product itself, or how the quirks distort it. */
+/** Returns a product as a read shows it, distorted by the quirks. */
 export function roughProduct(
   product: SandboxProduct,
   read: AnswerShape,
@@ -38,17 +38,17 @@ export function roughProduct(
   return shown;
 }
 
-/** Returns the product whose title is a very long one: the first whose texts are noisy. */
+/** Returns the id of the product with a very long title: the first one with noisy texts; null: none. */
 export function longestTitle(products: readonly SandboxProduct[], seed: number, { escapes }: Quirks): number | null {
   return products.find(({ id }) => roll(seed, id, 'escapes') < escapes)?.id ?? null;
 }
 
-/** Returns what of a product is hostile; null: nothing. */
+/** Returns the hostile values of a product; null: none. */
 export function hostileValuesOf(product: SandboxProduct, seed: number, quirks: Quirks): HostileValues | null {
   if (!isHostile(product.id, seed, quirks)) return null;
   return {
     from_price: true,
-    // Half of nothing, taken away, is still nothing.
+    // A factor of -0.5 leaves a price of 0 at 0, which is not negative.
     variant_ids: product.price === 0 ? [] : product.variants.slice(1, 2).map(({ id }) => id),
     images: hostileImages(product, seed).map(({ name }) => name),
   };

@@ -2,51 +2,64 @@ import { type FaultRule, refuseFaults } from './faults.ts';
 import { isBetween, milliseconds, oneOf, refuseSettings, share, type Values } from './values.ts';
 
 /**
- * How rough the service is. Every quirk was met in the world or is left open by the specification; each is off in
- * `kind`, so that a test turns on what it asks about. In a file (`sandbox --quirks FILE`) the names are these, in YAML
- * or JSON; shares are from 0 to 1.
+ * The fault profile of the service. Every quirk was seen in practice, or is left open by the specification. Each is off
+ * in the ideal profile `kind`, so that a test turns on only those that it needs. A file (`sandbox --quirks FILE`) has
+ * the same names, in YAML or JSON. Shares are from 0 to 1.
  */
 export interface Quirks {
   /**
-   * Reads come from the service's own caches: availability shows for so long after a change what was before it, the
-   * reads of a product for half as long, and a page of the list is answered again as it was. Notifications are not late.
+   * Milliseconds for which reads come from the service's own caches. Availability shows the state before a change for
+   * this long, the reads of a product for half as long. A page of the list is repeated from the cache. Notifications
+   * are not late.
    */
   readonly cached_ms: number;
-  /** What happens to `start_date` and `end_date`: ignored (answered from today), moved by 400 days, or rounded to whole weeks. */
+  /**
+   * The treatment of `start_date` and `end_date`: honoured, ignored (answered from today), moved by 400 days, or
+   * rounded to whole weeks.
+   */
   readonly dates: 'honoured' | 'ignored' | 'shifted' | 'weeks';
   /** The order and number of the dates in an answer of availability. */
   readonly date_order: 'ascending' | 'shuffled' | 'repeated';
-  /** Whether `capped_at` names the end of a long answer, or the dates after the seventh are missing and nothing says so. */
+  /**
+   * The treatment of long answers: `capped_at` names the end, or the dates after the seventh are missing without
+   * notice.
+   */
   readonly date_cap: 'named' | 'silent';
-  /** Answers that go wrong or lie: each fault with its share of the records or answers, and its time. */
+  /** Faults and lies in answers, each with its share of the records or answers, and its time. */
   readonly faults: readonly FaultRule[];
-  /** Calls a second that are let through; the rest are throttled. Null: as many as come. */
+  /** The most calls a second; further calls are throttled. Null: no limit. */
   readonly limit: number | null;
-  /** `specification`: only the calls that the specification lists exist, the rest answers 404. */
+  /** `specification`: only the calls listed in the specification exist; all others answer 404. */
   readonly endpoints: 'all' | 'specification';
-  /** A product that nobody has rated: an average of null, or of 0, over a total of 0. */
+  /** The rating of a product without ratings: an average of null, or of 0, with a total of 0. */
   readonly unrated: 'null' | 'zero';
-  /** The share of products whose list row, and the share whose single read, has `images: null` instead of an array. */
+  /**
+   * The share of products whose list row has `images: null` instead of an array, and the share whose single read has
+   * it.
+   */
   readonly images_null: number;
-  /** Whether `page_size` is honoured, or every page has ten rows. */
+  /** The treatment of `page_size`: honoured, or every page has ten rows. */
   readonly page_size: 'honoured' | 'ignored';
-  /** Whether the rows of the list stand in another order at each walk. */
+  /** `shifting`: the rows of the list are in another order at each walk. */
   readonly list_order: 'stable' | 'shifting';
-  /** Whether an answer carries counters that differ at every read. */
+  /** `differing`: an answer has counters that differ at every read. */
   readonly counters: 'none' | 'differing';
-  /** How far the service's `Date` is ahead of the clock. */
+  /** Milliseconds by which the service's `Date` header is ahead of the clock. */
   readonly clock_skew_ms: number;
-  /** How long an answer takes at least. */
+  /** The least milliseconds that an answer takes. */
   readonly slow_ms: number;
-  /** The share of products whose texts carry terminal escapes, bells, overrides of direction and markup; one title is very long. */
+  /**
+   * The share of products whose texts contain terminal escapes, bells, overrides of direction and markup. One title is
+   * very long.
+   */
   readonly escapes: number;
   /** The share of products with negative prices and image addresses of other schemes and private hosts. */
   readonly hostile_values: number;
-  /** Whether the list ends, or its last page is answered again for every page after it. */
+  /** `never`: the list has no end. Every page is filled up with its last rows. */
   readonly list_end: 'ends' | 'never';
 }
 
-/** The service as it would be nicest. */
+/** The ideal profile: no quirks. */
 export const kind: Quirks = {
   cached_ms: 0,
   dates: 'honoured',
@@ -67,14 +80,14 @@ export const kind: Quirks = {
   list_end: 'ends',
 };
 
-/** Every quirk at once that goes with the others, each as a partner could meet it. */
+/** All quirks that can be combined, each realistic. */
 export const all: Quirks = {
   cached_ms: 6_000,
   dates: 'weeks',
   date_order: 'shuffled',
-  // Of whole weeks that are cut without a word, nobody could tell what they are about.
+  // If silently cut answers also covered whole weeks, no reader could tell their dates.
   date_cap: 'named',
-  // For no reason, and without Retry-After.
+  // A refusal without a cause, and without Retry-After.
   faults: [
     { kind: 'status', status: 503, of: 'answers', share: 0.01 },
     { kind: 'status', status: 429, of: 'answers', share: 0.005 },
@@ -94,7 +107,7 @@ export const all: Quirks = {
   list_end: 'never',
 };
 
-/** What each quirk may be. */
+/** The accepted values of each quirk. */
 const values: Readonly<Record<keyof Quirks, Values>> = {
   cached_ms: milliseconds,
   dates: oneOf('honoured', 'ignored', 'shifted', 'weeks'),
@@ -121,12 +134,15 @@ const values: Readonly<Record<keyof Quirks, Values>> = {
   list_end: oneOf('ends', 'never'),
 };
 
-/** Each quirk with what it may be, in words. */
+/** Each quirk with a description of its values. */
 export const quirkValues: readonly (readonly [name: string, says: string])[] = Object.entries(values).map(
   ([name, { says }]) => [name, says],
 );
 
-/** Returns why something from outside is no set of quirks; null: it is one, and every name that is missing is kind. */
+/**
+ * Returns the reason why a value from outside is not a set of quirks; null: it is one. Missing names keep their ideal
+ * value.
+ */
 export function refuseQuirks(given: unknown): string | null {
   return refuseSettings(values, 'quirk', given) ?? refuseFaults((given as Partial<Quirks>).faults ?? []);
 }

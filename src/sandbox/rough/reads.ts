@@ -3,15 +3,18 @@ import { type CalendarDay, dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { Quirks } from './quirks.ts';
 
-/** The dates that an availability read is answered for. */
+/** The dates that an availability read answers. */
 export interface AskedDates {
   readonly from: string | null;
   readonly to: string | null;
-  /** Whether they are answered although the service does not sell so far ahead. */
+  /** True: they are answered even if they lie beyond the dates on sale. */
   readonly beyond: boolean;
 }
 
-/** Returns the dates that the service reads out of a request. Texts that are no dates are left to be refused. */
+/**
+ * Returns the dates of a request as the service interprets them. Texts that are not dates stay unchanged, and are
+ * refused later.
+ */
 export function datesAsked(query: URLSearchParams, { dates }: Quirks): AskedDates {
   const from = query.get('start_date');
   const to = query.get('end_date');
@@ -34,7 +37,7 @@ export function datesAsked(query: URLSearchParams, { dates }: Quirks): AskedDate
   }
 }
 
-/** Returns the dates of an answer in the order, and as often, as the service sends them. */
+/** Returns the dates of an answer as the service sends them: possibly in another order, or repeated. */
 export function inOrder(days: readonly CalendarDay[], seed: number, { date_order }: Quirks): readonly CalendarDay[] {
   switch (date_order) {
     case 'shuffled':
@@ -46,10 +49,10 @@ export function inOrder(days: readonly CalendarDay[], seed: number, { date_order
   }
 }
 
-/** Counts that differ at every read, by at most this. */
+/** The most by which counts differ between reads. */
 export const countsDifferBy = 2;
 
-/** Returns days whose counts of tickets are those of one read: never less than there are. */
+/** Returns days with the ticket counts of one read, which are never less than the real counts. */
 export function withCounts(days: readonly CalendarDay[], read: number): readonly CalendarDay[] {
   const more = read % (countsDifferBy + 1);
   return days.map((day) => ({
@@ -71,7 +74,7 @@ export function inWalk(
   return products.toSorted((a, b) => (place.get(a.id) ?? 0) - (place.get(b.id) ?? 0));
 }
 
-/** A page of a list, and what is said of it. */
+/** A page of a list, with its number, its size and the total. */
 export interface Cut<Row> {
   readonly rows: readonly Row[];
   readonly page: number;
@@ -79,7 +82,7 @@ export interface Cut<Row> {
   readonly total: number;
 }
 
-/** Returns a page; of a list without an end there is always one more, filled with the last rows. */
+/** Returns a page. If `list_end` is `never` there is always a next page, and each is filled up with the last rows. */
 export function cut<Row>(
   rows: readonly Row[],
   { page, size: wanted }: { page: number; size: number },
@@ -92,7 +95,7 @@ export function cut<Row>(
   return { rows: [...own, ...again.slice(own.length)], page, size, total: (page + 1) * size };
 }
 
-/** The specification's calls (section 4). The path of the variants is not shown there, but they are read somewhere. */
+/** The calls of the specification (section 4). It does not show the path of the variants, but they must have one. */
 const specified = [
   /^GET \/v2\/products$/,
   /^GET \/v2\/products\/\d+\/(checkout_information|availability|product-variants)$/,
@@ -103,13 +106,13 @@ export function isOffered(method: string, path: string, { endpoints }: Quirks): 
   return endpoints === 'all' || specified.some((each) => each.test(`${method} ${path}`));
 }
 
-/** Returns the answer with counters in it that no other answer has. */
+/** Returns the answer with counters that no other answer has. */
 export function withCounters(body: string, read: number, at: number): string {
   const members = `"request_id":"r-${read.toString(36)}","served_at":"${new Date(at).toISOString()}"`;
   return body.replace(/^\{"success":true,/, (head) => `${head}${members},`);
 }
 
-/** Monday is 0. */
+/** Returns the day of the week; 0 is Monday. */
 function weekday(at: number): number {
   return (new Date(at).getUTCDay() + 6) % 7;
 }

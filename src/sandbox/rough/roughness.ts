@@ -6,25 +6,28 @@ import { FaultScript } from './faults.ts';
 import { type AnswerShape, type HostileValues, hostileValuesOf, longestTitle, roughProduct } from './product.ts';
 import { kind, type Quirks } from './quirks.ts';
 
-/** The quirks that a sandbox has now, and what they have to remember. */
+/** The current fault profile of a sandbox, and the state that it needs. */
 export interface Roughness {
   readonly seed: number;
   readonly past: Past;
   quirks(): Quirks;
   set(quirks: Partial<Quirks>): void;
-  /** Returns how many reads were answered: what counters count. */
+  /** Returns the number of answered reads, which the counters use. */
   reads(): number;
-  /** Returns how many walks of the list were begun. */
+  /** Returns the number of walks of the list that were begun. */
   walks(): number;
-  /** Counts a read, and a walk where it is the first page of a list. */
+  /** Counts a read. The first page of a list also counts as a walk. */
   count(page: number | null): void;
-  /** Returns a product as a read shows it now: as it was before its last change, and distorted. */
+  /**
+   * Returns a product as a read shows it now: from a cache, if that still has the state before its last change, and
+   * distorted by the quirks.
+   */
   shown(product: SandboxProduct, read: AnswerShape, cache: 'product' | 'dates' | 'none'): SandboxProduct;
   hostile(product: SandboxProduct): HostileValues | null;
-  /** What goes wrong with answers: the faults among the quirks, and those that a test adds. */
+  /** The faults of answers: those among the quirks, and those added by a test. */
   readonly faults: FaultScript;
   limit(): Throttle | null;
-  /** Returns an answer of the list as it is kept for its address, or makes and keeps one. */
+  /** Returns the cached answer for an address of the list, or makes and caches one. */
   page<Answer>(address: string, make: () => Answer): Answer;
 }
 

@@ -1,4 +1,4 @@
-/** Values that a setting takes: in words, and as a test. */
+/** The values that a setting accepts: as a description, and as a test. */
 export interface Values {
   readonly says: string;
   fits(value: unknown): boolean;
@@ -19,7 +19,10 @@ export function isBetween(value: unknown, least: number, most: number): boolean 
   return typeof value === 'number' && value >= least && value <= most;
 }
 
-/** Returns why something from outside is no set of these settings; null: it is one. `called`: the name of one setting. */
+/**
+ * Returns the reason why a value from outside is not a set of these settings; null: it is one. `called`: the word for
+ * one setting.
+ */
 export function refuseSettings(
   settings: Readonly<Record<string, Values>>,
   called: string,

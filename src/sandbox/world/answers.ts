@@ -7,18 +7,18 @@ import { translate } from './translate.ts';
 
 /*
  * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the
- * service sends 9, 9.5 and 17.0, and JSON.stringify cannot. What some products leave out goes by their id; no generated
- * id is a multiple of three.
+ * service sends 9, 9.5 and 17.0, and JSON.stringify cannot. The id of a product decides which optional members it
+ * lacks. No generated id is a multiple of three.
  */
 
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
 
-/** Returns a list entry: without a description. */
+/** Returns a list entry, which has no description. */
 export function productEntry(product: SandboxProduct, language: string, currency: string): string {
   return printProduct(product, language, currency, null);
 }
 
-/** The single-product read: with it. */
+/** Returns the single-product read, which has the description. */
 export function productDetail(product: SandboxProduct, language: string, currency: string): string {
   return printProduct(product, language, currency, translate(product.description, languageOf(product, language)));
 }
@@ -27,7 +27,7 @@ function languageOf({ untranslated }: SandboxProduct, asked: string): string {
   return untranslated ? 'en' : asked;
 }
 
-/** Returns the members of an answer; of a bare product only those that it cannot do without. */
+/** Returns the members of an answer. A bare product has only the required ones. */
 function said<Members extends object>(
   { bare }: SandboxProduct,
   members: Members,
@@ -82,7 +82,7 @@ function printProduct(product: SandboxProduct, asked: string, currency: string, 
     smartphone_ticket: true,
     instant_ticket_delivery: true,
     skip_line: null,
-    // What nobody documents: a mirror has to keep it all the same.
+    // Undocumented members, which a mirror has to keep too.
     ...(id % 7 === 0 ? { sandbox_note: { nobody: 'documents this', id } } : {}),
     ...(views_today === undefined ? {} : { views_today }),
     ...editedMembers(product, 'product', language),
@@ -98,7 +98,7 @@ function printProduct(product: SandboxProduct, asked: string, currency: string, 
   return `${JSON.stringify(entry).slice(0, -1)}${printed.join('')}}`;
 }
 
-/** Returns what a product cost before it was reduced, in the smallest unit of a currency; null: it is not. */
+/** Returns the price before a reduction, in the smallest unit of a currency; null: not reduced. */
 export function prediscountPrice({ id, price, recorded }: SandboxProduct, currency: string): number | null {
   return recorded !== null || id % 4 !== 0 ? null : convert(Math.round(price * 1.25), currency);
 }
@@ -125,7 +125,7 @@ function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProdu
 
 const imageSizes = ['small', 'medium', 'large', 'extra_large'] as const;
 
-/** The images of a bare product have one size each. */
+/** Prints an image. Images of a bare product have one size each. */
 function printImage({ name, credit, alt_text, origin }: SandboxImage, position: number, product: SandboxProduct) {
   const url = (width: number) =>
     `${origin ?? product.image_origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
@@ -150,10 +150,10 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
   return JSON.stringify(said(product, answer, ['success', id % 2 === 0 ? 'has_timeslots' : 'has_dynamic_pricing']));
 }
 
-/** The group of variants that are of none (service-facts.md section 6). */
+/** The group of variants without a group (service-facts.md section 6). */
 const noGrouping = { id: 7, name: 'Default' };
 
-/** Returns the members that the variants read has; availability has more of them. */
+/** Returns the members of the variants read. Availability has more members. */
 function variantMembers(product: SandboxProduct, language: string) {
   const { variants, id: product_id } = product;
   return variants.map(({ id, label, type, group = noGrouping, more = {} }) => {
@@ -172,7 +172,7 @@ function variantMembers(product: SandboxProduct, language: string) {
   });
 }
 
-/** Returns how many tickets an order may have; null: no limit is said. */
+/** Returns the most tickets of an order; null: no limit is reported. */
 export function maxTicketsPerOrder({ id, order_limit }: SandboxProduct): number | null {
   if (order_limit !== undefined) return order_limit;
   return id % 10 === 0 ? null : 20;
@@ -188,7 +188,7 @@ export function productVariants(product: SandboxProduct, language: string): stri
   });
 }
 
-/** Returns an availability answer over these days; a product that is not on sale has none. */
+/** Returns an availability answer over these days. A product that is not on sale has none. */
 export function availability(
   product: SandboxProduct,
   days: readonly CalendarDay[],
@@ -225,7 +225,7 @@ export function availability(
   return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }
 
-/** Prints an offer, once for all the slots that share it. */
+/** Returns a function that prints an offer, once for all slots that share it. */
 function offerPrinter(currency: string): (offer: CalendarOffer) => string {
   const printed = new Map<CalendarOffer, string>();
   return (offer) => {
@@ -241,7 +241,7 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
   };
 }
 
-/** Returns an experience, with the products that belong to it. */
+/** Returns an experience with its products. */
 export function experience(
   id: number,
   product_ids: readonly number[],

@@ -2,7 +2,7 @@ import { roll } from '../random.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { convert } from './money.ts';
 
-/** What one variant costs in one slot: smallest units of the currency. */
+/** The price of one variant in one slot, in smallest units of the currency. */
 export interface CalendarOffer {
   readonly variant_id: number;
   readonly max_tickets: number;
@@ -26,24 +26,22 @@ export interface CalendarDay {
 }
 
 /**
- * How full the days are. Still: a date is what it is, whenever it is asked for. Live: it fills as it nears, so two
- * reads some hours apart differ.
+ * The state that decides how full the days are. Still: a date stays the same, whenever it is read. Live: it fills up as
+ * it approaches, so reads some hours apart differ.
  */
 export interface CalendarState {
   readonly seed: number;
-  /** Null: still; else hours since 1970. */
+  /** Hours since 1970; null: still. */
   readonly live_hour: number | null;
-  /** Most dates are sold out, so that answers are small. */
+  /** True: most dates are sold out, so that answers are small. */
   readonly lean: boolean;
-  /** Null: nothing changes but by `live_hour`. */
+  /** Null: only `live_hour` changes dates. */
   readonly changes: { version(product_id: number, date: string): number } | null;
 }
 
 export const dayMs = 86_400_000;
 
-/**
- * Returns the tickets of a product on a date, or null where there are none. A pure function of seed, product and date.
- */
+/** Returns the tickets of a product on a date; null: none. A pure function of product, date, currency and state. */
 export function calendarDay(
   product: SandboxProduct,
   date: string,
@@ -83,7 +81,7 @@ export function calendarDay(
   return slots.length === 0 ? null : { date, availability: total, slots };
 }
 
-/** Six days in a hundred; live, a quarter of the nearest. */
+/** Returns the share of sold-out days: 6 %. Live, it rises to 28 % for the nearest days. */
 function soldOutShare(day: number, { live_hour, lean }: CalendarState): number {
   if (lean) return 0.92;
   return live_hour === null ? 0.06 : 0.03 + 0.25 * Math.exp(-Math.max(0, day - live_hour / 24) / 3);

@@ -6,7 +6,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Reads real entries to serve: an array of `{id, name, type, city, country, price, rating, status, description}`, and
- * recorded answers of the single-product read (`{product}`), one or an array of them. Anything else: 65.
+ * recorded answers of the single-product read (`{product}`), one or an array of them. Throws (65) for anything else.
  */
 export function readCatalogue(path: string): CatalogueEntry[] {
   let json: unknown;
@@ -49,14 +49,14 @@ function listed(entry: Members): CatalogueEntry | null {
           .filter((tag) => tag > 0),
       ),
     ],
-    // Nobody rates with no star: such an entry has not been rated.
+    // The lowest rating has one star, so 0 means that the entry has no rating.
     rating: typeof entry.rating === 'number' && entry.rating > 0 ? entry.rating : null,
     available: entry.status !== 'inactive',
     recorded: null,
   };
 }
 
-/** Returns a recorded product; null: it has no usable id or title. */
+/** Returns the entry of a recorded product; null: it has no usable id or title. */
 export function recorded(product: Members): CatalogueEntry | null {
   const entry = listed({
     ...product,

@@ -5,7 +5,7 @@ export interface SandboxImage {
   name: string;
   credit: string | null;
   alt_text: string | null;
-  /** Where it is, if not where the product's images are. */
+  /** The origin of the image; absent: the same as of the product's other images. */
   readonly origin?: string;
 }
 
@@ -13,15 +13,15 @@ export interface SandboxVariant {
   readonly id: number;
   readonly label: string;
   readonly type: string;
-  /** Of the adult's price. */
+  /** Price as a factor of the adult's price. */
   readonly factor: number;
-  /** Which of them are alike; absent: one that groups nothing. */
+  /** The group of similar variants; absent: the default group. */
   readonly group?: { readonly id: number; readonly name: string };
-  /** Members that are others than generated. */
+  /** Members with other values than the generated ones. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** A product as the sandbox knows it. Money in euro cents. What can change, changes in place. */
+/** A product of the sandbox. Money in euro cents. Changes are made in place. */
 export interface SandboxProduct {
   readonly id: number;
   title: string;
@@ -33,43 +33,43 @@ export interface SandboxProduct {
   readonly experience_ids: readonly number[];
   tag_ids: readonly number[];
   images: SandboxImage[];
-  /** Where they are: scheme, host and port. */
+  /** The origin of its images: scheme, host and port. */
   image_origin: string;
   price: number;
-  /** What its reads say it costs, where that is not `price`. */
+  /** The price that its reads show, if it differs from `price`. */
   readonly from_price?: number;
-  /** Whether its reads say `null` for its images. */
+  /** True: its reads show `null` for its images. */
   readonly images_null?: boolean;
-  /** How many tickets an order may have, where it is not as generated; null: no limit. */
+  /** The most tickets of an order, if it differs from the generated one; null: no limit. */
   order_limit?: number | null;
-  /** How often it was seen today, where its reads say so. */
+  /** The number of views today, if its reads show it. */
   readonly views_today?: number;
   readonly dynamic: boolean;
-  /** Slots a day; 0: the whole day. */
+  /** Slots a day; 0: one for the whole day. */
   readonly slots: number;
   variants: readonly SandboxVariant[];
   readonly closed_weekday: number | null;
-  /** On which only children's tickets are sold, where it has any. */
+  /** The day of the week on which only children's tickets are sold, if it has any; null: no such day. */
   readonly children_weekday: number | null;
   readonly rating: { average: number; total: number } | null;
   status: 'available' | 'unavailable';
   reason: string | null;
   reopen: string | null;
-  /** Recommended while it is not on sale: only a notification says so, no read does. */
+  /** The recommended product while it is not on sale. Notifications show it; no read does. */
   alternative: number | null;
   withdrawn: boolean;
-  /** Its answers leave out whatever an answer can do without. */
+  /** True: its answers leave out all optional members. */
   bare: boolean;
-  /** Has texts in English only: lists in other languages leave it out, and its own reads answer in English. */
+  /** True: it has texts in English only. Lists in other languages leave it out, and its own reads answer in English. */
   untranslated: boolean;
   readonly sold_out: Set<string>;
-  /** Members of the product and of its checkout information that were edited (edits.ts), in English; null: none was. */
+  /** Edited members of the product and of its checkout information (edits.ts), in English; null: none. */
   edits: Readonly<Record<string, unknown>> | null;
-  /** A recorded answer, served as it was recorded. */
+  /** A recorded answer, served as recorded; null: none. */
   recorded: Readonly<Record<string, unknown>> | null;
 }
 
-/** What a real catalogue says of a product; the rest is generated around it. */
+/** The facts about a product in a real catalogue. The rest is generated. */
 export interface CatalogueEntry {
   readonly id: number;
   readonly title: string;
@@ -130,7 +130,10 @@ const variantKinds = [
   ['Infant (0-5)', 'infant', 0],
 ] as const;
 
-/** Beside those that are for an adult and others: without an adult, for groups only, and with two prices for adults. */
+/**
+ * Other sets of variants than those with an adult and others: without an adult, for groups only, and with two prices
+ * for adults.
+ */
 const otherVariantKinds = [
   variantKinds.slice(1),
   [
@@ -162,12 +165,12 @@ export function generateCatalogue(seed: number, count: number): SandboxProduct[]
   });
 }
 
-/** Products around real entries. */
+/** Returns products built from real entries. */
 export function catalogueFrom(seed: number, entries: readonly CatalogueEntry[]): SandboxProduct[] {
   return entries.map((entry, index) => build(seed, index, entries.length, entry, placeIn(entry.city, entry.country)));
 }
 
-/** The same product with small answers. */
+/** Returns the same product with small answers. */
 export function leaner(product: SandboxProduct): SandboxProduct {
   return { ...product, slots: 0, variants: product.variants.slice(0, 1), images: product.images.slice(0, 1) };
 }
@@ -216,7 +219,10 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
   };
 }
 
-/** Returns a quarter of the products in ten large cities, and as many places that have only one as half the cities. */
+/**
+ * Returns the place of a product. A quarter of the products are in ten large cities. About half of the cities have a
+ * single product.
+ */
 function placeOf(seed: number, index: number, count: number): Place {
   const chance = roll(seed, index, 'city');
   if (chance < 0.25) return pick(places.slice(0, 10), roll(seed, index, 'large'));
@@ -227,14 +233,14 @@ function placeOf(seed: number, index: number, count: number): Place {
   return { ...known, city: `${zone.city} Town ${Math.floor(roll(seed, index, 'town') ** 1.6 * towns)}` };
 }
 
-/** Median about 32 euros, from a few to several hundred, one in two hundred free. */
+/** Returns a price in euro cents: median about 32 euros, from a few to several hundred, one in two hundred free. */
 function priceOf(chance: number, spread: number): number {
   if (chance < 0.005) return 0;
   const euros = 32 * Math.exp(0.85 * Math.sqrt(-2 * Math.log(1 - chance * 0.999)) * Math.cos(2 * Math.PI * spread));
   return spread < 0.46 ? Math.round(euros) * 100 : Math.max(50, Math.round(euros * 100));
 }
 
-/** Returns the main venue, and for nearly half the products further ones. */
+/** Returns the main venue, and further venues for nearly half of the products. */
 function experiencesOf(seed: number, index: number, count: number): number[] {
   const venues = Math.max(1, Math.round(count * 0.14));
   const venue = (what: string) => 151_000 + Math.floor(roll(seed, index, what) ** 1.4 * venues);
@@ -242,7 +248,7 @@ function experiencesOf(seed: number, index: number, count: number): number[] {
   return [...new Set([venue('venue'), ...Array.from({ length: more }, (_, each) => venue(`venue ${each}`))])];
 }
 
-/** Median four images, up to twenty-two, and some products have none. */
+/** Returns the images: median four, at most twenty-two. Some products have none. */
 function imagesOf(seed: number, index: number): SandboxImage[] {
   const chance = roll(seed, index, 'images');
   const count =

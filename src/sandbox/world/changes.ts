@@ -2,27 +2,33 @@ import type { Clock } from '../../clock.ts';
 import { roll } from '../random.ts';
 import { dayMs } from './calendar.ts';
 
-/** How often the calendars change: each product at the instants of a Poisson process, its rate lognormal. */
+/**
+ * The rates of change of the calendars: each product changes at the instants of a Poisson process with a lognormal
+ * rate.
+ */
 export interface ChangeRates {
   readonly median_hours: number;
   readonly sigma: number;
-  /** Nothing changes after this instant; none where it is not given. */
+  /** The instant after which nothing changes; absent: no end. */
   readonly until?: number;
 }
 
-/** What has changed by now: a date of a product has a version, which starts at 0. */
+/** The changes so far: a date of a product has a version, which starts at 0. */
 export interface CalendarChanges {
   version(product_id: number, date: string): number;
 }
 
 interface Course {
-  /** When the next change comes, and how many came before. */
+  /** Instant of the next change, and the number of changes before it. */
   next_at: number;
   count: number;
   readonly versions: Map<string, number>;
 }
 
-/** A change hits one of the next 31 dates, the nearest most often. Deterministic in the seed and the clock. */
+/**
+ * Creates the changes. A change hits one of the next 31 dates, the nearest most often. Deterministic in the seed and
+ * the clock.
+ */
 export function calendarChanges(
   seed: number,
   clock: Clock,

@@ -1,10 +1,13 @@
 import type { SandboxProduct, SandboxVariant } from './catalogue.ts';
 import { translate } from './translate.ts';
 
-/** Which read shows an edited member. */
+/** The read that shows an edited member. */
 type Shown = 'product' | 'checkout_information';
 
-/** What may be edited: by the names that notifications use, where it is shown, and whether it is text to translate. */
+/**
+ * The members that may be edited, by the names that notifications use. Each has the read that shows it, and its kind of
+ * value; texts are translated.
+ */
 const members = {
   title: ['product', 'text'],
   tagline: ['product', 'text'],
@@ -32,13 +35,16 @@ export const editableFields: readonly EditableField[] = [
 
 type EditedVariant = Pick<SandboxVariant, 'id' | 'label'> & Partial<SandboxVariant>;
 
-/** A change of what the reads say. `variants`: an array of `{id, label, type?, factor?}`; `tags`: an array of numbers. */
+/**
+ * A change of the values that reads show. `variants`: an array of `{id, label, type?, factor?}`; `tags`: an array of
+ * numbers.
+ */
 export interface Edit {
   readonly field: EditableField;
   readonly value: unknown;
 }
 
-/** Returns why something sent from outside is no edit; null: it is one. */
+/** Returns the reason why a value from outside is not an edit; null: it is one. */
 export function refuseEdit({ field, value }: { field: unknown; value: unknown }): string | null {
   if (!editableFields.includes(field as EditableField)) return `field: one of ${editableFields.join(', ')}`;
   switch (kindOf(field as EditableField)) {
@@ -57,7 +63,7 @@ export function refuseEdit({ field, value }: { field: unknown; value: unknown })
   }
 }
 
-/** Makes the reads say so from now on. Returns the field's type, and what was shown before and is now, in English. */
+/** Applies an edit to all reads. Returns the field's type, and its old and new value in English. */
 export function applyEdit(
   product: SandboxProduct,
   { field, value }: Edit,
@@ -95,15 +101,15 @@ export function applyEdit(
   }
 }
 
-/** Changes a recorded answer, which is served as it stands. */
+/** Changes a recorded answer, which is served unchanged otherwise. */
 export function record(product: SandboxProduct, changed: Readonly<Record<string, unknown>>): void {
   if (product.recorded !== null) product.recorded = { ...product.recorded, ...changed };
 }
 
-/** Any other member is one of the product itself, and the same in every language. */
+/** All other members belong to the product itself, and are the same in every language. */
 const otherMember = ['product', 'word'] as const;
 
-/** Returns the members of one read that were edited, in a language. */
+/** Returns the edited members of one read, in a language. */
 export function editedMembers({ edits }: SandboxProduct, shown: Shown, language: string): Record<string, unknown> {
   if (edits === null) return {};
   const edited = Object.entries(edits).map(([field, value]) => {

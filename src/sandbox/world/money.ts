@@ -1,4 +1,4 @@
-/** What one euro is worth here, and how many decimals the currency is written with. Invented, and fixed. */
+/** The value of one euro in each currency, and the currency's number of decimals. Invented and fixed. */
 const currencies: Readonly<Record<string, { rate: number; decimals: number }>> = {
   EUR: { rate: 1, decimals: 2 },
   USD: { rate: 1.1, decimals: 2 },
@@ -15,13 +15,13 @@ export function isCurrency(code: string): boolean {
   return Object.hasOwn(currencies, code);
 }
 
-/** Euro cents in the smallest unit of a currency. */
+/** Converts euro cents into the smallest unit of a currency. */
 export function convert(cents: number, code: string): number {
   const { rate, decimals } = currencies[code] ?? { rate: 1, decimals: 2 };
   return Math.round((cents * rate * 10 ** decimals) / 100);
 }
 
-/** Returns an amount as JSON: whole ones now as an integer, now with a zero behind the point, as the service does. */
+/** Returns an amount as JSON. Whole amounts appear as an integer or with a zero after the point, as in the service. */
 export function printAmount(amount: number, code: string): string {
   const decimals = currencies[code]?.decimals ?? 2;
   if (decimals === 0) return String(amount);

@@ -3,7 +3,7 @@ import type { SandboxProduct } from './catalogue.ts';
 import { applyEdit, type Edit, record, refuseEdit } from './edits.ts';
 import type { Past } from './past.ts';
 
-/** A change as it is announced, with the members that each type has (specification §2). */
+/** A change in the form of its announcement, with the members of its type (specification §2). */
 export type ProductChange =
   | {
       readonly change_type: 'checkout_disabled';
@@ -24,24 +24,24 @@ export type SandboxChangeType = ProductChange['change_type'];
 
 export type Announce = (product: SandboxProduct, change: ProductChange) => void;
 
-/** Why a product is closed, until when, and what to sell instead. */
+/** The reason and end of a closure, and the product to sell instead. */
 export interface CheckoutClosure {
   readonly reason?: string | null;
   readonly expected_reopening?: string | null;
-  /** A product id; it goes into the notification only. */
+  /** A product id, which only the notification shows. */
   readonly alternative?: number | null;
 }
 
 /**
- * What can happen to a product: every read says so from now on, and it is announced. A product id that does not
- * exist, or an edit that is none, is the caller's mistake: it throws.
+ * The changes of a product: every read shows them from now on, and they are announced. Throws for a product id that
+ * does not exist, and for an invalid edit.
  */
 export interface Mutations {
-  /** Takes a product off sale. One that is off sale already takes the new reason, and nothing is announced. */
+  /** Takes a product off sale. If it is off sale already, it takes the new reason, and nothing is announced. */
   disable(product_id: number, closure?: CheckoutClosure): void;
-  /** Puts it back on sale; one that is on sale stays, and nothing is announced. */
+  /** Puts a product back on sale. If it is on sale already, nothing is announced. */
   enable(product_id: number): void;
-  /** Changes a text, the tags, the variants … (edits.ts). What it was already is not announced. */
+  /** Changes a text, the tags, the variants … (edits.ts). An edit without a change is not announced. */
   edit(product_id: number, edit: Edit): void;
 }
 

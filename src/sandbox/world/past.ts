@@ -1,17 +1,23 @@
 import type { Clock } from '../../clock.ts';
 import type { SandboxProduct } from './catalogue.ts';
 
-/** What products were before they changed, for as long as a cache may still show it. */
+/** The states of products before their changes, for as long as a cache may still show them. */
 export interface Past {
-  /** Keeps a product as it is; called before it changes. */
+  /** Stores the current state of a product. Called before it changes. */
   keep(product: SandboxProduct): void;
-  /** Returns a product as it was so long ago. */
+  /** Returns a product as it was `ms` milliseconds ago. */
   before(product: SandboxProduct, ms: number): SandboxProduct;
-  /** Returns the product for those who change it: it is kept before anything in it is set, or a date sells out. */
+  /**
+   * Returns a proxy of the product for code that changes it. It stores the state before any member is set, or a date
+   * sells out.
+   */
   watched(product: SandboxProduct): SandboxProduct;
 }
 
-/** `longest`: how far back anybody looks, in milliseconds; 0: nothing is kept. */
+/**
+ * Creates the store. `longest` returns the longest time in milliseconds for which states are needed; 0: nothing is
+ * stored.
+ */
 export function createPast(clock: Clock, longest: () => number): Past {
   const kept = new Map<number, { readonly until: number; readonly product: SandboxProduct }[]>();
   const watching = new WeakMap<SandboxProduct, SandboxProduct>();

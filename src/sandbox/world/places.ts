@@ -1,4 +1,4 @@
-/** A city of the sandbox: invented countries' worth of names are not needed, real places carry real time zones. */
+/** A city of the sandbox. Names of countries are not needed; real places have real time zones. */
 export interface Place {
   readonly city: string;
   readonly country: string;
@@ -47,7 +47,10 @@ export const places: readonly Place[] = rows
     return { city, country, zone, lat: Number(lat), lng: Number(lng) };
   });
 
-/** Returns a zone for a country that real entries name; unknown where we know none. */
+/**
+ * Returns the place of a real entry. Its zone is that of the city or else of the country in the table above; null:
+ * neither is there.
+ */
 export function placeIn(city: string, country: string): Place {
   const known = places.find((place) => place.city === city) ?? places.find((place) => place.country === country);
   return known === undefined ? { city, country, zone: null, lat: 0, lng: 0 } : { ...known, city, country };

@@ -5,23 +5,23 @@ import type { CalendarChanges } from './changes.ts';
 import { type Announce, type Mutations, mutations } from './mutations.ts';
 import type { Past } from './past.ts';
 
-/** The simulated service's truth: what is offered, in which order, and when. */
+/** The correct state of the simulated service: what is offered, in which order, and when. */
 export interface World extends Mutations {
   readonly clock: Clock;
   find(id: number): SandboxProduct | null;
-  /** Returns what the list shows, in its order. */
+  /** Returns the products of the list, in its order. */
   visible(): SandboxProduct[];
-  /** Leaves products out of the list although they can be read by themselves; null: none any more. */
+  /** Leaves products out of the list although they can be read by themselves; null: leaves out none. */
   hide(which: ((product: SandboxProduct) => boolean) | null): void;
   /** Experience ids in ascending order, each with its visible products. */
   experiences(): Map<number, number[]>;
-  /** Members of an experience that are others than generated. */
+  /** Members of experiences with other values than the generated ones, by experience id. */
   readonly experienceEdits: Map<number, Readonly<Record<string, unknown>>>;
-  /** Returns the first and the last date that are sold now, where the product is. */
+  /** Returns the first and the last date on sale now, at the product's venue. */
   dates(product: SandboxProduct): { today: string; last: string };
-  /** Returns the days with tickets in a range: within `dates`, or in any. */
+  /** Returns the days with tickets in a range. `within`: only those in `dates`, or any. */
   days(product: SandboxProduct, from: string, to: string, currency: string, within?: 'sold' | 'any'): CalendarDay[];
-  /** Moves a product from behind `position` to the front: pages asked for from now on repeat a row and miss one. */
+  /** Moves a product from behind `position` to the front, so that later pages repeat a row and miss one. */
   drift(position: number, chance: number): void;
 }
 
@@ -62,7 +62,7 @@ export function createWorld(
     changes,
   });
 
-  /** Every product of a zone has the same today, for as long as the clock shows the same second. */
+  /** All products of a zone have the same today during one second of the clock. */
   const known = new Map<string | null, { second: number; today: string; last: string }>();
 
   function dates(product: SandboxProduct): { today: string; last: string } {
@@ -78,7 +78,7 @@ export function createWorld(
     const at = Temporal.Instant.fromEpochMilliseconds(clock.now())
       .toZonedDateTimeISO(zone ?? 'UTC')
       .toPlainDate();
-    // Where the service itself names no zone, nobody knows when its day begins: it sells yesterday's too.
+    // If the service itself names no zone, it is unknown when the venue's day begins, so yesterday is sold too.
     const today = zone === null ? at.subtract({ days: 1 }) : at;
     return { today: today.toString(), last: today.add({ days: 366 }).toString() };
   }

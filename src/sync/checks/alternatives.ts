@@ -4,25 +4,25 @@ import { standingOf, type Wanted } from '../../domain/checks/check.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import type { CheckTables, ReadDate } from '../../mirror/checks.ts';
 
-/** Something available instead, by the mirror after the check. */
+/** An alternative that is available according to the mirror after the check. */
 export interface Alternative {
   /** Another time of the date, another date, or the product that the service recommends. */
   readonly kind: 'time' | 'date' | 'product';
   readonly product_id: number;
   readonly date: string;
-  /** Null for another product, which has times of its own. */
+  /** Null for another product, because its times differ. */
   readonly time: string | null;
   /**
-   * The price of what was asked for; for another product, which has other variants, of its cheapest ticket. Null:
-   * unknown.
+   * The price of the requested tickets. For another product, whose variants differ, the price of its cheapest ticket.
+   * Null: unknown.
    */
   readonly price: { readonly amount: number; readonly currency: string } | null;
-  /** When the mirror read it. */
+  /** Instant of the read behind it, epoch milliseconds. */
   readonly checked_at: number;
 }
 
 const most = { times: 3, dates: 5 } as const;
-/** How many days to either side are searched. */
+/** Number of days searched before and after the date. */
 const daysAround = 14;
 
 /**
@@ -35,14 +35,14 @@ export function alternativesTo(
     readonly product_id: number;
     readonly currency: string;
     readonly date: string;
-    /** The venue's today; no alternative lies before it. */
+    /** The venue's today; alternatives before it are not offered. */
     readonly today: string;
     readonly wanted: Wanted;
-    /** How many minutes of a date have passed at the venue of a product. */
+    /** Returns how many minutes of a date have passed at the venue of a product. */
     passed(product_id: number, date: string): number;
-    /** The date itself as the mirror has it now; null: it was never read. */
+    /** The date itself, as stored in the mirror; null: it was never read. */
     readonly day: ReadDate | null;
-    /** While the product is off sale, its other dates are no alternatives. */
+    /** False: other dates of the product are not offered. */
     readonly on_sale: boolean;
   },
 ): Alternative[] {
@@ -110,7 +110,7 @@ function otherTimes(day: ReadDate, wanted: Wanted, minutes_passed: number) {
     .slice(0, most.times);
 }
 
-/** Returns minutes since midnight; anything that is not a time of day counts as midnight. */
+/** Returns minutes since midnight; null and anything that is not a time of day count as midnight. */
 function minutes(time: string | null): number {
   return time === null ? 0 : (minuteOf(time) ?? 0);
 }

@@ -2,13 +2,19 @@ import type { Clock } from '../../clock.ts';
 
 /** Counts the calls that each caller of checks has caused. */
 export interface Callers {
-  /** Notes one more call for a caller; returns `spent`, and notes nothing, if it has used up this minute's calls. */
+  /**
+   * Counts one more call for a caller. Returns `spent` without counting it if the caller has used up this minute's
+   * calls.
+   */
   take(caller: string): 'noted' | 'spent';
 }
 
-/** Live checks that one caller may cause in a minute. Those that share a call with others cost nothing. */
+/** Live checks that one caller may cause in a minute. Checks that share another caller's call cost nothing. */
 const callsPerCaller = 30;
-/** Callers beyond this number in a minute count as one, with a hundred times as many calls, to bound memory. */
+/**
+ * Callers counted one by one in a minute, to bound memory. All further callers share one count with a limit a hundred
+ * times as high.
+ */
 const mostCallers = 10_000;
 
 export function countCallers(clock: Pick<Clock, 'monotonic'>): Callers {

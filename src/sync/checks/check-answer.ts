@@ -21,19 +21,20 @@ import { type Alternative, alternativesTo } from './alternatives.ts';
 import type { SharedCall } from './live-call.ts';
 import type { LiveResult } from './live-result.ts';
 
-/** One date as it is, or as it was shown, for what is asked. */
+/** One date as it is now, or as the mirror showed it, for the requested tickets. */
 export interface CheckedDate {
-  /** Whether everything asked for is available. */
+  /** True: everything requested is available. */
   readonly sellable: boolean;
   readonly state: 'available' | 'sold_out' | 'not_on_sale';
-  /** The time of the price: the one asked for, or the cheapest that fits. */
+  /** The time that the price is for: the requested one, or the cheapest that fits. */
   readonly time: string | null;
   /**
-   * The price of all variants asked for together, or of one ticket if none is named. Null: not sellable, or unknown.
+   * The price of all requested variants together, or of one ticket if no variant is named. Null: not sellable, or
+   * unknown.
    */
   readonly price: { readonly amount: number; readonly currency: string } | null;
   readonly max_tickets_per_order: number | null;
-  /** The slots of the time asked for, else all of the date. */
+  /** The slots of the requested time, or all slots of the date if no time is requested. */
   readonly slots: readonly {
     readonly time: string;
     readonly availability: number | null;
@@ -48,13 +49,13 @@ export interface CheckedDate {
 /** The answer of `POST /v1/check` and `catalogued check --json` (design 3.4). */
 export interface CheckAnswer {
   readonly verdict: CheckVerdict;
-  /** Why it does not hold; empty if it does. */
+  /** The reasons why the offer does not hold; empty if it does. */
   readonly reasons: readonly CheckReason[];
-  /** What the service says now, asked at `read_at`; null: it was not asked, or did not answer. */
+  /** The service's answer, read at `read_at`; null: it was not asked, or did not answer. */
   readonly now: (CheckedDate & { readonly read_at: number }) | null;
-  /** What the mirror showed before; null: it had no row. */
+  /** The date as the mirror showed it before the check; null: it had no row. */
   readonly mirror: (CheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
-  /** Alternatives if it does not hold; empty if the verdict is unknown. */
+  /** Alternatives if the offer does not hold; empty if the verdict is unknown. */
   readonly alternatives: readonly Alternative[];
 }
 
@@ -64,7 +65,7 @@ export interface AskedDate {
   readonly date: string;
   readonly currency: string;
   readonly today: string;
-  /** How many minutes of the date have passed at the venue. */
+  /** Minutes of the date that have passed at the venue. */
   readonly minutes_passed: number;
   readonly wanted: Wanted;
   readonly expected: number | null;
@@ -75,16 +76,19 @@ interface Seen {
   readonly sale: SaleState;
 }
 
-/** The ports of answers: the mirror and the time. */
+/** The ports of answers: the mirror and the clock. */
 type AnswerPorts = Pick<Ports, 'mirror' | 'clock'>;
 
-/** The answer to all who asked the same of one read, and how it rates the mirror; null: not at all. */
+/**
+ * The answer to all callers that asked the same question of one read, and its rating of the mirror. Null: it does not
+ * rate it.
+ */
 export interface CheckFindings {
   readonly answer: CheckAnswer;
   readonly rating: Rating | null;
 }
 
-/** Compares what the service says now with what the mirror showed before. */
+/** Compares the service's answer with the mirror's copy from before the check. */
 export function compare(
   ports: AnswerPorts,
   asked: AskedDate,
@@ -101,7 +105,7 @@ export function compare(
   const now = standingOf(wanted, sale, day, asked.minutes_passed);
   if (left.some(({ from, to }) => from <= date && date <= to))
     return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
-  // A complete answer has every date of its window: without this date it said nothing about it.
+  // A complete answer contains every date of its window. Without this date it says nothing about the date.
   if (now === null)
     return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
   const { verdict, reasons } = judgeCheck(now, shown, expected);
@@ -119,8 +123,8 @@ export function compare(
 }
 
 /**
- * Returns a date as the service has just answered it; null: it said nothing about it. A date that is covered but absent
- * is sold out.
+ * Returns a date as the service has just answered it; null: the answer does not cover it. A date that is covered but
+ * absent is sold out.
  */
 function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: Instant): ReadDate | null {
   if (date < from || date > answer.covered_to) return null;
@@ -129,8 +133,8 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
 }
 
 /**
- * Returns the sale status after an answer: another window may still be answered as not on sale, but this one was not. Where
- * the product's own read disagrees, the later one is right.
+ * Returns the sale status after an answer. The product's dates may still be withheld because another window was
+ * answered as not on sale: this window was not. If the product's own read disagrees, the later of the two wins.
  */
 function saleNow(
   { mirror }: AnswerPorts,
@@ -147,7 +151,7 @@ function saleNow(
   return laterOf({ at: product.read_at, says: 'on-sale' }, { at: off_at, says: 'not-on-sale' });
 }
 
-/** Returns an answer without a verdict: only what the mirror shows. */
+/** Returns an answer without a verdict, with the mirror's copy only. */
 export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
   const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
   return {
@@ -159,7 +163,7 @@ export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen
   };
 }
 
-/** Returns the answer to a question without an offer: the product or its time is gone, or its date is not mirrored. */
+/** Returns the answer to a question that needs no call: the product or its time is gone, or its date is not mirrored. */
 export function withoutAsking(
   ports: AnswerPorts,
   asked: AskedDate,
@@ -179,7 +183,7 @@ export function withoutAsking(
   };
 }
 
-/** Tells how many minutes of a date have passed at the venue of a product. */
+/** Returns a function that computes how many minutes of a date have passed at the venue of a product. */
 function passedBy({ mirror, clock }: AnswerPorts): (product_id: number, date: string) => number {
   return (product_id, date) => minutesPassed(mirror.products.find(product_id)?.timezone ?? null, date, clock.now());
 }

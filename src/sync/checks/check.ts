@@ -24,14 +24,14 @@ import type { LiveResult } from './live-result.ts';
 import { SingleFlight } from './single-flight.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 
-/** The ports of checks. Disposing ends those that wait, and writes the counts. */
+/** The ports of checks. Disposing ends the waiting checks, and writes the counts. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
   readonly singleFlight: SingleFlight<CheckFindings>;
   readonly counter: CheckCounter;
   /** The checks in progress, by question. */
   readonly waiting: Map<string, Waiting>;
   readonly callers: Callers;
-  /** What shoppers look at, and the callers that tell it. */
+  /** Counts the products and dates that shoppers view, and the callers that report them. */
   readonly views: ViewCounter;
   readonly viewers: Callers;
 }
@@ -56,7 +56,7 @@ export function checkPorts({
     viewers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
       await singleFlight[Symbol.asyncDispose]();
-      // Losing a second of counts, or a minute of views, must not stop the daemon from ending.
+      // Losing a second of counts, or a minute of views, must not keep the daemon from stopping.
       try {
         counter.flush();
         await views.flush();
@@ -67,25 +67,25 @@ export function checkPorts({
   };
 }
 
-/** A prepared question for the service; the same question just afterwards need not be prepared again. */
+/** A prepared question for the service. The same question shortly afterwards is not prepared again. */
 interface Waiting extends AskedDate {
   readonly id: string;
-  /** When it was prepared, by the monotonic clock. */
+  /** Instant of the preparation, by the monotonic clock, milliseconds. */
   readonly prepared_at: number;
   readonly key: RecordKey;
   readonly tier: Tier;
 }
 
 /**
- * How long a prepared question is reused: the service may take half a minute, in which midnight passes at the venue and
- * products are withdrawn.
+ * Milliseconds for which a prepared question is reused. The service may take half a minute to answer. In that time
+ * midnight may pass at the venue, or the product may be withdrawn.
  */
 const sharedMs = 100;
 
 /**
- * Checks live before an order (specification §1 rule 5): compares what the service says now with what the mirror
- * showed, and stores the answer. Answers within the question's deadline, with `unknown` if the service has not
- * answered. Throws `unknown-product`, `currency-not-mirrored` or `unknown-variant` for questions that cannot be asked.
+ * Checks live before an order (specification §1 rule 5): compares the service's answer with the mirror's copy, and
+ * stores the answer. Answers within the question's deadline, with `unknown` if the service has not answered. Throws
+ * `unknown-product`, `currency-not-mirrored` or `unknown-variant` for questions that cannot be asked.
  */
 export async function checkBeforeOrder(
   ports: CheckPorts,
@@ -112,7 +112,7 @@ export async function checkBeforeOrder(
   }
 }
 
-/** Answers a caller that has used up its calls: what the mirror shows, without asking and without a verdict. */
+/** Answers a caller that has used up its calls with the mirror's copy, without a call and without a verdict. */
 function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
   const { product_id, date, currency, tier } = asked;
   ports.counter.add({ product_id, tier }, 'unanswered');
@@ -121,7 +121,7 @@ function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
   return unansweredCheck(ports, asked, { day, sale }, 'caller-limit');
 }
 
-/** Looks up the subject of a question; answers directly if no call is needed. */
+/** Looks up the product and date of a question; answers directly if no call is needed. */
 function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waiting | CheckAnswer {
   const { mirror, clock, policy } = ports;
   const { product_id, date, expect_price: price = null } = question;
@@ -150,7 +150,7 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
   return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
-/** Returns the answer, computed once for all who asked the same of one read. */
+/** Returns the answer, computed once for all callers that asked the same question of one read. */
 function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
   const { product_id, date, id, tier } = asked;
   if (result.kind === 'unanswered') {
@@ -187,7 +187,8 @@ function currencyOf({ policy }: CheckPorts, { currency = null, expect_price = nu
 }
 
 /**
- * Throws for a variant that the product is not known to have; before its variants were read, only the service knows.
+ * Throws if a requested variant is missing from the product's known variants. Before its variants were read, only the
+ * service knows them, and nothing is refused.
  */
 function refuseUnknownVariants({ mirror }: CheckPorts, { product_id, variants = [] }: CheckQuestion): void {
   if (variants.length === 0) return;

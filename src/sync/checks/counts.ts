@@ -8,10 +8,13 @@ import type { Ports } from '../records/context.ts';
 
 const dayMs = 86_400_000;
 
-/** The result of one check to count: whether the mirror was right, or that the service did not answer. */
+/** The result of one check: its rating of the mirror, or `unanswered` if the service did not answer. */
 export type Counted = Rating | 'unanswered';
 
-/** Counts checks in memory and writes them together: no shopper waits for it, and a kill loses a second of counts. */
+/**
+ * Counts checks in memory and writes them together: no shopper waits for the write, and a kill loses one second of
+ * counts.
+ */
 export interface CheckCounter {
   add(of: { readonly product_id: number; readonly tier: Tier }, found: Counted): void;
   /** Writes the counts since the last flush. */
@@ -49,14 +52,14 @@ export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>)
   };
 }
 
-/** Counts checks of a product by which searches order what they find; they fade like sales. */
+/** Counts checks of a product for the ranking of search results. They fade over time like sales. */
 function countAsked(mirror: Mirror, product_id: number, checks: number, now: Instant): void {
   const known = mirror.categories.asked(product_id);
   if (known === null) return;
   mirror.categories.countAsked(product_id, faded(now, known.asked, known.asked_at) + checks, now);
 }
 
-/** Counts an order. A null rating shows nothing about availability. */
+/** Counts an order. A null rating says nothing about availability. */
 export function countOrder(
   mirror: Mirror,
   { product_id, tier, at }: { readonly product_id: number; readonly tier: Tier; readonly at: Instant },

@@ -1,10 +1,10 @@
 import type { LimiterState } from '../../upstream/limiter.ts';
 import type { Ports } from '../records/context.ts';
 
-/** The share of a minute's calls from which checks are a flood, and the one below which the alarm ends. */
+/** Share of a minute's calls at which checks raise the flood alarm, and the share below which the alarm is cleared. */
 const flood = { from: 0.5, until: 0.33 };
 
-/** Returns a function that judges the calls of checks since its last run; call it once a minute. */
+/** Returns a function that judges the share of checks among the calls since its last run. Call it once a minute. */
 export function watchChecks(
   { mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>,
   state: () => Pick<LimiterState, 'rate' | 'lanes'>,
@@ -16,7 +16,7 @@ export function watchChecks(
     const made = lanes.checkout.calls - calls;
     const share = made / Math.max(1, (rate * (now - at)) / 1000);
     [calls, at] = [lanes.checkout.calls, now];
-    // In between an alarm stays as it is.
+    // Between the two shares the alarm keeps its state.
     if (share >= flood.until && share < flood.from) return;
     const met = share < flood.until ? null : { at: clock.now(), products: made };
     if (mirror.alarms.set('checks-flood', met) === 'new')

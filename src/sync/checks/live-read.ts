@@ -24,7 +24,7 @@ export interface LiveReading {
   settle(result: LiveResult): void;
 }
 
-/** Asks until there is an answer, or no waiter's deadline lies beyond the pause the service asked for. */
+/** Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. */
 export async function readLive(
   { ports, commit, pause, sends, settle }: LiveReading,
   call: LiveCall<unknown>,
@@ -43,7 +43,7 @@ export async function readLive(
       {
         signal,
         commit,
-        // The mirror has it already: no shopper waits for the disk.
+        // The mirror has this answer already: no shopper waits for the disk.
         confirmed: (sent_at) => settle({ kind: 'answered', sale: 'on', unanswered: [], sent_at }),
         late: (said) => settle({ kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
         sent: sends,
@@ -53,7 +53,7 @@ export async function readLive(
     logNoAnswer(ports, key, read);
     if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read, signal);
     call.sent('no');
-    // A failed read is tried again while a waiter has time left.
+    // A failed read is repeated while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
     const rests = read.kind === 'throttled' ? (read.rests?.until ?? 0) - clock.now() : 0;
     const rest = Math.max(rests, read.kind === 'failed' ? checkRetryMs(failures, chance()) : 0);
@@ -66,14 +66,15 @@ export async function readLive(
 }
 
 function logNoAnswer({ log }: SyncPorts, key: RecordKey, read: Exclude<AvailabilityRead, { kind: 'stored' }>): void {
-  // The daemon reports an outage itself: not once for every check.
+  // The daemon reports an outage once by itself, so a check logs it at debug level.
   const away = read.kind === 'throttled' || read.kind === 'unreachable';
   log[away ? 'debug' : 'warn']({ ...key, ...read, reason: reasonOf(read) }, 'a live read was not answered');
 }
 
 /**
- * Returns what a refusal of a product's dates means. A 404 alone says nothing: the product itself is asked for, and if
- * the service does not have it either, its dates are withheld until a read answers with them again.
+ * Returns the result for a live read whose dates were refused. A 404 for the dates alone proves nothing, so the product
+ * itself is requested. If the service does not have it either, its dates are withheld until a read answers with dates
+ * again.
  */
 async function judgeRefusal(
   { ports, commit, settle }: Pick<LiveReading, 'ports' | 'commit' | 'settle'>,
@@ -84,7 +85,7 @@ async function judgeRefusal(
   const { mirror } = ports;
   const { product_id } = key;
   const { status } = refusal;
-  // The shopper does not wait for what it says about others.
+  // Not awaited: the shopper does not wait until the reach of the refusal is known.
   ports.refusals.note(key, refusal, signal);
   if (!isMissing(status)) return unanswered(reasonOf(refusal));
   const certain = isGoneBy(status, mirror.removals.one(product_id));
@@ -104,8 +105,8 @@ async function judgeRefusal(
 }
 
 /**
- * Asks for a product whose dates were answered with 404: by its own read, or where products have none by its checkout
- * information, which decides about absence then too. `unknown`: the answer shows nothing about the product.
+ * Requests a product whose dates were answered with 404 by its own read. If products have none, requests its checkout
+ * information, which then also decides about absence. `unknown`: the answer shows nothing about the product.
  */
 async function askForItself(
   ports: SyncPorts,
@@ -119,7 +120,7 @@ async function askForItself(
   const record = kind === undefined ? null : mirror.records.find({ ...kind, product_id });
   if (record === null) return 'unknown';
   if (!hasOwnReads(policy)) {
-    // Where it was never answered, its path may not exist.
+    // If this path never answered for the product, the path itself may be missing.
     if (record.fetched_at === null) return 'unknown';
     const reading = await upstream.checkoutInformation(question);
     return reading.kind === 'refused' && isMissing(reading.status) ? 'missing' : 'unknown';
@@ -131,7 +132,7 @@ async function askForItself(
   return to === 'record' ? 'missing' : 'unknown';
 }
 
-/** The product's own read has it. */
+/** An answer of the product's own read: the product exists. */
 interface ItselfThere {
   readonly record: RecordFacts;
   readonly reading: Extract<Reading<ProductEntry>, { kind: 'read' }>;
@@ -142,8 +143,9 @@ function isMissing(status: number): boolean {
 }
 
 /**
- * Called when the service has neither a product nor its dates: none of them counts as bookable until a read answers with
- * dates again. One such answer may be a mistake, so the window is read again after a minute, then ever more rarely.
+ * Withholds the dates of a product when the service has neither the product nor its dates. None counts as bookable
+ * until a read answers with dates again. One such answer may be a mistake, so the window is read again after a minute,
+ * then at growing intervals.
  */
 function withholdDates({ mirror, policy, clock, log }: SyncPorts, key: RecordKey): void {
   const { product_id, edition, part } = key;

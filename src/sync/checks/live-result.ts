@@ -3,14 +3,14 @@ import type { CheckReason, Unanswered } from '../../domain/checks/check.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import type { AvailabilityRead, SaidNow } from '../reads/availability.ts';
 
-/** What an answer said of the sale status and of which dates it said nothing: see `AvailabilityRead`. */
+/** The sale status in an answer, and the dates that it left out (`AvailabilityRead`). */
 type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
 
-/** The result of a live read, as every waiter gets it. */
+/** The result of a live read, as each waiter receives it. */
 export type LiveResult =
   | ({
       readonly kind: 'answered';
-      /** What was answered, where the mirror cannot be written and does not have it yet. */
+      /** The answer itself, if the mirror cannot be written and does not have it yet. */
       readonly said?: SaidNow;
     } & Said)
   /**
@@ -24,7 +24,7 @@ export function unanswered(reason: Unanswered): LiveResult {
   return { kind: 'unanswered', reason };
 }
 
-/** Returns why a read got no answer. */
+/** Returns the reason why a read got no answer. */
 export function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswered {
   switch (read.kind) {
     case 'throttled':
@@ -40,11 +40,11 @@ export function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): U
   }
 }
 
-/** The limiter's pause, as those who wait for an answer see it. */
+/** The limiter's pause, as seen by callers that wait for an answer. */
 export interface CallPause {
-  /** Returns the pause in which no call may be sent, and its reason; null where there is none. */
+  /** Returns the pause in which no call may be sent, and its reason; null: no pause. */
   now(): { readonly until: number; readonly reason: Unanswered } | null;
-  /** Returns why an answer has not come in time. */
+  /** Returns the reason why an answer has not come in time. */
   whyLate(): Unanswered;
 }
 

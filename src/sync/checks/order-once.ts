@@ -6,11 +6,11 @@ import { type OrderNoted, type OrderReport, orderAndRecheck, reportOrder } from 
 
 /** An order with the id under which it counts once. */
 export interface IdentifiedOrder extends OrderReport {
-  /** The storefront's own id of one attempt at an order. Null: each report counts. */
+  /** The storefront's identifier of one attempt at an order. Null: each report counts. */
   readonly order_id?: string | null;
 }
 
-/** Stores which orders were reported (in the inbox: the mirror holds no order). */
+/** Stores the reported orders by id. They are kept in the inbox database: the mirror holds no orders. */
 export interface OrderLedger {
   find(id_sha256: string, counted: number): { readonly contents_sha256: string } | null;
   note(order: { id_sha256: string; contents_sha256: string; told_at: Instant }, counted: number): number;
@@ -18,16 +18,17 @@ export interface OrderLedger {
 
 /** The result of a report that may be a repetition. */
 export interface OrderCounted extends OrderNoted {
-  /** True: it was counted before, and nothing was done. */
+  /** True: it was counted before, so this report had no effect. */
   readonly repeated: boolean;
 }
 
-/** How long ids are kept: longer than dates can be ordered ahead, and than any checkout retries. */
+/** Milliseconds for which ids are kept: longer than dates can be ordered ahead, and longer than any checkout retries. */
 export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
 
 /**
- * Counts an order once, however often it is sent: an order whose id was counted is answered as `repeated`, even if its
- * date has passed. Throws `order-differs` if the same id comes with other contents, and what `reportOrder` throws.
+ * Counts an order once, however often it is sent. An order whose id was counted before is answered as `repeated`, even
+ * if its date has passed. Throws `order-differs` if the same id comes with other contents, and all errors of
+ * `reportOrder`.
  */
 export function countOnce(
   ports: CheckPorts,
@@ -54,7 +55,7 @@ export function countOnce(
   return { due: 0, mirror: null, repeated: true };
 }
 
-/** Does the same in a daemon, which reads the dates of a failed order again at once. */
+/** Does the same as `countOnce` in a daemon, which reads the dates of a failed order again at once. */
 export function countOnceAndRecheck(
   ports: CheckPorts,
   ledger: OrderLedger,

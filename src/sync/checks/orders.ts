@@ -19,29 +19,29 @@ import { countViews } from './views.ts';
 /** A storefront's report of an order, without personal data. */
 export interface OrderReport {
   readonly product_id: number;
-  /** The venue's date that was ordered. */
+  /** The ordered date, in the venue's calendar. */
   readonly date: string;
-  /** `HH:MM` or `whole_day`; null: not given. */
+  /** `HH:MM` or `whole_day`; null: not reported. */
   readonly time?: string | null;
   readonly quantity: number;
-  /** Failed: the service refused it, with a code if it gave one. */
+  /** `failed`: the service refused the order; `code` is its code, if it sent one. */
   readonly outcome: 'confirmed' | 'failed';
   readonly code: string | null;
 }
 
 /** The result of a report. */
 export interface OrderNoted {
-  /** The number of records it made due; 0: they were due already. */
+  /** The number of records made due; 0: they were due already. */
   readonly due: number;
-  /** Whether the mirror was right about what was ordered; null: the order does not show that. */
+  /** Rating of the mirror's copy of the ordered date; null: the order says nothing about it. */
   readonly mirror: Rating | null;
 }
 
 /**
  * Reports an order: makes the window of its date due at once (specification §1 rule 5). A sale counts for the product's
- * weight and for top sellers; an order that failed because something was not available makes its dates count as more
- * volatile, once between two reads. Both show how often the mirror is wrong. `take` returns the number of a valid order
- * that is to count once, which is stored with the counts.
+ * weight and for the top sellers. An order that failed because something was not available makes its dates count as
+ * more volatile, once between two reads. Both update the mirror's error rate. `take` returns the number of a valid
+ * order that counts only once; the number is stored with the counts.
  */
 export function reportOrder(
   ports: Omit<Ports, 'upstream'>,
@@ -74,7 +74,7 @@ export function reportOrder(
 }
 
 /**
- * Reads the dates of an order again now, in the checkout lane; unanswered ones stay due. Resolves to whether all were
+ * Reads the dates of an order again now, in the checkout lane. Unanswered ones stay due. Resolves to true if all were
  * answered.
  */
 export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal: AbortSignal): Promise<boolean> {
@@ -85,7 +85,7 @@ export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal
   return results.every(({ kind }) => kind !== 'unanswered');
 }
 
-/** Reports an order, and reads the dates of a failed one at once instead of at the next tick. */
+/** Reports an order, and reads the dates of a failed one at once instead of at the next scheduled read. */
 export function orderAndRecheck(
   ports: CheckPorts,
   order: OrderReport,
@@ -100,7 +100,7 @@ export function orderAndRecheck(
   return noted;
 }
 
-/** A re-check after an order is given up after this long; the schedule does it then. */
+/** A recheck after an order is given up after this time, in milliseconds, and left to the schedule. */
 const recheckMs = 20_000;
 
 function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: Instant): void {
@@ -108,7 +108,7 @@ function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: Instant):
   if (record !== null) noteTold({ mirror }, record, at);
 }
 
-/** Returns the product and the records that hold the date, one a currency. */
+/** Returns the product and the records that hold the date, one per currency. */
 function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product_id, date }: OrderReport) {
   refuseDates({ clock, policy }, { date });
   const known = mirror.products.find(product_id);

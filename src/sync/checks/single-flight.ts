@@ -8,8 +8,9 @@ import { readLive } from './live-read.ts';
 import { type CallPause, callPause, type LiveResult, unanswered } from './live-result.ts';
 
 /**
- * Live reads in the checkout lane: one call for all who ask for the same window of a product before it is sent. They also
- * share `Found`, their conclusions from the answer. Disposing answers everyone who waits, and stores what has come.
+ * Live reads in the checkout lane: one call for all callers that ask for the same window of a product before it is
+ * sent. They also share `Found`, their conclusions from the answer. Disposing answers all waiters, and stores the
+ * answers received so far.
  */
 export class SingleFlight<Found> implements AsyncDisposable {
   readonly #ports: SyncPorts;
@@ -18,9 +19,9 @@ export class SingleFlight<Found> implements AsyncDisposable {
   /** Calls by window: those that more callers may join, and those in flight. */
   readonly #joinable = new Map<string, LiveCall<Found>>();
   readonly #sent = new Map<string, LiveCall<Found>>();
-  /** Calls under way, and the end of each. */
+  /** Unfinished calls, and a promise of the end of each. */
   readonly #underWay = new Map<LiveCall<Found>, Promise<void>>();
-  /** Calls whose waiters have their result, while it is being stored. */
+  /** Calls whose waiters have their result, but whose answer is still being stored. */
   readonly #storing = new Set<LiveCall<Found>>();
   #stopped = false;
 
@@ -31,16 +32,16 @@ export class SingleFlight<Found> implements AsyncDisposable {
     this.#pause = callPause(limiter, given.clock);
   }
 
-  /** Tells whether a read of the window has yet to be sent: sharing it costs no call. */
+  /** Returns whether a read of the window waits to be sent, so that joining it costs no call. */
   waits(key: RecordKey): boolean {
     return this.#joinable.has(idOf(key));
   }
 
   /**
-   * Waits for a live read of the window that has not been sent yet: a call already in flight may answer with something
-   * older than the question, so callers that arrive meanwhile share the next one. Never waits longer than `deadline_ms`.
+   * Waits for a live read of the window that has not been sent yet. A call already in flight may answer with data older
+   * than the question, so callers that arrive meanwhile share the next call. Never waits longer than `deadline_ms`.
    * Rejects with the signal's reason when it aborts, which ends this waiter only. A read without waiters is dropped
-   * before it is sent; once sent, it gets a little longer, and its answer is stored like any other.
+   * before it is sent. Once sent, it is kept a little longer, and its answer is stored like any other.
    */
   join(
     key: RecordKey,
@@ -57,14 +58,14 @@ export class SingleFlight<Found> implements AsyncDisposable {
     return { call, result: call.wait(patience) };
   }
 
-  /** Joins for a caller that needs only the result, and resolves when it is stored. */
+  /** Joins a call for a caller that needs only the result, and resolves when the answer is stored. */
   async recheck(key: RecordKey, patience: WaitLimits): Promise<LiveResult> {
     const result = await this.join(key, patience).result;
     await this.stored();
     return result;
   }
 
-  /** Resolves when every answer so far is stored. */
+  /** Resolves when all answers received so far are stored. */
   async stored(): Promise<void> {
     this.#together.flush();
     await Promise.all([...this.#storing].map((call) => this.#underWay.get(call)));
@@ -119,7 +120,7 @@ export class SingleFlight<Found> implements AsyncDisposable {
     return call;
   }
 
-  /** Gives the waiters of a call their result; nobody joins it from now on. */
+  /** Gives the waiters of a call their result. No caller can join it afterwards. */
   #told(call: LiveCall<Found>, tell: () => void): void {
     this.#forget(call);
     this.#storing.add(call);

@@ -7,21 +7,21 @@ import type { Ports } from '../records/context.ts';
 import { noDate } from '../records/weights.ts';
 import type { Callers } from './callers.ts';
 
-/** What a storefront tells of what shoppers look at, and of no shopper. */
+/** A storefront's report of the products and dates that shoppers viewed. It identifies no shopper. */
 export interface SeenReport {
   readonly seen: readonly SeenProduct[];
-  /** A name of the storefront's choice for whoever looks; null: none. */
+  /** An identifier of the viewer, chosen by the storefront; null: none. */
   readonly caller: string | null;
 }
 
 export interface SeenProduct {
   readonly product_id: number;
-  /** The date looked at; null: none in particular. */
+  /** The viewed date; null: no particular date. */
   readonly date: string | null;
   readonly count: number;
 }
 
-/** How many views were counted; those of products that are not mirrored, and of callers beyond their limit, were not. */
+/** Number of views counted, and of views ignored: products that are not mirrored, and callers beyond their limit. */
 export interface SeenCounted {
   readonly counted: number;
   readonly ignored: number;
@@ -32,18 +32,18 @@ interface Window {
   readonly part: number;
 }
 
-/** Counts views in memory and writes them once a minute: pages are looked at far more often than a disk should write. */
+/** Counts views in memory and writes them once a minute: there are far more views than a disk should write one by one. */
 export interface ViewCounter {
   add(window: Window, views: number): void;
-  /** Writes what was counted since the last flush; what cannot be written now waits for the next one. */
+  /** Writes the views counted since the last flush. Views that cannot be written now stay for the next flush. */
   flush(): Promise<void>;
 }
 
-/** Windows written in one transaction: a few milliseconds. */
+/** The number of windows written in one transaction, which takes a few milliseconds. */
 const slice = 300;
 
 export function viewCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): ViewCounter {
-  // No larger than the mirror: only products that it has are counted, by the windows of their dates.
+  // No larger than the mirror: it holds one entry for each window of a mirrored product.
   const waiting = new Map<string, Window & { readonly views: number }>();
   return {
     add: ({ product_id, part }, views) => {
@@ -64,14 +64,14 @@ export function viewCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>):
   };
 }
 
-/** Called in a transaction: adds views of a window to those that are left of earlier ones. */
+/** Adds views of a window to what is left of earlier ones, which fade. Called in a transaction. */
 export function countViews(mirror: Pick<Mirror, 'interest'>, { product_id, part }: Window, more: number, now: Instant) {
   const known = mirror.interest.of(product_id).windows.find((window) => window.part === part);
   const views = more + (known === undefined ? 0 : faded(now, known.views, known.counted_at));
   mirror.interest.count({ product_id, part, views, counted_at: now });
 }
 
-/** Counts what shoppers saw. A date that is past, or beyond those mirrored, counts for its product alone. */
+/** Counts the views of shoppers. A date that is past, or later than the mirrored dates, counts for its product alone. */
 export function countSeen(
   ports: Pick<Ports, 'mirror' | 'clock' | 'policy'> & { readonly views: ViewCounter; readonly viewers: Callers },
   { seen, caller }: SeenReport,

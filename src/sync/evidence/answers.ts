@@ -13,15 +13,16 @@ import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';
 
 /*
- * Says of each kind of answer what it takes away, and passes it on. Called in the transaction that would store it.
+ * Determines for each kind of answer which data it removes, and passes the claims to the judge. Called in the
+ * transaction that would store the answer.
  */
 
-/** What an answer says of dates; null: the same as is stored, `off-sale`: that none of them can be bought. */
+/** Dates in an answer; null: the same as stored; `off-sale`: none of them can be bought. */
 type DatesSaid = Pick<AvailabilityAnswer, 'days'> | 'off-sale' | null;
 
 const noDates = { dates: 0, lowest_price: null };
 
-/** Passes on what an answer says of a window of dates. */
+/** Passes on the claims of an answer about a window of dates. */
 export function passDates(
   { mirror, evidence, policy, clock }: Pick<Ports, 'mirror' | 'evidence' | 'policy' | 'clock'>,
   record: RecordFacts,
@@ -30,13 +31,13 @@ export function passDates(
   by: { readonly sent_at: Instant; readonly withdraws?: boolean },
 ): Passed {
   const product = mirror.products.find(record.product_id);
-  // Dates of a product that has just come back were not shown while it was off sale.
+  // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
   const isShown = product?.sellable === true && product.dates_off_at === null && !isBack;
   const key = { product_id: record.product_id, currency: record.edition };
   const stored = mirror.availability.shown(key, from, to);
   const shown = isShown ? stored : noDates;
-  // "Not on sale" is about the product: believed of one window, it withholds the dates of all.
+  // "Not on sale" is about the whole product: once believed of one window, it withholds the dates of all.
   const near =
     answer === 'off-sale' && isShown && record.part !== 0
       ? datesOf(policy.of(product.category), product, 0, clock.now())
@@ -47,7 +48,7 @@ export function passDates(
     record,
     [
       { subject: `${tier}-dates`, shown: shown.dates, said: said.dates },
-      // Without dates there are no prices, and the dates are the claim.
+      // An answer without dates has no prices; its claim is about the dates.
       { subject: `${tier}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
       ...(near === null
         ? []
@@ -75,7 +76,10 @@ export interface PassedEntry extends Pick<Passed, 'next'> {
   readonly kind: Passed['kind'] | 'sale-only';
 }
 
-/** Passes on what a list entry, or a product's own read, says. What it claims of texts and prices is asked of the same read. */
+/**
+ * Passes on the claims of a list entry or of a product's own read. Claims about texts and prices are confirmed by the
+ * same read.
+ */
 export function passEntry(
   ports: Pick<Ports, 'mirror' | 'evidence' | 'policy' | 'clock'>,
   entry: ProductEntry,
@@ -84,7 +88,7 @@ export function passEntry(
   const { mirror, evidence, policy } = ports;
   const { product_id } = entry;
   const known = mirror.products.find(product_id);
-  // A new or returning product shows nothing yet, and an older answer is not stored.
+  // A new or returning product shows nothing yet, and an answer older than the stored one is not stored.
   if (known === null || !mirror.products.isVisible(product_id) || known.read_at > sent_at)
     return { kind: 'store', next: null };
   const stored = mirror.products.said({ product_id, language, currency, source });
@@ -104,7 +108,7 @@ export function passEntry(
     [{ subject: 'sale-status', shown: onSale(known), said: onSale(entry) }],
     { sent_at, reason, announced },
   );
-  // The product's own read decides, where there is one.
+  // If products have their own reads, these decide.
   const isElsewhere = source === 'list' && hasOwnReads(policy);
   if (isElsewhere && sold.next !== null) askReads(ports, ownReads(policy), [product_id], sold.next);
   const next = soonest([passed.next, isElsewhere ? null : sold.next]);
@@ -115,10 +119,10 @@ function onSale({ sale_status }: Pick<ProductEntry, 'sale_status'>): number {
   return sale_status === 'enabled' ? 1 : 0;
 }
 
-/** Returns which texts a document takes away of those that one of the same kind had. */
+/** Returns the claim about texts: whether a document lacks some that the earlier document of the same kind had. */
 export function textsSaid(before: string | null, after: string): Said {
   const [shown, said] = [textsIn(before), textsIn(after)];
-  // One text that was there is enough: a shop has nothing else to show in its place.
+  // A single missing text is enough: a shop has nothing else to show in its place.
   const isLess = [...shown].some((name) => !said.has(name));
   return { subject: 'texts', shown: shown.size, said: isLess ? 0 : said.size };
 }

@@ -34,33 +34,35 @@ import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
 
-/** The verdict on one thing that an answer says. `applies`: the claim that the mirror takes over if the whole answer is stored. */
+/**
+ * The verdict on one claim of an answer. `applies`: the claim that the mirror takes over if the whole answer is stored.
+ */
 type Judgement = Passed & { readonly applies?: StoredClaim };
 
-/** An answer that takes nothing away. */
+/** The verdict on an answer that removes nothing. */
 const harmless: Judgement = { kind: 'store', next: null };
 
-/** A hold of which nothing is known yet. */
+/** The initial state of a hold, before its first sample. */
 const undecided = { state: 'held', shares: [], decision: null, decided_until: null } as const;
 
-/** How long what a catalogue could claim is believed, once counted. */
+/** Milliseconds for which the count of records that could claim something is reused. */
 const countedMs = 60_000;
 
 /**
- * Every answer that takes something away passes here before it is stored (evidence.md). All its methods but `look` and `decide` run in
- * the transaction of their caller.
+ * Judges every answer that removes data before it is stored (evidence.md). All its methods but `look` and `decide` run
+ * in the transaction of their caller.
  */
 export class Evidence implements ClaimJudge {
   readonly #ports: ClaimPorts;
   readonly #able = new Map<Subject, { readonly at: number; readonly able: number }>();
-  /** When the last second question is due: they are spread over their share of the rate. */
+  /** Instant at which the last confirming read is due. Confirming reads are spread over their share of the rate. */
   #asked_at = 0;
 
   constructor(ports: ClaimPorts) {
     this.#ports = ports;
   }
 
-  /** Decides whether an answer about a record is stored: as a whole, or not at all. */
+  /** Decides whether an answer about a record is stored: completely, or not at all. */
   pass(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed {
     const judged = said.map((each) => this.#judge(record, each, answer));
     const kept = judged.find(({ kind }) => kind === 'keep');
@@ -83,7 +85,7 @@ export class Evidence implements ClaimJudge {
       if (claim !== null && withdraws) this.#evidence.drop(key);
       return harmless;
     }
-    // An answer that says yet another price says nothing twice.
+    // A claim is repeated only if the answer says the same. An answer with yet another price starts over.
     const again = claim !== null && claim.applied_at === null && stillSays(claim, said) ? claim : null;
     const next: StoredClaim = {
       ...key,
@@ -105,11 +107,11 @@ export class Evidence implements ClaimJudge {
       guard,
       live: reason === 'live-check',
     });
-    // Where a mass of claims is believed, it is reported.
+    // A mass of claims that is only reported, not held back (`warn`), still opens a hold for the report.
     if (guard === 'warn' && whole.claiming > limitOf(whole.able)) this.#begin(subject);
     if (kind === 'take') {
       if (!decides) return harmless;
-      // What an agreement or a person applies is the new state of the world, and counts no more.
+      // A claim applied by an agreement or by a person is the new normal state, and no longer counts towards the limit.
       const counts = because === 'said-twice' || because === 'live-check';
       const applies = { ...next, applied_at: sent_at, held_at: counts ? null : (next.held_at ?? sent_at) };
       return { kind: 'store', next: lookAt(subject, sent_at, sent_at), applies };
@@ -148,7 +150,7 @@ export class Evidence implements ClaimJudge {
     return at;
   }
 
-  /** Begins a hold over a subject, unless there is one. */
+  /** Begins a hold over a subject, unless one is open. */
   #begin(subject: Subject): 'new' | 'known' {
     const opened_at = this.#now();
     const known = this.#evidence.hold(subject);
@@ -159,7 +161,7 @@ export class Evidence implements ClaimJudge {
       opened_at,
       ...undecided,
       ...(this.#guardOf(subject) === 'warn' ? { state: 'reported' as const } : {}),
-      // The first sample is drawn at the next look.
+      // The first sample is drawn at the next run of `look`.
       next_at: opened_at,
       sampled_at: null,
       sample: [],
@@ -172,7 +174,7 @@ export class Evidence implements ClaimJudge {
     return 'new';
   }
 
-  /** Holds all claims of a subject. What was applied in the last day is asked again first. */
+  /** Holds all claims of a subject. First makes the claims applied in the last day due for another read. */
   #open(subject: Subject): void {
     if (this.#begin(subject) === 'new') this.#askAll(this.#evidence.applied(subject));
     for (const claim of this.#evidence.pending(subject)) {
@@ -182,7 +184,7 @@ export class Evidence implements ClaimJudge {
     }
   }
 
-  /** Shows a record as stale because its claim is held, and tells the feed once a product and hold. */
+  /** Marks a record as stale because its claim is held, and reports that in the change feed once per product and hold. */
   #hold(claim: StoredClaim): void {
     const { mirror, policy } = this.#ports;
     const now = this.#now();
@@ -198,7 +200,8 @@ export class Evidence implements ClaimJudge {
       if (window !== null)
         mirror.evidence.markDatesHeld({ product_id, edition, from: window.from, to: window.to }, now);
     }
-    // The answer that takes the claim back is stored like a new one, and so is fresh.
+    // The next answer is compared in full, so the answer that withdraws the claim is stored like a new one, and is
+    // fresh.
     mirror.records.forgetBody(claim);
     if (!told && product_id !== 0)
       mirror.changes.add(
@@ -207,7 +210,10 @@ export class Evidence implements ClaimJudge {
       );
   }
 
-  /** Has a second question wait for the record's cadence, and no resync for it: while claims are held, a sample is asked. */
+  /**
+   * Leaves the confirming read of a held claim to the record's cadence, and no resync waits for it: while claims are
+   * held, a sample is read instead.
+   */
   #rest(claim: StoredClaim): void {
     const { mirror, policy } = this.#ports;
     const record = mirror.records.find(claim);
@@ -218,10 +224,10 @@ export class Evidence implements ClaimJudge {
     if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
   }
 
-  /** Looks at the holds: draws and judges their samples, and ends those that are over. Run once a minute. */
+  /** Reviews the holds: draws and judges their samples, and ends those that are over. Run once a minute. */
   look(): void {
     const holds = this.#evidence.holds();
-    // Where nothing is claimed it waits for no other writer.
+    // Without holds and claims no transaction is needed, so it does not wait for other writers.
     if (holds.length === 0 && !this.#evidence.isAny()) return;
     this.#ports.mirror.transaction(() => {
       this.#evidence.prune(this.#now());
@@ -236,12 +242,12 @@ export class Evidence implements ClaimJudge {
     const { subject, ended_at, decided_until } = found;
     const isTold = ended_at !== null && now - ended_at < toldAfterMs;
     const guard = this.#guardOf(subject);
-    // The configuration has another word for it by now: where it is to be held, the next claim begins it.
+    // The configuration has changed since. If the subject is now to be held, the next claim begins the hold.
     const isOther = guard === 'off' || (guard === 'hold' && found.state === 'reported');
     if (isOther || (found.state === 'ended' && !isTold)) this.#evidence.endHold(subject);
     if (isOther || found.state === 'ended') return;
     if (found.state === 'asking' && decided_until !== null && now >= decided_until) {
-      // What is claimed a day after it was agreed, or approved, is another matter.
+      // Claims made a day after the agreement or approval are judged from scratch.
       this.#evidence.putHold({ ...found, ...undecided, opened_at: now });
       return;
     }
@@ -250,7 +256,7 @@ export class Evidence implements ClaimJudge {
     const verdict = judgeHold(sampled, { ...this.#whole(subject), contradicting }, now);
     const decision = decisionAt(found, now);
     const pending = this.#evidence.pending(subject);
-    // What a person has approved is believed for as long as that is good for.
+    // An approval by a person stays in force until it expires.
     if (verdict === 'passed' && decision !== 'approved') {
       const isBelieved = sampled.state === 'asking';
       log.warn({ subject }, isBelieved ? 'a mass of claims was believed' : 'a mass of claims has passed');
@@ -267,7 +273,7 @@ export class Evidence implements ClaimJudge {
     } else if (sampled !== stored) this.#evidence.putHold(sampled);
   }
 
-  /** Returns the hold with its sample judged and the next one drawn, where that is due. */
+  /** Returns the hold with its sample judged and the next sample drawn, if that is due. */
   #sampled(found: StoredHold): StoredHold {
     const { chance } = this.#ports;
     const now = this.#now();
@@ -287,14 +293,14 @@ export class Evidence implements ClaimJudge {
     };
   }
 
-  /** Returns which share of a sample's answers still claims it; null: none has answered. */
+  /** Returns the share of a sample's answers that still make the claim, 0 to 1; null: none has answered. */
   #shareOf(sample: readonly ClaimKey[], sampled_at: number): number | null {
     const claims = sample.map((key) => this.#evidence.claim(key));
     const answered = claims.filter((claim) => claim === null || claim.last_at >= sampled_at);
     return answered.length === 0 ? null : answered.filter((claim) => claim !== null).length / answered.length;
   }
 
-  /** Asks what some claims are about, each in its turn. */
+  /** Makes the reads about some claims due, one after another at the allowed rate. */
   #askAll(claims: readonly ClaimKey[]): void {
     for (const claim of claims) this.#ask(claim, this.#askAgainAt(this.#now()));
   }
@@ -304,7 +310,10 @@ export class Evidence implements ClaimJudge {
     askReads(this.#ports, readsAbout(this.#ports.policy, claim), [claim.product_id], { at, reason: 'claimed' });
   }
 
-  /** Settles a hold because a person decides: what is held is believed, or kept, for a day. Returns the subjects. */
+  /**
+   * Records a person's decision about holds: the held claims are believed, or the mirror's copy is kept, for a day.
+   * Returns the subjects.
+   */
   decide(kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[] {
     const until = instant(this.#now() + decidedMs);
     const holds = this.#evidence
@@ -326,7 +335,7 @@ export class Evidence implements ClaimJudge {
   }
 }
 
-/** Returns the first of some looks; null: there is none. */
+/** Returns the earliest of some due instants; null: there is none. */
 export function soonest(looks: readonly (Due | null)[]): Due | null {
   return looks.filter((look) => look !== null).toSorted((a, b) => a.at - b.at)[0] ?? null;
 }
@@ -340,7 +349,7 @@ function lookAt(subject: Subject, applied_at: number, sent_at: number): Due | nu
   return at === null ? null : { at: instant(at), reason: 'taken-away' };
 }
 
-/** Draws a sample. */
+/** Draws a random sample without repetition, of at most `sampleSize`. */
 function drawn<Item>(all: readonly Item[], chance: () => number): Item[] {
   const left = [...all];
   const sample: Item[] = [];

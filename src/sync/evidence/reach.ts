@@ -33,24 +33,27 @@ type ReachPorts = Omit<Ports, 'refusals'>;
 type PathPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 type Answering = Pick<Ports, 'mirror'> & { readonly policy?: Policy };
 
-/** While the key is refused, one cheap call is made so often. */
+/** Milliseconds between two cheap calls while the key is refused. */
 const keyEveryMs = 60_000;
-/** That a path answers is stored so often. */
+/** Milliseconds after which another answer of a path is stored. */
 const noteEveryMs = 10_000;
 
-/** Requests a list of one row. */
+/** Requests a list page of one row. */
 type Probe = (signal: AbortSignal) => Promise<Outcome>;
 
 /**
- * Every answer passes here that refuses a record, and nothing else decides that the key is refused or that a path is
- * missing. A kill loses what is known of the key, which the next refusal shows again; what is known of paths is stored.
+ * Judges every refusal of a record. It alone decides that the key is refused or that a path is missing. A kill loses
+ * the knowledge about the key, which the next refusal shows again. The knowledge about paths is stored.
  */
 export class Refusals implements RefusalJudge {
   readonly #ports: ReachPorts;
   readonly #probe: Probe;
-  /** The refusal that showed that the key is refused, and when it was tried last; null: the key is accepted. */
+  /**
+   * The refusal that showed that the key is refused, and the instant of the last attempt (monotonic); null: the key is
+   * accepted.
+   */
   #key: { readonly message: string; readonly record: AskedRecord; readonly tried_at: number } | null = null;
-  /** What is being asked, about the key or a path: records that are refused meanwhile share the result. */
+  /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<Beyond | OptionalPath, Promise<Reach>>();
 
   constructor(ports: ReachPorts, probe: Probe) {
@@ -62,7 +65,10 @@ export class Refusals implements RefusalJudge {
     return this.#key?.message ?? null;
   }
 
-  /** Makes one small call a minute while the key is refused: for the list or for the refused record, as each may fail alone. */
+  /**
+   * Makes one small call a minute while the key is refused: for the list or for the refused record, since either may
+   * fail by itself.
+   */
   async tryKey(signal: AbortSignal): Promise<void> {
     const { clock, chance } = this.#ports;
     if (this.#key === null || clock.monotonic() - this.#key.tried_at < keyEveryMs) return;
@@ -83,14 +89,14 @@ export class Refusals implements RefusalJudge {
   }
 
   /**
-   * Asks once a week whether a missing path exists, or every six hours if it has answered before. If it answers, it is
-   * read again from then on. Run every minute.
+   * Requests a missing path once a week, or every six hours if it has answered before. If it answers, it is read again
+   * from then on. Run every minute.
    */
   async askMissing(signal: AbortSignal): Promise<void> {
     const { mirror, clock, log } = this.#ports;
     for (const { path, ...facts } of mirror.offers.missing()) {
       const resource = resourceAt(path);
-      // Subscriptions are asked for where they are needed (subscriptions/reads.ts).
+      // Subscriptions are requested where they are needed (subscriptions/reads.ts).
       if (resource === null || !mayAskAgain(facts, clock.now())) continue;
       const list = { resource, product_id: 0 };
       const asked = isList(resource) ? [list] : othersOfPath(list, this.#listed());
@@ -105,7 +111,10 @@ export class Refusals implements RefusalJudge {
     }
   }
 
-  /** Lets those who are refused at the same time share one result. Where the one who asks has gone, the next one asks. */
+  /**
+   * Lets records that are refused at the same time share one result. If the caller that investigates aborts, the next
+   * one takes over.
+   */
   async #shared(about: Beyond | OptionalPath, signal: AbortSignal, ask: () => Promise<Reach>): Promise<Reach> {
     for (let other = this.#asking.get(about); other !== undefined; other = this.#asking.get(about))
       try {
@@ -142,14 +151,14 @@ export class Refusals implements RefusalJudge {
       if (others.includes('accepted')) pathAnswered(this.#ports, path, now);
       if (reach.because !== 'refused-once') return;
       mirror.offers.refused(path, now);
-      // Nobody knows whether it can be kept.
+      // Its freshness target may not be reachable.
       mirror.promises.drop(record.resource);
     });
     if (reach.to === 'path') pathMissing(this.#ports, path, isList(record.resource) ? undefined : leaveToList);
     return reach;
   }
 
-  /** Asks one record after the other, until one accepts. */
+  /** Requests one record after the other, until one is accepted. */
   async #askUntil(about: Beyond, records: readonly AskedRecord[], signal: AbortSignal): Promise<Shown[]> {
     const shown: Shown[] = [];
     for (const record of records) {
@@ -190,16 +199,16 @@ export class Refusals implements RefusalJudge {
   }
 }
 
-/** Notes that a path has answered: where that is known, only now and then. */
+/** Records that a path has answered; if that is known already, only now and then. */
 export function pathAnswered({ mirror, policy }: Answering, path: OptionalPath, at: Instant): void {
   const { answered_at, refused_at } = mirror.offers.find(path);
   const isKnown = answered_at !== null && Math.abs(at - answered_at) <= noteEveryMs && refused_at === null;
   if (!isKnown) mirror.offers.answered(path, at);
-  // What was promised before the path was refused.
+  // Restores the freshness targets from before the path was refused.
   if (refused_at !== null && policy !== undefined) mirror.promises.write(policy, policy.daysPerRequest);
 }
 
-/** Notes that a path is missing, and drops its records. Logged once. */
+/** Records that a path is missing, and drops its records. Logged once. */
 export function pathMissing<Own extends PathPorts>(
   ports: Own,
   path: OptionalPath,
@@ -219,7 +228,7 @@ export function pathMissing<Own extends PathPorts>(
   if (isNew) log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again by itself`);
 }
 
-/** Judges a 404 or 405 to the read of a subscription that was put at an instant, and notes what it shows. */
+/** Judges a 404 or 405 to the read of a subscription that was put at `put_at`, and records the result. */
 export function subscriptionRefused(
   ports: PathPorts,
   status: 404 | 405,

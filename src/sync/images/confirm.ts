@@ -5,7 +5,7 @@ import { askForImages } from './vanished.ts';
 
 type ConfirmPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
-/** The number of products at a time, as many as a pass of one minute can read. */
+/** The most products made due at a time: as many as one minute of reads can handle. */
 const imagesAtATime = 500;
 
 /** Makes products' own reads due for images near their limit: from the tenth day on, ahead of the sweeps. */

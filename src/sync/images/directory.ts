@@ -10,7 +10,7 @@ import { isWithoutRoom } from '../../sqlite/fault.ts';
  */
 export class DirectoryFailed extends Error {
   override readonly name = 'DirectoryFailed';
-  /** Whether it is full: that passes, and is no file's fault. */
+  /** True: it is full. That passes, and no file is to blame. */
   readonly full: boolean;
   constructor(cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -23,22 +23,22 @@ export class DirectoryFailed extends Error {
 export interface IncomingFile extends AsyncDisposable {
   write(part: Uint8Array): Promise<void>;
   /**
-   * Makes the file durable under its final name, then calls `record`, which notes it in the mirror. Under the final
+   * Makes the file durable under its final name, then calls `record`, which stores it in the mirror. Under the final
    * name the file is always complete, even after a power cut.
    */
   keep(file: string, record: () => void): Promise<void>;
 }
 
 /**
- * The directory of the image files. Removes only files that it has named itself. Every function throws
+ * The directory of the image files. Removes only files with names of its own making. Every function throws
  * `DirectoryFailed`.
  */
 export interface ImageDirectory {
   begin(): Promise<IncomingFile>;
-  /** Removes files, ignoring missing ones; never one that is just being kept. */
+  /** Removes files and ignores missing ones. Never removes a file that is being kept at the moment. */
   remove(files: readonly string[]): void;
   has(file: string): boolean;
-  /** Lists our files: those with a final name, and temporary ones that nobody writes any more. */
+  /** Lists our files: those with a final name, and temporary ones that no process writes any more. */
   list(): AsyncIterable<{ readonly kind: 'final' | 'temporary'; readonly file: string }>;
 }
 

@@ -20,34 +20,34 @@ import { askForImages } from './vanished.ts';
 /** The configured policy for copies of image files. */
 export interface ImageFilePolicy {
   readonly sizes: readonly ImageSize[];
-  /** The most bytes that the files may take together. */
+  /** The most bytes that all files together may take. */
   readonly disk: number;
 }
 
 export interface ImageFilePorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log' | 'policy'> {
   readonly directory: ImageDirectory;
-  /** Null: nothing is fetched; existing files still follow their images. */
+  /** Null: nothing is fetched. Existing files are still removed with their images. */
   readonly fetching: (ImageFilePolicy & Fetching) | null;
 }
 
 interface Fetching {
   readonly host: ImageHost;
   readonly room: { measure(): Room };
-  /** How many files are worked on at a time. */
+  /** The number of files fetched at the same time. */
   readonly at_once: number;
 }
 
-/** The result of a pass. */
+/** The result of one run of fetching: numbers of files. */
 export interface ImagePass {
   readonly stored: number;
   readonly unchanged: number;
   readonly failed: number;
 }
 
-/** The number of products handled between two turns of the event loop, and of files fetched by one pass. */
+/** The number of products handled between two turns of the event loop, and the most files fetched in one run. */
 const slice = 200;
 const passFiles = 200;
-/** The pause after a full disk: each try fetches a whole image. */
+/** The pause after a full disk, in milliseconds: each attempt fetches a whole image. */
 const noRoomMs = 60_000;
 
 /**
@@ -58,7 +58,7 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
   const { mirror, clock, fetching, log } = ports;
   const table = mirror.imageFiles;
   const sizes = fetching?.sizes ?? null;
-  // Nothing is fetched, and no file from an earlier time is left.
+  // Nothing is fetched, and no earlier file is left.
   if (sizes === null && table.isEmpty()) return;
   let removed = 0;
   for (let after = -1; !signal.aborted; ) {
@@ -80,7 +80,7 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
 }
 
 /**
- * Removes files that a kill left behind, and makes files due that somebody removed. Run at the start and once an hour.
+ * Removes files that a kill left behind, and makes files due that a person removed. Run at the start and once an hour.
  */
 export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans: number; lost: number }> {
   const { mirror, clock, directory, log } = ports;
@@ -88,7 +88,7 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
   const expected = new Set(table.files());
   let orphans = 0;
   for await (const { kind, file } of directory.list()) {
-    // Checked again: it may have been kept since.
+    // Checked again: the file may have been kept since the listing.
     if (expected.delete(file) || (kind === 'final' && table.isUsed(file))) continue;
     removeFiles(ports, [file]);
     orphans += 1;
@@ -100,14 +100,14 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
   return { orphans, lost };
 }
 
-/** Fetches due files, a few hundred at most. When the signal aborts, resolves early with what was done. */
+/** Fetches due files, a few hundred at most. When the signal aborts, resolves early with the result so far. */
 export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
   const { mirror, clock, chance, fetching } = ports;
   const done = { stored: 0, unchanged: 0, failed: 0 };
   const due = (which: 'all' | 'kept', limit: number) => mirror.imageFiles.due(clock.now(), which, limit);
   if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
   const room = fetching.room.measure();
-  // Each has its own chance from here on: which of them ends first is up to the network and the disk.
+  // Each file draws its own random number here: network and disk decide which of them ends first.
   const drawn = (row: ImageFile) => ({ row, chance: chance() });
   const queue = due(room.isFull() ? 'kept' : 'all', passFiles).map(drawn);
   const resting = new Set<string>();
@@ -131,7 +131,7 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
       else done[result] += 1;
     }
   };
-  // The host's connections decide how many are in flight. If one throws, all have ended before that is thrown on.
+  // The host's connections decide how many are in flight. If one throws, the error is thrown after all have ended.
   const ended = await Promise.allSettled(Array.from({ length: fetching.at_once }, () => work().catch(giveUp)));
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
   return done;
@@ -168,7 +168,7 @@ async function fetchOne(
     case 'whole': {
       const { file, bytes } = verified.stored;
       if (!directory.has(file) && !room.take(bytes)) {
-        // It stays due, and comes first when there is room again.
+        // The file stays due, and comes first when there is room again.
         if (row.file === null) return 'failed';
         return noteFailure(ports, row, 'disk: images.disk is used up', instant(refusedAgainAt(chance(), now)));
       }
@@ -204,7 +204,7 @@ function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, tex
   return 'failed';
 }
 
-/** Notes a full disk, which is no failure of the file: it stays due. */
+/** Records a full disk. The file has not failed and stays due. */
 function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
   const origin = originOf(row.url);
   mirror.transaction(() => mirror.imageFiles.postpone(origin, instant(clock.now() + noRoomMs)));
@@ -213,7 +213,7 @@ function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { r
 }
 
 /**
- * Notes an image that its host has withdrawn: hides it at once, and makes the read due that shows whether the product
+ * Records an image that its host has withdrawn: hides it at once, and makes the read due that shows whether the product
  * still has it.
  */
 function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'failed' {
@@ -234,7 +234,7 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'fai
 
 type Verified = Exclude<ImageOutcome, { kind: 'received' }> | { readonly kind: 'whole'; readonly stored: StoredFile };
 
-/** Checks by its bytes that a file is an image, whatever type the host gives it. */
+/** Checks by the bytes of a file that it is an image, regardless of the host's content type. */
 function verify(received: ReceivedImage): Verified {
   const { head, tail, bytes, checksum, sent_at, etag, last_modified } = received;
   const type = typeOf(head);
@@ -257,7 +257,7 @@ function updateDiskAlarm(ports: ImageFilePorts): void {
     log.error({ disk: fetching?.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 
-/** Returns a file that is created with its first bytes, because most answers say that nothing has changed. */
+/** Returns a file that is created with its first bytes. Most answers report no change and need no file. */
 function lazily(begin: ImageDirectory['begin']): Awaited<ReturnType<ImageDirectory['begin']>> {
   let file: Awaited<ReturnType<ImageDirectory['begin']>> | null = null;
   return {

@@ -1,9 +1,9 @@
 import type { Mirror } from '../../mirror/mirror.ts';
 
-/** The disk budget during one pass. */
+/** The disk budget during one run of fetching. */
 export interface Room {
   isFull(): boolean;
-  /** Takes this many bytes; returns false if they do not fit, and then nothing is fetched before there is room. */
+  /** Reserves this many bytes. Returns false if they do not fit; then nothing is fetched until there is room again. */
   take(bytes: number): boolean;
 }
 
@@ -11,8 +11,8 @@ export interface Room {
 const roomShare = 0.02;
 
 /**
- * Creates the disk budget of image files, `disk` bytes together. After a file found no room, it counts as full for all
- * passes until the files take clearly less space.
+ * Creates the disk budget of image files, `disk` bytes together. Once a file did not fit, the budget counts as full for
+ * all runs until the files take clearly less space.
  */
 export function imageRoom({ imageFiles }: Pick<Mirror, 'imageFiles'>, disk: number): { measure(): Room } {
   let enoughBelow: number | null = null;

@@ -6,15 +6,15 @@ import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
 
 type ImagePorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
-/** How many products of one page must lose all their images at once to be taken for a lost entitlement. */
+/** The number of products of one page that must lose all their images at once to count as a lost entitlement. */
 const massLoss = 5;
 
 const dayMs = 86_400_000;
 
 /**
- * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends an
- * account without image entitlement empty arrays: if every product of a page has lost its images, that says nothing
- * about any image, and the condition is stored until images appear again (reliability.md 3.1, Images).
+ * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends
+ * empty arrays to an account without image entitlement. So if every product of a page has lost its images, the page
+ * says nothing about any image. The condition is stored until images appear again (reliability.md 3.1, Images).
  */
 export function holdVanishedImages(
   { mirror, clock, log }: ImagePorts,
@@ -42,14 +42,15 @@ export function holdOwnImages(ports: Pick<Ports, 'mirror'>, entry: ProductEntry)
   return entry.images?.length === 0 && areVanished(ports) ? { ...entry, images: null } : entry;
 }
 
-/** Tells whether images have vanished from the list and have not come back. */
+/** Returns whether images have vanished from the list and have not come back. */
 function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
   return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
 }
 
 /**
- * Makes the reads due that bring images: the products' own, or the list if products have none. While images have
- * vanished from everything, own reads would bring none either. Returns how many reads it brought forward.
+ * Makes the reads due that bring images: the products' own reads. Makes the list due instead if products have none, or
+ * while images have vanished from the list, since own reads would bring none either. Returns the number of reads
+ * brought forward.
  */
 export function askForImages(
   ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,

@@ -21,7 +21,7 @@ type Outcome = 'applied' | 'superseded' | 'quarantined';
 
 /** The source of deliveries. */
 export interface DeliverySource {
-  /** Returns the highest number given out. */
+  /** Returns the highest number assigned. */
   newest(): number;
   /** Returns the waiting deliveries above a number, in ascending order. */
   after(delivery_id: number, limit: number): StoredDelivery[];
@@ -30,22 +30,22 @@ export interface DeliverySource {
   transaction<Result>(work: () => Result): Result;
 }
 
-/** How many deliveries had each outcome. */
+/** The number of deliveries by outcome. */
 export type Applied = Readonly<Record<Outcome, number>>;
 
 type ApplyPorts = Omit<Ports, 'upstream'>;
 
-/** The number of deliveries handled together, and of products of one stored in one transaction. */
+/** The number of deliveries handled together, and the number of products of one delivery stored in one transaction. */
 const batch = 20;
 const slice = 200;
 const largeBytes = 64 * 1024;
-/** The alarm about an old address ends when nobody has called it for this long. */
+/** Milliseconds without a call to an old address after which its alarm is cleared. */
 const forgottenMs = 24 * 3_600_000;
 
 /**
- * Applies in order what is stored by now (reliability.md 2.3); what comes meanwhile is left for the next time. Idempotent:
- * the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a delivery but never skip
- * one.
+ * Applies the stored deliveries in order (reliability.md 2.3). Deliveries that arrive meanwhile are left for the next
+ * run. Idempotent: the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a
+ * delivery but never skip one.
  */
 export async function applyDeliveries(
   ports: ApplyPorts,
@@ -62,7 +62,7 @@ export async function applyDeliveries(
     const notifications: Notification[] = [];
     for (const delivery of found) {
       notifications.push(decodeNotification(delivery.body, delivery));
-      // A large one takes ten milliseconds: let the event loop turn before the next.
+      // Decoding a large one takes ten milliseconds: let the event loop turn before the next.
       if (delivery.body.length > largeBytes) await setImmediate();
     }
     const superseded = supersededAmong(notifications);
@@ -71,7 +71,8 @@ export async function applyDeliveries(
       const state = notification.quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
       return { delivery, state, notification };
     });
-    // Already applied by a process that was killed before it could update the inbox: only that is left to do.
+    // Lower numbers were already applied by a process that was killed before it could update the inbox: only the inbox
+    // is updated.
     await applyTogether(
       ports,
       decoded.filter(({ delivery }) => delivery.delivery_id > applied),
@@ -129,7 +130,7 @@ function applySmall(ports: ApplyPorts, { delivery, state, notification: { notice
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
 }
 
-/** Applies the notices, and returns how many of their products are not in the mirror. */
+/** Applies the notices. Returns how many of their products are not in the mirror. */
 function applyNotices(
   ports: ApplyPorts,
   delivery: StoredDelivery,
@@ -139,8 +140,7 @@ function applyNotices(
   const { mirror, clock } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
   for (const notice of known) noteNotice(ports, delivery, notice);
-  // The later delivery has all its other effects, but only this one shows that this subscription announced this kind of
-  // change.
+  // The later delivery has all other effects. Only this one shows that this subscription announced this kind of change.
   if (state === 'superseded') return 0;
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closing = known.filter(({ closure }) => closure !== null);
@@ -153,7 +153,7 @@ function applyNotices(
   return notices.length - known.length;
 }
 
-/** Stores which subscription announced what about a product, and when: its trust depends on it. */
+/** Stores which subscription announced which change of a product, and the instant, because its trust depends on it. */
 function noteNotice(
   { mirror }: ApplyPorts,
   { subscription_id, received_at }: StoredDelivery,
@@ -188,7 +188,7 @@ function close(
     delivery_id,
     notified_at: received_at,
     applied_at: applies ? now : null,
-    // Announced as both closed and open: the order is unknown, so the first read decides.
+    // The notification announces the product as both closed and open. The order is unknown, so the first read decides.
     available_at: enabled ? instant(received_at - confirmApartMs) : null,
     ...closure,
   };
@@ -205,14 +205,14 @@ function close(
     );
 }
 
-/** Tells whether a notification said so since, whatever reads have seen. */
+/** Returns whether a notification has announced a reopening since, regardless of reads. */
 function wasReopened({ trust }: ApplyPorts['mirror'], { product_id, notified_at }: StoredClosure): boolean {
   return trust
     .noticesOf(product_id)
     .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);
 }
 
-/** Returns the notifications that later ones repeat completely, for each of their products. */
+/** Returns the indexes of notifications that later ones repeat completely, for each of their products. */
 function supersededAmong(notifications: readonly Notification[]): Set<number> {
   const superseded = new Set<number>();
   const said = new Map<number, 'closed' | 'changed'>();
@@ -242,7 +242,9 @@ export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
     log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');
 }
 
-/** Called when somebody calls an address whose grace is over: they have kept it, or the service still has it. */
+/**
+ * Raises the alarm about a call to an address whose grace period is over: the caller or the service still uses it.
+ */
 export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
   if (mirror.alarms.set('old-address-used', { at: now, products: 0 }) === 'new')

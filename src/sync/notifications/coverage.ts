@@ -13,8 +13,9 @@ const slice = 200;
 const healingShare = 0.3;
 
 /**
- * Updates which products a working, trusted subscription covers; run once a minute. A product no longer covered is read
- * as often as any other from now on; a newly covered one keeps its next read, and is read less often after it.
+ * Updates the set of products that a working, trusted subscription covers. Run once a minute. A product no longer
+ * covered is read as often as any other from now on. A newly covered one keeps its next read, and is read less often
+ * after it.
  */
 export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
@@ -44,8 +45,8 @@ export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal):
 }
 
 /**
- * Notes that the receiver was away from `last` until now, which is a gap if longer than the service retries. `last`
- * null: it was never there.
+ * Records that the receiver was away from `last` until now. That is a gap if it is longer than the service retries.
+ * `last` null: the receiver was never there.
  */
 export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last: number | null): void {
   const now = clock.now();
@@ -62,8 +63,8 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
 }
 
 /**
- * Opens and closes the gaps of subscriptions, and makes the products concerned due as far as the budget allows; run
- * once a minute.
+ * Opens and closes the gaps of subscriptions, and makes the affected products due as far as the budget allows. Run once
+ * a minute.
  */
 export function healGaps(ports: CoveragePorts): void {
   const { mirror, clock, log } = ports;
@@ -91,12 +92,15 @@ export function healGaps(ports: CoveragePorts): void {
   });
 }
 
-/** Walks the list first, which finds all closures that were not announced. */
+/** Makes the list due first: its walk finds all closures that were not announced. */
 function findClosed(ports: Pick<CoveragePorts, 'mirror' | 'policy' | 'clock'>): void {
   walkAgain(ports, ports.clock.now(), 'gap-healing');
 }
 
-/** Makes everything due that a notification would have, and the dates too, which it may have changed. */
+/**
+ * Makes all records of the products due that a notification would have made due, including the dates, which it may have
+ * changed.
+ */
 function makeDue({ mirror, policy, clock }: CoveragePorts, product_ids: readonly number[]): void {
   mirror.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
 }

@@ -9,17 +9,17 @@ import type { Ports } from '../records/context.ts';
 type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
 /**
- * Called when a read found a change that a subscription should have announced: whether it did is judged when every
- * notification has had its time.
+ * Records a change that a read found and a subscription should have announced. It is judged when every notification has
+ * had enough time to arrive.
  */
 export function expectNotices(
   { mirror }: Pick<Ports, 'mirror'>,
   { product_id, sent_at }: { product_id: number; sent_at: Instant },
   { was, is, fields, before_at }: Pick<StoredProduct, 'was' | 'is' | 'fields' | 'before_at'>,
 ): void {
-  // A read in the future was dated by a wrong clock.
+  // An instant in the future was written by a wrong clock.
   if (before_at === null || before_at > sent_at) return;
-  // A cache may have answered that read, after what it did not show had been announced.
+  // That read may have been answered by a cache, after the change was announced.
   const since_at = instant(before_at - cachedMs);
   for (const change_type of announceable(was, is, fields))
     mirror.trust.expect({ product_id, change_type, since_at, found_at: sent_at });
@@ -47,7 +47,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
   const needed = neededShare(coveredResources.map((name) => ({ own: cadence[name], covered: cadence.covered[name] })));
   for (const announcer of mirror.trust.announcers(expected)) {
     const { subscription_id, received_at, covered_since } = announcer;
-    // A subscription is not blamed for what could not be received.
+    // A subscription is not blamed for notifications that could not be received.
     if (mirror.trust.wasGap(subscription_id, { from: since_at, to: instant(until), now: clock.now() })) continue;
     const announced = received_at !== null && received_at >= since_at && received_at <= until;
     // The change may be older than the subscription.

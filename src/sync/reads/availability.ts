@@ -26,33 +26,36 @@ import { mayWait, nextWindow, planMovedDate } from './window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
-/** The result of reading a window: an answer, already stored, or none, which is not a failure yet. */
+/** The result of reading a window: a stored answer, or none, which does not count as a failure yet. */
 export type AvailabilityRead =
   | {
       readonly kind: 'stored';
       readonly changed: boolean;
-      /** Dates that were stored otherwise, as a shopper would notice; the first one answered where only variants were. */
+      /** Dates with a change that a shopper would notice. If only the variants changed, the first answered date. */
       readonly noticed: readonly string[];
-      /** `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says on sale. */
+      /**
+       * `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says that it is on
+       * sale.
+       */
       readonly sale: 'on' | 'off' | 'contradicted';
-      /** When the (first) request was sent. */
+      /** Instant at which the (first) request was sent. */
       readonly sent_at: Instant;
-      /** Dates that the service did not answer, however it was asked: the mirror keeps what it had. */
+      /** Dates that the service did not answer in any request: the mirror keeps its copy of them. */
       readonly unanswered: readonly Dates[];
-      /** The mirror keeps what it had, because of what the answer takes away. */
+      /** Set if the mirror keeps its copy, because the answer removes data. */
       readonly kept?: true;
     }
   | NoAnswer;
 
-/** How a window is read: its signal, commit and callbacks. */
+/** The options of a live read of a window: its signal, commit and callbacks. */
 interface LiveRead {
   readonly signal: AbortSignal;
   readonly commit: Commit;
   /** Called when a call is sent. */
   readonly sent?: () => void;
-  /** Called before waiting for the disk if everything is as in the mirror. */
+  /** Called before waiting for the disk if the answer is the same as in the mirror. */
   readonly confirmed?: (sent_at: Instant) => void;
-  /** Called with the answer if the mirror cannot be written: it is stored later. */
+  /** Called with the answer if the mirror cannot be written: the answer is stored later. */
   readonly late?: (said: SaidNow) => void;
 }
 
@@ -60,16 +63,22 @@ interface LiveRead {
 export interface SaidNow {
   readonly sent_at: Instant;
   readonly sale: 'on' | 'off' | 'contradicted';
-  /** The dates as answered, from `from` on; null: those in the mirror. */
+  /** The answered dates, from `from` on; null: the same as in the mirror. */
   readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
-/** After this long, dates that an answer has left out are asked for again; then after twice as long, up to their cadence. */
+/**
+ * Milliseconds after which dates left out of an answer are requested again. The interval doubles each time, up to their
+ * cadence.
+ */
 const leftOutRetryMs = 60_000;
-/** Empty dates of a first fill are asked again once, after this time; until any are found, again and again. */
+/**
+ * Milliseconds after which empty dates of a first fill are requested again: once, or repeatedly until any dates are
+ * found.
+ */
 const firstLookMs = 30 * 60_000;
 
-/** Reads one window of a product's dates because it is due; without an answer the record has failed. */
+/** Reads one window of a product's dates because it is due. Without an answer the record has failed. */
 export async function refreshAvailability(
   ports: SyncPorts,
   record: RecordFacts,
@@ -89,7 +98,7 @@ export async function refreshAvailability(
   return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
 }
 
-/** Notes an answer for other dates: nothing is known of those asked for, but that the product is on sale. */
+/** Records a wrong-range answer: it says nothing about the requested dates, only that the product is on sale. */
 function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
   const { mirror, clock } = ports;
   mirror.transaction(() => {
@@ -100,9 +109,9 @@ function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
 }
 
 /**
- * Reads one window of a product's dates. Also requests the rest if the service caps an answer, and a few times those
- * left out if it answers for other dates. If the product is not on sale, an answer has no dates, and its sale status is
- * doubted.
+ * Reads one window of a product's dates. If the service caps an answer, also requests the rest. After a wrong-range
+ * answer, requests the missing dates a few more times. An answer for a product that is not on sale has no dates, and
+ * makes its sale status doubtful.
  */
 export async function readAvailability(
   ports: SyncPorts,
@@ -119,7 +128,7 @@ export async function readAvailability(
   let body_hash: string | null = null;
   let known = record.body_hash;
   let look: Due | null = null;
-  /** Whether a part of the answer has taken something away, so that a later part withdraws no claim. */
+  /** True once a part of the answer has removed data: a later part then withdraws no claim. */
   let taken = false;
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = (current?: RecordFacts | null) => {
@@ -174,7 +183,7 @@ export async function readAvailability(
     const stored = await commit(
       () => {
         const current = mirror.records.find(record);
-        // A concurrent check has stored another answer, so the mirror has to be compared day by day.
+        // A concurrent check has stored another answer, so this one has to be compared with the mirror day by day.
         if (same && !isStored(reading, current)) return 'superseded';
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
@@ -215,7 +224,10 @@ export async function readAvailability(
   return { kind: 'stored', ...found, sale: 'on', sent_at: instant(sent_at), unanswered: requests.unanswered };
 }
 
-/** Plans the next read of a window, and of the one before, and tells who waits for the product to be on sale. */
+/**
+ * Plans the next read of a window and of the window before it. Releases the product's dates if they were withheld as
+ * off sale.
+ */
 function settleWindow(
   ports: SyncPorts,
   record: RecordFacts,
@@ -229,7 +241,7 @@ function settleWindow(
   // Another read of the product may have been stored since this one was sent.
   const off_before = ports.mirror.products.datesOffAt(record.product_id);
   const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-  // What is left out once is often answered the next time: how long its answers are may just have been learned.
+  // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
   const again =
     read.unanswered_at == null
       ? null
@@ -246,24 +258,27 @@ function settleWindow(
   release(ports, record, { sent_at: read.sent_at, off_before });
 }
 
-/** Returns the next look at dates that are empty in a first fill, where nothing was shown that they could take away. */
+/**
+ * Returns the second read of dates that are empty in a first fill. It is needed because nothing was shown before that
+ * an answer could remove. Null: not needed.
+ */
 function lookAtFirst({ mirror }: Pick<SyncPorts, 'mirror'>, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
   if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.records.isAllEmpty())) return null;
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 
-/** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */
+/** Returns the product and window of a record. `first`: `again` if any date of the window was read before. */
 function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, part, fetched_at }: RecordFacts) {
   const product = mirror.products.find(product_id);
   const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
   if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
   const { from, to } = window;
-  // The last look found the product not on sale: it counts as fetched, but read no date.
+  // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
   const again = fetched_at !== null && mirror.availability.wasRead({ product_id, currency: edition }, from, to);
   return { product, window, first: again ? ('again' as const) : ('first' as const) };
 }
 
-/** Tells whether the mirror holds the answer that has come again. */
+/** Returns whether the mirror holds this repeated answer. */
 function isStored({ hash }: Answered, current: RecordFacts | null): boolean {
   return current?.body_hash === hash;
 }
@@ -276,7 +291,7 @@ function requestsFor({ policy, answerLengths }: SyncPorts, window: Dates & { tod
   });
 }
 
-/** Returns when an answer that says "not on sale" was sent; null: it says something else. */
+/** Returns the instant of an answer that says "not on sale"; null: it says something else. */
 function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: SyncPorts['clock']): number | null {
   if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return clock.now();
   return reading.kind === 'read' && reading.value.sales_enabled !== true ? reading.sent_at : null;
@@ -303,13 +318,13 @@ function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead 
   return { kind: 'stored', changed: false, noticed: [], unanswered: [], ...said };
 }
 
-/** Returns the failure of a read that was answered for other dates than requested: the old copy stays. */
+/** Returns the failure of a read that got a wrong-range answer: the old copy stays. */
 function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
   const said = astray === null ? 'for none, as for other products' : `for ${astray.from} to ${astray.to}`;
   return { kind: 'failed', code: 'other-dates', message: `asked for ${asked.from} to ${asked.to}, answered ${said}` };
 }
 
-/** Returns the part of an answer within these dates, with the variants they sell. */
+/** Returns the part of an answer within `from` and `to`, with the variants sold on these dates. */
 function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): AvailabilityAnswer {
   if (!namesOtherDates(asked, value.named) && from === asked.from && to === value.covered_to) return value;
   const days = new Map([...value.days].filter(([date]) => date >= from && date <= to));
@@ -319,21 +334,21 @@ function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): A
   return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
 }
 
-/** Whether an answer changed anything in the mirror, and the dates in which a shopper would notice it. */
+/** The effect of an answer: whether it changed the mirror, and the dates with a change that a shopper would notice. */
 interface Found {
   changed: boolean;
   readonly noticed: string[];
 }
 
-/** Adds what one answer changed to what those before it did. */
+/** Adds the effect of one answer to that of the answers before it. */
 function note(found: Found, { changed, noticed }: Found): void {
   found.changed ||= changed;
   found.noticed.push(...noticed);
 }
 
 /**
- * Applies what a live answer says to the product's other currencies: a date without tickets has none in any of them, and
- * where something else differs that a shopper would notice, their dates are read at once.
+ * Applies a live answer to the product's other currencies. A date without tickets has none in any currency. If another
+ * difference would be noticed by a shopper, the dates in these currencies are read at once.
  */
 function applyElsewhere(
   { mirror, clock, policy }: SyncPorts,
@@ -366,7 +381,8 @@ function applyElsewhere(
   for (const currency of policy.extent.currencies) {
     const other = currency === edition ? null : mirror.records.find({ ...record, edition: currency });
     if (other === null) continue;
-    // What was stored here is no answer in that currency: the next one is compared day by day, whatever its bytes.
+    // The dates stored here are not an answer in that currency, so its next answer is compared day by day even if it is
+    // byte-identical.
     if (mirror.availability.soldOutIn(currency, read, to) > 0) mirror.records.forgetBody(other);
     if (differs && other.fetched_at !== null && other.fetched_at < sent_at) {
       const kinds = [{ resource: 'availability', edition: currency, part } as const];
@@ -394,10 +410,12 @@ function storeAnswer(
   const [language] = policy.extent.languages;
   const by = { sent_at, reason, stale_at: instant(sent_at + variants), now };
   const read = { ...by, source: 'availability' as const, product_id, language };
-  // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
+  // Variants first, because the prices of dates depend on their groups. Variants that no date sells any more are found
+  // afterwards.
   const known = mirror.availability.variantIds(product_id);
   const newVariants = mirror.variants.store({ ...read, groups: reading.value.groups }, reading.value.variants, known);
-  // Past dates are dropped first: what is left of their windows takes the answer, and a variant that only they sold is not listed.
+  // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
+  // not listed.
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const days = mirror.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },

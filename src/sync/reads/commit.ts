@@ -6,15 +6,15 @@ export interface CommitTogether {
   readonly commit: Commit;
   /** Stores all waiting work now. */
   flush(): void;
-  /** Stores all waiting work for the last time; what cannot be stored is given up. */
+  /** Stores all waiting work for the last time. Work that cannot be stored is given up. */
   close(): void;
 }
 
-/** Work with `soon` is stored within this time. */
+/** Work with `soon` is stored within this many milliseconds. */
 const soonMs = 100;
-/** The pauses between attempts while the mirror cannot be written. */
+/** The first and the longest pause between attempts while the mirror cannot be written, in milliseconds. */
 const againMs = { first: 100, longest: 5000 };
-/** How many pieces of work wait then, and how many are stored in one turn of the event loop. */
+/** The most pieces of work that wait meanwhile, and the most stored in one turn of the event loop. */
 const mostLate = { waiting: 200, together: 10 };
 
 interface Work {
@@ -23,8 +23,9 @@ interface Work {
 }
 
 /**
- * Stores answers that come together in one transaction, which waits for the disk once. Work that throws is rolled back
- * alone. If the mirror cannot be written, it is tried again, or (`reject`) all that came together is given up.
+ * Stores answers that come together in one transaction, which waits for the disk once. If one piece of work throws,
+ * only that one is rolled back. If the mirror cannot be written, storing is attempted again, or (`reject`) all that
+ * came together is given up.
  */
 export function commitTogether(
   { mirror, clock }: Pick<Ports, 'mirror' | 'clock'>,
@@ -56,7 +57,7 @@ export function commitTogether(
           const result = mirror.transaction(work);
           outcome = () => result;
         } catch (error) {
-          // It has rolled back the transaction of all of them.
+          // The error has rolled back the transaction of all of them.
           if (writeTroubleOf(error) !== null) throw error;
           outcome = () => {
             throw error;

@@ -7,15 +7,15 @@ import type { Ports } from '../records/context.ts';
 import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';
 
-/** How long to wait for the service about products that are not mirrored, because somebody waits. */
+/** Milliseconds to wait for the service about products that are not mirrored. Short, because a person waits. */
 const patienceMs = 8000;
 
 /** Runs a write for a waiting caller; throws the error to report if the files cannot be written (74, 75). */
 type Promptly = <Result>(work: () => Result) => Promise<Result>;
 
 /**
- * Asks the service for products that are not mirrored, and mirrors those it has from then on, as if the list had
- * brought them. If it lacks one or does not answer, the others are stored and an error names it (64, 69).
+ * Requests products that are not mirrored, and mirrors those that the service has, as if the list had brought them. If
+ * it lacks one or does not answer, the others are stored and an error names it (64, 69).
  */
 export async function findProducts(
   ports: Ports,

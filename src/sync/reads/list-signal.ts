@@ -6,8 +6,8 @@ import { dueAfterRead } from '../records/pricing.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 
 /**
- * Called when an entry of the primary list was stored. A new price or sale status is a signal that the product's dates
- * may have changed too: those that are now worth a call are brought forward.
+ * Called when an entry of the primary list was stored. A new price or sale status signals that the product's dates may
+ * have changed too. Brings forward the dates for which a call is now worth its price.
  */
 export function noteSignal(
   ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>,

@@ -9,11 +9,11 @@ import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deci
 import { settleKept, settleStored } from '../records/settle.ts';
 import { expectedReopening } from './product.ts';
 
-/** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
+/** The meaning of an off-sale answer. `contradicted`: the product's own read says that it is on sale. */
 export interface OffSaleSaid {
   readonly sale: 'on' | 'off' | 'contradicted';
   readonly sent_at: Instant;
-  /** Nothing was stored: the answer must be said again, or is held. */
+  /** Set if nothing was stored: the answer must be confirmed, or is held. */
   readonly kept?: true;
 }
 
@@ -21,18 +21,18 @@ interface Answered {
   readonly sent_at: Instant;
   /** The cadence of the dates. */
   readonly every: number;
-  /** The dates that were asked for. */
+  /** The requested dates. */
   readonly from: string;
   readonly to: string;
   readonly commit: Commit;
-  /** Called with the answer if the mirror cannot be written: it is stored later. */
+  /** Called with the answer if the mirror cannot be written: the answer is stored later. */
   readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
 }
 
 /**
- * Handles an answer that says "not on sale", or does not say that it is: touches no day row. If the product's own read
- * agrees, one look a week is enough until it is back. If that read says on sale, both are read again soon, and until
- * they agree none of its dates counts as fresh or bookable.
+ * Handles an answer that says "not on sale", or does not say "on sale". Changes no day row. If the product's own read
+ * agrees, one read a week is enough until the product is back. If that read says on sale, both are read again soon, and
+ * until they agree none of its dates counts as fresh or bookable.
  */
 export async function notOnSale(
   ports: SyncPorts,
@@ -42,7 +42,7 @@ export async function notOnSale(
   const { mirror, policy, clock, log } = ports;
   const { product_id } = record;
   const store = (): OffSaleSaid => {
-    // Its own read may have been stored while this one was under way.
+    // The product's own read may have been stored while this one was under way.
     const product = mirror.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
@@ -69,7 +69,8 @@ export async function notOnSale(
     const verdict = judgeOffSale(product);
     if (verdict === 'contradicted') {
       if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(ports, product_id);
-      // Closed a moment ago, its own read says so too: the job asks it before anything counts as failed.
+      // If the product was closed a moment ago, its own read says so too. The job waits for that read before it counts
+      // anything as failed.
       if (current.job_id !== null && !awaitsSaleStatus(ports, product_id, current.job_id))
         mirror.jobs.giveUp(record, current.job_id);
       settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
@@ -85,7 +86,7 @@ export async function notOnSale(
       const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({
         cadence: verdict === 'confirmed' ? cadence.products : every,
-        // Only a closure that was announced is believed for longer than a day.
+        // Only an announced closure is believed for longer than a day.
         sooner: looks || !announced ? reopeningLook(expected, sent_at, cadence.products) : null,
       });
     }
@@ -115,8 +116,8 @@ export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'pol
 }
 
 /**
- * Called when the service answers with dates again: makes the product's other dates due, after the last of which all
- * are bookable.
+ * Called when the service answers with dates again: makes the product's other withheld dates due. After the last of
+ * them was read, all are bookable.
  */
 export function release(
   { mirror, clock }: SyncPorts,

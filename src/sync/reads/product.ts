@@ -19,7 +19,7 @@ import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
-/** Refreshes a product by its own read, which brings what the list leaves out (its `description` is null). */
+/** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
 export async function refreshProductDetail(
   ports: SyncPorts,
   record: RecordFacts,
@@ -67,7 +67,7 @@ export function storeProductDetail(
     stale_at: instant(sent_at + productCadence(policy, known)),
     keeps: passed.kind === 'sale-only',
   });
-  // A read in a further currency brings only its price.
+  // A read in a further currency adds only its price.
   if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
   if (passed.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
@@ -84,8 +84,8 @@ export function storeProductDetail(
 }
 
 /**
- * Returns when a product that is off sale is expected back, as far as that is believed: only of a closure that was announced
- * and confirmed. Any other is looked at daily.
+ * Returns the expected reopening date of a product that is off sale. It is believed only if the closure was announced
+ * and confirmed; null: any other closure, which is read daily.
  */
 export function expectedReopening({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number): string | null {
   const isConfirmed = mirror.closures.inForce(product_id)?.confirmed_at != null;
@@ -93,8 +93,9 @@ export function expectedReopening({ mirror }: Pick<SyncPorts, 'mirror'>, product
 }
 
 /**
- * Returns the next look at a product after a read that notifications caused: while no read has decided about its closure,
- * and where it was announced as open but is off sale in this read, which a cache may have answered. Null: none is needed.
+ * Returns the next read of a product after a read that a notification caused. It is needed while no read has decided
+ * about its closure. It is also needed if the product was announced as open but is off sale in this read, which may
+ * have come from a cache. Null: none is needed.
  */
 export function lookAfterNotice(
   { mirror }: Pick<SyncPorts, 'mirror'>,
@@ -110,15 +111,15 @@ export function lookAfterNotice(
       .noticesOf(product_id)
       .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= sent_at)
       ?.received_at ?? 0;
-  // Most caches are a minute old at most; the second look is past any cache.
+  // Most caches are at most a minute old. The read after that is later than any cache lives.
   if (sent_at - opened_at < confirmApartMs) return { at: instant(sent_at + confirmApartMs), reason: 'notified' };
   const { at: past, reason } = lookPastCaches(sent_at - opened_at < cachedMs ? opened_at : sent_at);
   return { at: instant(Math.max(past, sent_at + confirmApartMs)), reason };
 }
 
 /**
- * Makes due what a product's new state requires: a new product gets its records; for one back on sale, its dates are
- * read.
+ * Makes the reads due that a product's new state requires: a new product gets its records; for a product back on sale,
+ * its dates are read.
  */
 export function afterStore(
   ports: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
@@ -138,7 +139,7 @@ export function afterStore(
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
-  // Whatever its dates were answered before: its own read says that it is on sale.
+  // Its own read says that it is on sale, regardless of earlier answers for its dates.
   if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
   if (detail_doubted && outcome === 'changed') {
     mirror.records.bringForward(
@@ -149,7 +150,7 @@ export function afterStore(
   }
 }
 
-/** Returns how often what the list says about a product has to be read. */
+/** Returns the cadence of the product facts that the list shows, in milliseconds. */
 export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
   const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;

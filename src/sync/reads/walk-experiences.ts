@@ -29,7 +29,7 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       return mirror.experiences.store(entries, read);
     },
     finished: ({ complete, started_at, rows, unusable }) => {
-      // An empty list, or an unreadable row, says nothing about which are missing.
+      // An empty list, or an unreadable row, does not show which experiences are missing.
       if (!complete || rows === 0 || unusable > 0) return;
       const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
       const walks = walksUntilDropped(missing, mirror.experiences.count());

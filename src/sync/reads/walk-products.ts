@@ -21,8 +21,8 @@ import { afterStore, lookAfterNotice, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**
- * Walks the product list, which brings titles, prices, images and sale status at one call per hundred products.
- * Additions and changes apply page by page; products missing from a complete walk are doubted (absence.ts).
+ * Walks the product list, which shows titles, prices, images and sale status at one call per hundred products.
+ * Additions and changes apply page by page. Products missing from a complete walk are doubted (absence.ts).
  */
 export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { mirror, clock, policy } = ports;
@@ -60,20 +60,23 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   });
 }
 
-/** A page of the product list, and when it was read. */
+/** A page of the product list, and the instants of reading it. */
 interface ReadPage {
   readonly number: number;
   readonly sent_at: Instant;
-  /** When the walk began that reads it; of a page by itself, when that was sent. */
+  /** Start of the walk that reads it. For a page read by itself: the instant at which it was requested. */
   readonly started_at: Instant;
 }
 
-/** The product list in a language and currency: reads its pages, and stores what stands on them. */
+/** The product list in a language and currency: reads and stores its pages. */
 interface ProductList {
   read(page: number): Promise<Reading<Page<ProductEntry>>>;
-  /** Called in a transaction. Returns whether anything changed. What a page lacks means nothing. */
+  /**
+   * Stores a page. Returns whether anything changed. Products missing from a page prove nothing. Called in a
+   * transaction.
+   */
   store(page: Page<ProductEntry>, read: ReadPage): boolean;
-  /** Whether the list comes in the order of popularity. */
+  /** Returns whether the list comes in the order of popularity. */
   isOrdered(): boolean;
 }
 
@@ -87,7 +90,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
     read: async (page) => {
       const reading = await upstream.productPage(page, language, currency, signal, ordered ? 'ordered' : undefined);
       if (!ordered || reading.kind !== 'refused' || reading.status !== 400) return reading;
-      // It does not know the order: better without places than without products.
+      // The service does not know this order. Products without places are better than no products.
       ordered = false;
       return upstream.productPage(page, language, currency, signal);
     },
@@ -99,7 +102,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
           page.entries.map(({ product_id }) => product_id),
           (number - 1) * policy.pageSize + 1,
         );
-      // Only the primary walk says anything about images.
+      // Only the primary walk shows images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
       const by = { primary, language, currency, sent_at, reason: record.due_reason };
       let changed = false;
@@ -114,7 +117,10 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
   };
 }
 
-/** Called when a product's place in the list was read: plans the next look at it, where a notification needs one. */
+/**
+ * Called when a product's place in the list was read: plans the next read of it, if a notification or a claim needs
+ * one.
+ */
 function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant, ask: Due | null): void {
   const current = ports.mirror.records.find(key);
   if (current === null) return;
@@ -125,9 +131,10 @@ function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant, ask: Du
 }
 
 /**
- * Reads the page of the list on which a product last stood, then the pages beside it: where the service has no
- * single-product read, they decide about a notification. Other reads of the same page wait for this one, and are answered
- * by it if their product stands there. If the product is on none of them, the list is walked again, spaced.
+ * Reads the page of the list on which a product last stood, then the pages beside it. If the service has no
+ * single-product read, these pages decide about a notification. Other reads of the same page wait for this one, and
+ * need no call if their product stands there. If the product is on none of them, the list is walked again, but not too
+ * often.
  */
 export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { mirror, clock } = ports;
@@ -136,7 +143,7 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
   const list = productList(ports, record, signal);
   if (isAnswered(ports, record)) return { kind: 'postponed' };
   if (record.due_reason === 'cadence-elapsed' && record.job_id === null) {
-    // Nobody has asked since: the walk of the list is enough.
+    // Nothing has requested the place since: the walk of the list is enough.
     mirror.transaction(() => mirror.records.drop(record));
     return { kind: 'postponed' };
   }
@@ -165,27 +172,32 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
     walkForPlace(ports, record);
     mirror.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
     if (record.job_id === null) return;
-    // A job that has the whole list read as well needs no place: the walk reads every product.
+    // If the job also reads the whole list, it needs no place: the walk reads every product.
     if (isWalkedBy(ports, record, record.job_id)) mirror.jobs.leaveOut(record, record.job_id);
     else mirror.jobs.giveUp(record, record.job_id);
   });
   return { kind: 'postponed' };
 }
 
-/** Tells whether a job still walks the list of a product's place, or the list was walked since the job was requested. */
+/**
+ * Returns whether a job still walks the list of a product's place, or the list was walked since the job was requested.
+ */
 function isWalkedBy({ mirror }: SyncPorts, { resource, edition, part }: RecordFacts, job_id: number): boolean {
   const list = mirror.records.find({ resource, edition, part, product_id: 0 });
   const requested_at = mirror.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
   return list !== null && (list.job_id === job_id || (list.fetched_at ?? 0) >= requested_at);
 }
 
-/** Tells whether a page that another product asked for has answered for this one too. */
+/** Returns whether a page requested for another product has answered for this one too. */
 function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean {
   const current = mirror.records.find(record);
   return current === null || current.due_at > clock.now();
 }
 
-/** Stores an entry, as far as it is believed. `ask`: when its place in the list is to be read again because of what it claims. */
+/**
+ * Stores an entry, as far as it is believed. `ask`: the instant at which its place in the list is read again because of
+ * a claim.
+ */
 function storeEntry(
   ports: SyncPorts,
   place: RecordKey,

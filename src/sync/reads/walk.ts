@@ -19,36 +19,41 @@ import type { Reading } from '../../upstream/reading.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
-/** One list: how its pages are read and stored. `store` and `finished` run inside the transaction of their page. */
+/**
+ * A list: the functions that read and store its pages. `store` and `finished` run inside the transaction of their page.
+ */
 export interface List<Entry> {
   readonly cadence: number;
-  /** Returns when it is walked again before its cadence; null: it is not. */
+  /** Returns when it is walked again before its cadence; null: not before. */
   sooner?(started_at: Instant): Due | null;
   read(page: number): Promise<Reading<Page<Entry>>>;
   id(entry: Entry): number;
-  /** `walk`: when this attempt of it began, and which page this is. */
+  /** Stores a page. `walk`: the start of this attempt, and the number of the page. */
   store(page: Page<Entry>, sent_at: Instant, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
   /**
-   * Called at the end of the list. Only a `complete` walk says anything about what is absent. `unusable` counts rows whose
-   * ids are unknown.
+   * Called at the end of the list. Only a `complete` walk proves that absent rows are gone. `unusable` counts rows
+   * whose ids are unknown.
    */
   finished(end: { complete: boolean; started_at: Instant; rows: number; unusable: number }): void;
   readonly signal: AbortSignal;
 }
 
-/** How often a list is walked at most: paging drifts, and a walk that repeats rows has missed others. */
+/** The most attempts to walk a list: paging drifts, and a walk that repeats rows has missed others. */
 const maxAttempts = 5;
 
-/** A walk interrupted for longer begins again: its first pages are out of date. */
+/** A walk interrupted for longer than this, in milliseconds, begins again, because its first pages are outdated. */
 const maxPauseMs = 6 * 60 * 60 * 1000;
 
-/** How often a list is walked at least while it is short and taken as it is: what it leaves out may come back. */
+/**
+ * The longest interval between walks, in milliseconds, of a list that is accepted as short: rows it leaves out may come
+ * back.
+ */
 const settledEveryMs = 24 * 60 * 60 * 1000;
 
 /**
  * Walks a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page. The
- * walk ends when an attempt met every row once, or when its attempts together met as many rows as there are; only the
- * former is complete and shows what is missing. A walk that met fewer, or rows that cannot be used, has failed.
+ * walk ends when one attempt met every row once, or when all its attempts together met as many rows as there are. Only
+ * the first case is complete and shows what is missing. A walk that met fewer rows, or unusable rows, has failed.
  */
 export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
   const { mirror, clock, log } = ports;
@@ -57,16 +62,16 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   let changed = false;
   const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated + state.unusable;
   let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
-  /** The rows of the first page, if this process read it and the next one is the second. */
+  /** The rows of the first page, if this process read it and the second page is next. */
   let first: readonly number[] = [];
   for (;;) {
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
     if (reading.kind !== 'read') {
-      // Where a later page is missing, the path is there.
+      // If only a later page is missing, the path exists.
       const isLater = state.next_page > 1 && reading.kind === 'refused' && refuses('path', reading);
       const outcome = isLater ? failedStatus(reading.status) : reading;
-      // Failures before the pages stored meanwhile are forgotten.
+      // Failures from before the last stored pages do not count any more.
       return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, outcome, list.signal);
     }
     const { value: page, sent_at } = reading;
@@ -114,14 +119,17 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   }
 }
 
-/** Tells whether two pages have the same rows in the same order: by chance, or because paging drifts, none do. */
+/**
+ * Returns whether two pages have the same rows in the same order. That does not happen by chance, nor because paging
+ * drifts.
+ */
 function isSamePage(one: readonly number[], other: readonly number[]): boolean {
   return one.length > 0 && one.length === other.length && one.every((id, index) => other[index] === id);
 }
 
 /**
- * Fails a walk whose second page is the first once more: the service does not page by number. The rows of the page stay
- * stored. Nothing else is known of the list, not even that it was walked.
+ * Fails a walk whose second page repeats the first: the service does not page by number. The rows of the page stay
+ * stored. The list does not count as walked.
  */
 function samePage(ports: SyncPorts, record: RecordFacts, key: WalkKey, members: string): Refreshed {
   ports.mirror.walks.end(key, null);
@@ -129,7 +137,7 @@ function samePage(ports: SyncPorts, record: RecordFacts, key: WalkKey, members: 
     code: 'same-page',
     message: `page 2 is page 1 once more, the page number is ignored; members: ${members}`,
   };
-  // Storing the first page has reset the failures; those of this kind go on counting.
+  // Storing the first page has reset the failure count; failures of this kind keep counting.
   recordFailure(ports, record, { ...failure, final: true });
   return { kind: 'failed', ...failure };
 }
@@ -159,7 +167,7 @@ function endlessList<Entry>(
     code: 'endless-list',
     message: `the list does not end: ${served} rows came, ${rows} of them different, and more are announced`,
   };
-  // Its pages have reset its failures; failures of this kind go on counting.
+  // Storing its pages has reset the failure count; failures of this kind keep counting.
   recordFailure(ports, record, { ...failure, final: true });
   return { kind: 'failed', ...failure };
 }
@@ -187,7 +195,10 @@ function endOfList<Entry>(
   return settleWalk(ports, record, list, { ...end, complete, sooner: list.sooner?.(state.started_at) ?? null });
 }
 
-/** Notes a short walk, which has failed unless three lists agree that there is no more. `complete`: but for unusable rows. */
+/**
+ * Records a short walk. It has failed, unless three walks agree that there are no more rows. `complete`: true if only
+ * unusable rows were the problem.
+ */
 function shortList<Entry>(
   ports: SyncPorts,
   record: RecordFacts,
@@ -212,8 +223,8 @@ function shortList<Entry>(
   list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
   const primary = key.edition === walkKinds(policy.extent).primary.edition ? 1 : 0;
   const failure = { code: 'list-incomplete', message: shortListText({ ...key, ...found, unusable_example, primary }) };
-  // Its pages have reset its failures; failures of this kind go on counting. The service has answered: walked again at
-  // once, the list would be as short.
+  // Storing its pages has reset the failure count; failures of this kind keep counting. `final`, because the list would
+  // be as short if it were walked again at once.
   recordFailure(ports, record, { ...failure, final: true });
   mirror.records.astray(record, instant(record.unanswered_at ?? now));
   return { kind: 'failed', ...failure };
@@ -231,14 +242,14 @@ function settleWalk<Entry>(
   mirror.walks.end(key, complete ? clock.now() : null);
   const read = { sent_at: started_at, changed, body_hash: null, cadence: list.cadence, sooner };
   const settled = settleStored(ports, record, read);
-  // Afterwards, because the end of a list may bring the next walk forward.
+  // Called last, because the end of a list may bring the next walk forward.
   list.finished({ complete, started_at, rows: mirror.walks.rows(key, attempt).attempt, unusable });
   return settled;
 }
 
 type ListCounted = ReturnType<typeof countOf>;
 
-/** Returns what a walk has counted. */
+/** Returns the row counts of a walk. */
 function countOf({ policy }: Pick<SyncPorts, 'policy'>, { counted, unusable }: WalkState, met: number) {
   return { met, unusable, counted: policy.listTotal === 'ignore' ? null : counted };
 }
@@ -249,8 +260,8 @@ function shortWalkOf({ mirror }: Pick<SyncPorts, 'mirror'>, key: WalkKey, count:
 }
 
 /**
- * Tells whether a further attempt would show no more: this one repeated nothing, and met the same rows as the attempts
- * before it, or the first one lacks what the last short walk lacked.
+ * Returns whether a further attempt would show no more rows. This attempt repeated nothing, and met the same rows as
+ * the attempts before it. For a first attempt: it lacks the same rows as the last short walk.
  */
 function isSameAgain(ports: SyncPorts, { key, state }: End): boolean {
   const { mirror } = ports;

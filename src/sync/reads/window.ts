@@ -8,8 +8,9 @@ import { dueAfterRead } from '../records/pricing.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
- * Tells whether a read that seemed worth an extra call no longer is, and plans it again: the service has pushed back
- * since, or what may be spent has fallen. After midnight it is read as planned: its window has moved by a date.
+ * Returns whether an extra read is no longer worth its call, and if so plans it again: the service has throttled since,
+ * or the budget for extra calls has fallen. After midnight it is read as planned, because its window has moved by a
+ * date.
  */
 export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
   const { mirror, clock, policy } = ports;
@@ -26,7 +27,7 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
   );
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
   const planned = sooner !== null && sooner.at < worth.at ? sooner : worth;
-  // The window before counts on it that this one is read before midnight (`dueForIncomingDate`).
+  // The window before relies on this one being read before midnight (`dueForIncomingDate`).
   const surely = record.part === 0 ? planned.at : window.midnight - window.every * 0.02;
   const due = { ...planned, at: instant(Math.min(planned.at, surely)) };
   if (isStillWorth(due, fetched_at, clock.now())) return false;
@@ -35,8 +36,9 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
 }
 
 /**
- * Called when a window was read: if that was planned for before midnight and came after it, the date that midnight moved
- * into the window before was in neither read. That one is due before the date is older than its cadence.
+ * Called when a window was read. If the read was planned before midnight and came after it, the date that midnight
+ * moved into the window before was in neither read. Makes the window before due before that date is older than its
+ * cadence.
  */
 export function planMovedDate(
   { mirror }: Pick<SyncPorts, 'mirror'>,
@@ -44,7 +46,7 @@ export function planMovedDate(
   { moved_at: midnight, every }: { readonly moved_at: Instant; readonly every: number },
 ): void {
   const { part } = record;
-  // Never read, the date is in the mirror not at all.
+  // If the record was never read, the date is not in the mirror at all.
   const fetched_at = record.fetched_at ?? 0;
   if (part === 0 || fetched_at >= midnight) return;
   const before = mirror.records.find({ ...record, part: part - 1 });
@@ -53,7 +55,7 @@ export function planMovedDate(
   if (due !== null && due.at < before.due_at) mirror.records.setDue(before, due);
 }
 
-/** Returns the window whose first date moves here at midnight; null if it was never read or is none. */
+/** Returns the window whose first date moves into this one at midnight; null: there is none, or it was never read. */
 export function nextWindow(
   { mirror, policy }: SyncPorts,
   record: RecordFacts,

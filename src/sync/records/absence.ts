@@ -29,7 +29,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const missing = new Set(absent.map(({ product_id }) => product_id));
   for (const { subject, ...claim } of evidence.pending('products'))
     if (!missing.has(claim.product_id)) evidence.drop({ ...claim, subject });
-  // What its own read has shown since is there, whatever the list says.
+  // A product shown by its own read since then exists, regardless of the list.
   for (const { product_id } of absent.filter((facts) => !isThere(facts)))
     claimAbsence(ports, product_id, { sent_at: walk.started_at, decides: false });
   const again = walkAgainAfter(absent, isRemovalHeld(ports) ? 'held' : 'free');
@@ -39,7 +39,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
 }
 
-/** Passes on that a product is missing: from a list, or (`decides`) by its own read too. */
+/** Passes on the claim that a product is missing: from a list, or (`decides`) from its own read too. */
 function claimAbsence(
   ports: AbsencePorts,
   product_id: number,
@@ -61,8 +61,8 @@ export function askMissing(ports: AbsencePorts): void {
 }
 
 /**
- * Makes the own reads due of the products that the list's filter may leave out, as often as a list would speak of them; of those
- * that are not mirrored, since no list would show that the service has them.
+ * Makes the own reads due of the configured products that the list's filter may leave out, as often as a list would
+ * show them. Those that are not mirrored get a record first, since no list would show that the service has them.
  */
 function askIncluded(ports: AbsencePorts): void {
   const { mirror, clock, policy } = ports;
@@ -70,18 +70,18 @@ function askIncluded(ports: AbsencePorts): void {
   if (hidden.length > 0) mirror.records.create(ownReads(policy), hidden);
   const isOld = (product_id: number) =>
     mirror.records.ofProduct(product_id).some((record) => {
-      // Half of it: lists come a little early and a little late.
+      // Half the cadence, because lists come a little early or late.
       const since = clock.now() - policy.cadence.products / 2;
       return decidesAbsence(policy, record) && (record.fetched_at ?? 0) < since;
     });
   ask(ports, policy.included.filter(isOld));
 }
 
-/** Notes the answer of the read that decides about a product's absence. */
+/** Records the answer of the read that decides about a product's absence. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
   const { mirror, clock, policy, log } = ports;
   if (answer !== 'there' && !mirror.products.isVisible(product_id)) {
-    // The next list asks again.
+    // If it still exists, the next list makes it due again.
     mirror.records.dropProduct(product_id);
     if (policy.included.includes(product_id))
       log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');

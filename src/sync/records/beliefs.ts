@@ -5,18 +5,21 @@ import type { Looks } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 
-/** Returns the believed rate of change of a record: learned from its visits, or the usual one of its kind. */
+/** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */
 export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
   const { shape, exposure } = record;
   return shape === null || exposure === null ? priorOf(record) : { shape, exposure };
 }
 
-/** Returns what is believed of a record that nobody has seen yet. */
+/** Returns the estimated rate of change of a record that was never read. */
 export function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
   return priorVolatility(usualLane(resource, part));
 }
 
-/** Returns what the product list showed after a read at `read_at`, up to `at`; null: nothing, or a wrong clock wrote it. */
+/**
+ * Returns the change that the product list showed after a read at `read_at`, up to `at`. Null: it showed none, or a
+ * wrong clock wrote the instant.
+ */
 export function signalOf(
   { signal_at, signal_before_at }: Pick<KnownProduct, 'signal_at' | 'signal_before_at'>,
   read_at: Instant,

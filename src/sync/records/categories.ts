@@ -3,7 +3,7 @@ import { categoryOf, faded } from '../../domain/catalogue/category.ts';
 import type { Ports } from './context.ts';
 import { replan } from './replan.ts';
 
-/** A slice of products in ascending order: up to `limit` after one. */
+/** A slice of products in ascending order: up to `limit` products after the id `after`. */
 export interface ProductSlice {
   readonly after: number;
   readonly limit: number;

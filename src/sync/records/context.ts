@@ -15,38 +15,41 @@ import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import type { TakeTurns } from './turns.ts';
 
-/** The policy for products of one category: what is read of them, and how often. */
+/** The policy for products of one category: the records that are read, and their cadences. */
 export interface ProductPolicy {
   readonly extent: Extent;
   readonly cadence: StaleAfter;
-  /** How much harm a stale product does, where 1 is usual. */
+  /** Harm that a stale product does, where 1 is usual. */
   readonly weight: number;
 }
 
-/** The configuration as the work needs it: what is mirrored, and how often it is read. */
+/** The configuration in the form that the sync work uses: the mirrored products, and their cadences. */
 export interface Policy extends ProductPolicy {
   readonly categories: readonly { readonly name: string; readonly match: CategoryMatch }[];
-  /** Returns the policy of a category; for null and for a category no longer configured, the general one. */
+  /** Returns the policy of a category. Null and categories no longer configured have the general one. */
   of(category: string | null): ProductPolicy;
   readonly daysPerRequest: number;
   readonly pageSize: number;
-  /** Whether the product list comes in the order of popularity. */
+  /** True: the product list comes in the order of popularity. */
   readonly listOrdered: boolean;
-  /** Whether a list is complete only if it has as many rows as it counts. */
+  /** `check`: a list is complete only if it has as many rows as its total says. */
   readonly listTotal: 'check' | 'ignore';
-  /** Null: records are read by their cadences alone. */
+  /** Extra reads of records that are likely to have changed. Null: records are read by their cadences alone. */
   readonly adaptive: {
     readonly limits: ExtraLimits;
-    /** No record is read again earlier than this, in milliseconds; null: by the number of products (pricing.ts). */
+    /**
+     * The shortest interval between two reads of a record, in milliseconds. Null: it depends on the number of products
+     * (pricing.ts).
+     */
     readonly floor: number | null;
   } | null;
-  /** The share of all calls that are random reads (truth/audits.ts); 0: none. */
+  /** The share of all calls that are random reads (truth/audits.ts); 0: no random reads. */
   readonly audit: number;
-  /** The configuration's word on answers that take something away from many records at once. */
+  /** The configured reaction to answers that remove data from many records at once. */
   readonly held: Readonly<Record<Kind, 'hold' | 'warn' | 'off'>>;
-  /** The ceiling, in calls a second. */
+  /** The most calls a second. */
   readonly ceiling: number;
-  /** How long the service holds a notification, and how long it tries again, at most; milliseconds. */
+  /** The longest time for which the service holds a notification, and for which it retries it, in milliseconds. */
   readonly notifications: { readonly hold: number; readonly retries: number };
   /** Products that the configuration excludes from the list. */
   readonly excluded: ReadonlySet<number>;
@@ -54,7 +57,7 @@ export interface Policy extends ProductPolicy {
   readonly included: readonly number[];
 }
 
-/** The ports of all work. */
+/** The ports of all sync work. */
 export interface Ports {
   readonly upstream: Upstream;
   readonly mirror: Mirror;
@@ -65,64 +68,64 @@ export interface Ports {
   readonly policy: Policy;
   readonly retries: RetryBudget;
   readonly answerLengths: AnswerLengths;
-  /** What has been learned of the service's limit. */
+  /** Returns the learned limit of the service. */
   readonly budget: () => Budget;
-  /** Judges every answer that takes something away. */
+  /** Judges every answer that removes data. */
   readonly evidence: ClaimJudge;
   readonly refusals: RefusalJudge;
-  /** Has those who need the same page of a list take turns, so that one read answers for all. */
+  /** Runs reads of the same page of a list one after another, so that one answer can serve all. */
   readonly pageTurns: TakeTurns;
 }
 
 export type ClaimPorts = Pick<Ports, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'budget'>;
 
-/** An answer, and why it was asked for. */
+/** The instant of an answer, and the reason for its read. */
 export interface ClaimedBy {
   readonly sent_at: Instant;
   readonly reason: DueReason;
-  /** An authenticated notification has announced what it takes away. */
+  /** True: an authenticated notification has announced the removal. */
   readonly announced?: boolean;
-  /** `false`: it claims something that another read decides about, so that nothing is stored by it. */
+  /** `false`: another read decides about the claims, so the answer is not stored because of them. */
   readonly decides?: boolean;
-  /** `false`: a part of an answer, which withdraws no claim that another part of it may make. */
+  /** `false`: a part of an answer. It withdraws no claim, because another part may still make it. */
   readonly withdraws?: boolean;
 }
 
-/** The verdict on an answer: it is stored, or the mirror keeps what it has. */
+/** The verdict on an answer: it is stored, or the mirror keeps its copy. */
 export interface Passed {
   readonly kind: 'store' | 'keep';
-  /** The next look at what is taken away, or the second question; null: the next read at the cadence. */
+  /** The next read about the removal, or the confirming read; null: the next read by the cadence. */
   readonly next: Due | null;
 }
 
-/** Every answer that takes something away passes here before it is stored (evidence/evidence.ts). */
+/** Judges every answer that removes data before it is stored (evidence/evidence.ts). */
 export interface ClaimJudge {
-  /** Decides in a transaction whether an answer about a record is stored: as a whole, or not at all. */
+  /** Decides in a transaction whether an answer about a record is stored: completely, or not at all. */
   pass(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed;
-  /** Draws and judges the samples of what is held, and ends what is over. Run once a minute. */
+  /** Draws and judges the samples of the holds, and ends holds that are over. Run once a minute. */
   look(): void;
-  /** Settles what is held because a person decides. Returns the subjects. */
+  /** Records a person's decision about holds. Returns the subjects. */
   decide(kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[];
 }
 
 export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;
 
-/** Every answer that refuses a record passes here (evidence/reach.ts). */
+/** Judges every answer that refuses a record (evidence/reach.ts). */
 export interface RefusalJudge {
-  /** Returns how far a refusal reaches. Asks others first where it may concern more than its record. */
+  /** Returns how far a refusal reaches. If it may concern more than its record, requests other records first. */
   judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach>;
-  /** Does the same for a caller that does not wait. */
+  /** Does the same in the background, for a caller that does not wait. */
   note(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): void;
   /** Returns the service's message if it refuses the key, else null. */
   keyRefused(): string | null;
   /** Makes one small call a minute while the key is refused. */
   tryKey(signal: AbortSignal): Promise<void>;
-  /** Asks seldom whether a missing path exists by now. Run every minute. */
+  /** Requests missing paths at long intervals, in case they exist by now. Run every minute. */
   askMissing(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction
+ * Runs work in a transaction and resolves to its result once that is durable. With `soon` it may share the transaction
  * of work that comes a little later. If the mirror cannot be written, calls `late` and stores the work when it can.
  */
 export type Commit = <Result>(work: () => Result, when: 'now' | 'soon', late?: () => void) => Promise<Result>;
@@ -132,6 +135,6 @@ export interface SyncPorts extends Omit<Ports, 'upstream'> {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;
-  /** Stores an answer; `soon`: it found everything as it is in the mirror. */
+  /** Stores an answer. `soon`: the answer is the same as in the mirror. */
   readonly commit: Commit;
 }

@@ -11,7 +11,7 @@ export interface CatalogueFacts {
   readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'>;
 }
 
-/** Returns the mirrored catalogue, as a plan counts it. */
+/** Returns the counts of the mirrored catalogue for a plan. */
 export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
   const { extent, cadence } = policy;
   return {
@@ -31,12 +31,12 @@ export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
   };
 }
 
-/** Returns a catalogue of which only what is promised is read. */
+/** Returns a catalogue without the reads that no freshness target needs: extra reads and random reads. */
 export function promisesOf(catalogue: Catalogue): Catalogue {
   return { ...catalogue, extra: null, audit: 0 };
 }
 
-/** Returns the calls a day that the promises need. */
+/** Returns the calls a day that the freshness targets need. */
 export function neededCalls(facts: CatalogueFacts): number {
   return callsPerDay(planOf(promisesOf(catalogueOf(facts))));
 }

@@ -5,7 +5,7 @@ import type { Ports } from './context.ts';
 
 type ReachPorts = Pick<Ports, 'clock' | 'policy'>;
 
-/** How far back a question about dates may go: `history_ms`, or not before today. */
+/** The limit for past dates: `history_ms` milliseconds back; without it, none before today. */
 interface Reach {
   readonly history_ms?: number;
 }
@@ -17,8 +17,8 @@ function horizonOf({ policy }: ReachPorts): number {
 }
 
 /**
- * Throws `date-out-of-reach` for a date that is not in the calendar, past at every venue or beyond every horizon, and
- * if `from` is after `to`. The error names the limit.
+ * Throws `date-out-of-reach` for a date that is not in the calendar, is past at every venue, or lies beyond every
+ * horizon, and if `from` is after `to`. The error names the limit.
  */
 export function refuseDates(
   ports: ReachPorts,

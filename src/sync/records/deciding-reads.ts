@@ -15,18 +15,19 @@ import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { Ports } from './context.ts';
 
 /*
- * Finds and requests the read that decides about a product: its own, in the primary language. If the profile has no
- * such read, or the service lacks it, a page of the list decides, and else the list, which is not walked for every doubt.
+ * Finds and requests the read that decides about a product: its own read, in the primary language. If the profile has
+ * no such read, or the service lacks it, a page of the list decides. As a last resort the whole list is walked, but not
+ * for every doubt.
  */
 
 type DecidingPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 type Extents = { readonly extent: Extent };
 type Reads = RecordSelection['kinds'];
 
-/** The list is walked because of a doubt at most this often. */
+/** The shortest interval between two walks of the list that a doubt causes, in milliseconds. */
 const lookEveryMs = 3_600_000;
 
-/** Tells whether products have reads of their own; otherwise the list decides about them. */
+/** Returns whether products have their own reads; otherwise the list decides about them. */
 export function hasOwnReads({ extent }: Extents): boolean {
   return extent.resources.has('product_detail');
 }
@@ -36,9 +37,7 @@ export function ownReads({ extent }: Extents, language = extent.languages[0]): R
   return productKinds(extent).filter(({ resource, edition }) => resource === 'product_detail' && edition === language);
 }
 
-/**
- * Makes the products' own reads due now. Returns how many it brought forward; null: products have none.
- */
+/** Makes the products' own reads due now. Returns the number of reads brought forward; null: products have none. */
 export function askOwnReads(
   { mirror, clock, policy }: DecidingPorts,
   product_ids: readonly number[],
@@ -53,7 +52,7 @@ function saleReads(policy: Extents): RecordKind[] {
   return hasOwnReads(policy) ? ownReads(policy) : [walkKinds(policy.extent).primary];
 }
 
-/** Returns the reads that decide about a claim: what a list says is asked of the same list. */
+/** Returns the reads that decide about a claim. A claim made by a list is confirmed by the same list. */
 export function readsAbout(policy: Extents, { subject, resource, edition, part }: ClaimKey): Reads {
   if (subject === 'products') return absenceReads(policy);
   if (subject === 'sale-status') return saleReads(policy);
@@ -64,7 +63,10 @@ export function readsAbout(policy: Extents, { subject, resource, edition, part }
   );
 }
 
-/** Makes reads of products due. Places in lists get a record first. Returns how many it brought forward. */
+/**
+ * Makes reads of products due. First creates the records of places in lists. Returns the number of reads brought
+ * forward.
+ */
 export function askReads(
   ports: DecidingPorts,
   kinds: Reads,
@@ -82,13 +84,16 @@ export function askDecidingReads(ports: DecidingPorts, product_ids: readonly num
   askReads(ports, saleReads(ports.policy), product_ids, { at: ports.clock.now(), reason });
 }
 
-/** Returns the kinds of record of a product's place: one in each list of products. */
+/** Returns the kinds of record for a product's place: one for each list of products. */
 function placesIn(extent: Extent): RecordKind[] {
   const { primary, further } = walkKinds(extent);
   return [primary, ...further.filter(({ resource }) => resource === primary.resource)];
 }
 
-/** Where products have no own reads: makes a record of their place in each list, so that notices make it due too. */
+/**
+ * Creates a record of the products' place in each list, so that notices make it due too. Does nothing if products have
+ * own reads.
+ */
 export function createPlacesInLists(ports: DecidingPorts, product_ids: readonly number[]): void {
   if (hasOwnReads(ports.policy)) return;
   createPlaces(ports, product_ids, placesIn(ports.policy.extent));
@@ -96,7 +101,7 @@ export function createPlacesInLists(ports: DecidingPorts, product_ids: readonly 
 
 function createPlaces({ mirror, clock }: DecidingPorts, product_ids: readonly number[], kinds: readonly RecordKind[]) {
   for (const kind of kinds) {
-    // What was not walked yet is walked soon.
+    // A list that was not walked yet will be walked soon, so it needs no record.
     const fetched_at = mirror.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
     if (fetched_at !== null)
       mirror.records.createRead([kind], product_ids, {
@@ -106,16 +111,16 @@ function createPlaces({ mirror, clock }: DecidingPorts, product_ids: readonly nu
   }
 }
 
-/** The record of a product's place in a list is dropped when nobody has asked for so long. */
+/** Milliseconds without a request after which the record of a product's place in a list is dropped. */
 export const placeRestMs = 3_600_000;
 
-/** Lists of at most so many pages are walked again for a single product. */
+/** The most pages of a list that is walked again soon for a single product. */
 const fewPages = 10;
 const shortListEveryMs = 60_000;
 
 /**
- * Walks a list again because a product was not on the page on which it last stood, nor beside it: at most once a minute
- * where the list is short, else once in ten minutes.
+ * Walks a list again because a product was neither on the page on which it last stood nor beside it: at most once a
+ * minute if the list is short, else once in ten minutes.
  */
 export function walkForPlace(
   { mirror, clock, policy }: DecidingPorts,
@@ -129,7 +134,8 @@ export function walkForPlace(
 }
 
 /**
- * Returns the read that decides about a product's absence: its own, or its checkout information if products have none.
+ * Returns the read that decides about a product's absence: its own read, or its checkout information if products have
+ * none.
  */
 export function absenceReads(policy: Extents): RecordKind[] {
   if (hasOwnReads(policy)) return ownReads(policy);
@@ -139,25 +145,26 @@ export function absenceReads(policy: Extents): RecordKind[] {
   );
 }
 
-/** Tells whether a record is that read. */
+/** Returns whether a record is read by `absenceReads`. */
 export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey): boolean {
   if (edition !== policy.extent.languages[0]) return false;
   return absenceReads(policy).some((kind) => kind.resource === resource && kind.edition === edition);
 }
 
-/** Tells whether so many products are missing at once that none is withdrawn. */
+/** Returns whether so many products are missing at once that none is withdrawn. */
 export function isRemovalHeld({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): boolean {
   const hold = mirror.evidence.hold('products');
   return policy.held.less === 'hold' && hold !== null && hold.state !== 'ended';
 }
 
-/** What the read that decides about a product has said since a job was requested; `waits`: the job waits for it. */
+/** Answer of the read that decides about a product, since a job was requested; `waits`: the job waits for that read. */
 type Decision = 'gone' | 'there' | 'waits';
 
 /**
- * Returns whether a product is gone that a record of a job was refused for. It is where it was withdrawn, or the list lacks
- * it and its own read says so; of many at once, which are held, it is not known. What was not asked since the job was
- * requested is asked by the job.
+ * Returns whether a product is gone, after the service refused one of its records for a job. It is gone if it was
+ * withdrawn, or if the list lacks it and its own read confirms that. While removals are held it counts as `there`,
+ * because too many products are missing at once. If it was not read since the job was requested, the job waits for that
+ * read.
  */
 export function decideGone(ports: DecidingPorts, product_id: number, job_id: number): Decision {
   const { mirror, policy } = ports;
@@ -170,14 +177,14 @@ export function decideGone(ports: DecidingPorts, product_id: number, job_id: num
     return awaitRead(ports, absenceReads(policy)[0], { product_id, job_id, requested_at });
   if (absent.answer === 'there') return 'there';
   if (absent.missing_walks > 0) return 'gone';
-  // The list of the same job may still be on the way.
+  // The list of the same job may still be under way.
   const list = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 });
   return list?.job_id === job_id ? 'waits' : 'there';
 }
 
 /**
- * Tells whether a job waits for the read that says whether a product is on sale, because its dates were answered otherwise
- * than the mirror has it.
+ * Returns whether a job waits for the read that decides whether a product is on sale, because the answer for its dates
+ * contradicts the mirror.
  */
 export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_id: number): boolean {
   const { mirror, policy } = ports;
@@ -189,7 +196,9 @@ export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_i
   return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.job_id === job_id;
 }
 
-/** Makes the job wait for a read, unless it was read since the job was requested, or cannot be. */
+/**
+ * Makes the job wait for a read, unless it was read since the job was requested, or has no record, or is in quarantine.
+ */
 function awaitRead(
   { mirror, clock }: DecidingPorts,
   kind: RecordKind | undefined,
@@ -201,7 +210,10 @@ function awaitRead(
   return 'waits';
 }
 
-/** Returns when a list (the primary one) was last walked, also to no good end: it costs as many calls; null: never. */
+/**
+ * Returns the instant of the last walk of a list, by default the primary one; null: never walked. Walks that ended
+ * short count too, since they cost as many calls.
+ */
 export function walkedAt(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   list: Omit<RecordKind, 'due_at'> = walkKinds(policy.extent).primary,
@@ -211,12 +223,15 @@ export function walkedAt(
   return whole === null || short === null ? (whole ?? short) : Math.max(whole, short);
 }
 
-/** Returns when the last walk is `apart` ago: now, if there was none or its instant lies in the future. */
+/**
+ * Returns the instant `apart` milliseconds after the last walk: now, if that is past, there was no walk, or its instant
+ * lies in the future.
+ */
 function spaced(walked_at: number | null, apart: number, now: Instant): Instant {
   return walked_at === null || walked_at > now ? now : instant(Math.max(now, walked_at + apart));
 }
 
-/** Makes the primary list due at an instant, with the other lists given. */
+/** Makes the primary list and some other lists due at an instant. Returns the number of records brought forward. */
 export function walkAgain(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   at: Instant,
@@ -227,7 +242,7 @@ export function walkAgain(
   return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
-/** Walks the list soon, because a doubt may concern any product: at most once an hour. */
+/** Makes the list due soon, at most once an hour, because a doubt may concern any product. */
 export function walkListSoon(ports: DecidingPorts): void {
   const { primary, further } = walkKinds(ports.policy.extent);
   const { language } = splitListEdition(primary.edition);

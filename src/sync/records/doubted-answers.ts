@@ -1,7 +1,7 @@
 import { otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
 import type { Ports } from './context.ts';
 
-/** Raises or clears the alarm about products that are answered for other dates than requested. */
+/** Raises or clears the alarm about products with wrong-range answers. */
 export function updateOtherDatesAlarm({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
   const products = mirror.records.unanswered();
   const met = products < otherDatesAlarm ? null : { at: clock.now(), products };

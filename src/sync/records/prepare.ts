@@ -5,8 +5,8 @@ import { ownReads } from './deciding-reads.ts';
 import { replanAll, replanSome } from './replan.ts';
 
 /**
- * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, promises and
- * due instants after a changed cadence, time zones. Run at every start.
+ * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, freshness
+ * targets, due instants after a changed cadence, time zones. Run at every start.
  */
 export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>): void {
   const { mirror, clock, policy, log } = ports;
@@ -15,7 +15,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     mirror.languages.write(policy.extent.languages);
     mirror.records.createWalk(primary);
     const walked = mirror.walks.find(primary)?.next_page === 0;
-    // Before the first primary walk has ended there is nothing that a further one could add to.
+    // A further walk adds to products that the first primary walk has stored, so it waits for the end of that walk.
     for (const walk of further) if (walked || walk.resource !== 'products') mirror.records.createWalk(walk);
     const moved = assignCategories(ports, allProducts);
     const inUse = mirror.categories.inUse();
@@ -31,17 +31,20 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
   });
 }
 
-/** Which records there are: of the lists, and of a product by its category (null: of one without). */
+/** The kinds of record that exist: of the lists, and of products by category (null: products without a category). */
 type Kinds = readonly [walks: readonly RecordKind[], products: readonly (readonly [string | null, RecordKind[]])[]];
 
-/** Notes which records there are by this configuration, and drops those of other kinds. Returns whether it was another one. */
+/**
+ * Stores the kinds of record that this configuration needs, and drops records of other kinds. Returns whether the kinds
+ * differ from the stored ones.
+ */
 function noteKinds({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, walks: readonly RecordKind[]): boolean {
   const categories = [...policy.categories.map(({ name }) => name), null];
   const kinds: Kinds = [walks, categories.map((name) => [name, productKinds(policy.of(name).extent)])];
   const before = mirror.records.madeFor();
   const after = JSON.stringify(kinds);
   if (before === after) return false;
-  // Nothing is of another kind where kinds have only been added, and records are many to go through.
+  // If kinds were only added, no record is of another kind, and the many records need not be searched.
   const wanted = allOf(kinds);
   const named = new Set(wanted.map(nameOf));
   if (before === null || !allOf(JSON.parse(before) as Kinds).every((kind) => named.has(nameOf(kind))))
@@ -58,7 +61,10 @@ function nameOf({ resource, edition, part }: RecordKind): string {
   return [resource, edition, part].join();
 }
 
-/** Takes a product off that is mirrored and was excluded since: its own read would say that it is there. */
+/**
+ * Withdraws a mirrored product that the configuration excludes now. Its own read cannot decide that: it would say that
+ * it exists.
+ */
 function excludeProduct({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>, product_id: number): void {
   if (!mirror.products.isVisible(product_id)) return;
   const now = clock.now();
@@ -66,13 +72,16 @@ function excludeProduct({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' |
   log.info({ product_id }, 'product withdrawn: service.select excludes it');
 }
 
-/** Adds a product that the list's filter leaves out: its own read finds it, if the profile has one. */
+/** Adds a product that the list's filter leaves out. Its own read finds it, if the profile has one. */
 function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
   // Its other records come with the first read that finds it.
   if (!mirror.products.isVisible(product_id)) mirror.records.create(ownReads(policy), [product_id]);
 }
 
-/** Ends the shortage of lists that lacked only what their totals counted, and walks all that are short again. */
+/**
+ * Accepts lists that lacked only rows counted by their totals, and walks all lists again that are shorter than their
+ * totals.
+ */
 function ignoreTotals({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): void {
   for (const { resource, edition, met, counted, unusable } of mirror.shortLists.all()) {
     if (met + unusable >= counted) continue;

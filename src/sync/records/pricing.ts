@@ -34,24 +34,27 @@ import { walkAgain } from './deciding-reads.ts';
 import { cadenceOf, listCadence } from './reschedule.ts';
 import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
-/** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
+/** Milliseconds for which a demand is valid: rates of change move slowly, and each new survey corrects a wrong price. */
 const holdsMs = 6 * 3_600_000;
 const dayMs = 86_400_000;
-/** The number of records between two turns of the event loop: a millisecond or two. */
+/** The number of records between two turns of the event loop, which take a millisecond or two. */
 const slice = 100;
-/** Below so many products nothing is read again sooner than this, and above it than that, unless configured. */
+/**
+ * The shortest interval between two reads unless configured, in milliseconds: `few` below this number of products,
+ * `many` above it.
+ */
 const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
 
 type PricingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>;
 
 /**
- * Computes the demand for extra calls when it is six hours old: at several prices, a slice of availability records at a
- * time (price.ts).
+ * Computes the demand for extra calls when the last one is six hours old: at several prices, from the availability
+ * records, a slice at a time (price.ts).
  */
 export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
   const due_at = surveyDueAt(ports);
-  // A survey from the future was stored by a wrong clock.
+  // An instant in the future was written by a wrong clock.
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
@@ -80,7 +83,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   });
 }
 
-/** Returns how often the list is best walked at a price, if extra calls are made at all. */
+/** Returns the best interval between walks of the list at a price; empty if no extra calls are made. */
 function walksAt({ mirror, policy }: PricingPorts, costs: WalkCosts, price: number): Pick<Surveyed, 'walks'> {
   if (price === noExtraCalls) return {};
   const pages = Math.max(1, Math.ceil(mirror.products.count() / policy.pageSize));
@@ -88,21 +91,27 @@ function walksAt({ mirror, policy }: PricingPorts, costs: WalkCosts, price: numb
   return { walks: { every, calls: pages * (1 / every - 1 / Math.max(every, listCadence(policy.cadence))) } };
 }
 
-/** Returns when the list is walked beyond its cadence after a walk; null: not, or extra calls are not made now. */
+/**
+ * Returns the walk of the list before its cadence elapses, after a walk. Null: none is worth its calls, or no extra
+ * calls are made now.
+ */
 export function extraWalk(ports: PricingPorts, walked_at: Instant): Due | null {
   const { price, walk_every } = marketOf(ports);
   if (price === noExtraCalls || walk_every >= listCadence(ports.policy.cadence)) return null;
   return { at: instant(walked_at + walk_every), reason: 'likely-changed' };
 }
 
-/** Returns when the demand is computed next; null: it need not be, or not before the fill has ended. */
+/** Returns when the demand is computed next, in epoch milliseconds. Null: never, or not before the fill has ended. */
 export function surveyDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
   if (policy.adaptive === null || mirror.filledAt() === null) return null;
   const surveyed_at = mirror.budget.surveyedAt();
   return surveyed_at === null ? 0 : surveyed_at + holdsMs;
 }
 
-/** Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth a call. */
+/**
+ * Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth the price of a
+ * call.
+ */
 export function dueAfterRead(
   ports: PricingPorts,
   record: Pick<RecordFacts, 'resource' | 'product_id' | 'edition' | 'part'>,
@@ -118,11 +127,11 @@ export function dueAfterRead(
 }
 
 interface Market {
-  /** The price of a call now; before the first survey none is worth one. */
+  /** The current price of a call. Before the first survey it is so high that no extra call is made. */
   readonly price: number;
-  /** The shortest interval between two reads. */
+  /** The shortest interval between two reads, in milliseconds. */
   readonly floor: number;
-  /** How often the list is walked. */
+  /** The interval between walks of the list, in milliseconds. */
   readonly walk_every: number;
   readonly interest: SurveyedInterest | null;
 }
@@ -144,7 +153,7 @@ function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   };
 }
 
-/** Returns a record as the demand counts it. */
+/** Returns a record in the form in which the demand counts it. */
 function pricedOf(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   record: AdaptiveRecord,

@@ -4,27 +4,27 @@ import type { Ports } from './context.ts';
 
 type RefusedPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
-/** The facts that a read had to leave out: images with unsafe URLs, negative prices. */
+/** Numbers of facts that a read had to leave out: images with unsafe URLs, negative prices. */
 export interface RefusedFacts {
   readonly images: number;
   readonly prices: number;
 }
 
-/** The alarm about refused prices ends when no read has met one for this long. */
+/** Milliseconds without a refused price after which its alarm is cleared. */
 const forgottenMs = 24 * 3_600_000;
 const logMessages = {
   images: 'images are not published: their URLs are not on public hosts',
   prices: 'negative prices are rejected: what they belong to is not sold',
 } as const;
 
-/** Returns what was left out of products, without those that are complete. */
+/** Returns the facts left out of each product, without products that are complete. */
 export function refusedOf(entries: readonly Pick<ProductEntry, 'product_id' | 'refused'>[]) {
   return entries.flatMap(({ product_id, refused }) => (refused === undefined ? [] : [{ product_id, refused }]));
 }
 
 /**
- * Called inside the transaction that stores a read, with what was left out of each product. Products that one walk
- * meets from `started_at` on are counted together.
+ * Records the facts that a read left out of each product. Products that one walk meets from `started_at` on are counted
+ * together. Called inside the transaction that stores the read.
  */
 export function noteRefused(
   { mirror, clock, log }: RefusedPorts,
@@ -42,8 +42,8 @@ export function noteRefused(
 }
 
 /**
- * Called when a walk over the list has ended: clears the alarms about what it, and for prices the last day of reads,
- * did not meet again.
+ * Clears the alarms about facts that did not occur again: in the walk that has just ended, and for prices also in the
+ * reads of the last day. Called at the end of a walk over the list.
  */
 export function clearRefused({ mirror }: RefusedPorts, started_at: Instant): void {
   for (const { kind, seen_at } of mirror.alarms.all()) {

@@ -5,7 +5,10 @@ import { reschedule } from './reschedule.ts';
 
 type PlanPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 
-/** So many products between two turns of the event loop, each with half a dozen records: some ten milliseconds. */
+/**
+ * The number of products between two turns of the event loop. Each has half a dozen records, so they take about ten
+ * milliseconds.
+ */
 const slice = 50;
 
 /** Replans products: gives them the records of their category, at its cadences. */
@@ -23,13 +26,16 @@ export function replan(ports: PlanPorts, product_ids: readonly number[]): void {
   }
 }
 
-/** Replans these products; of more than a slice all, the rest in slices. */
+/** Replans these products. If they are more than a slice, replans all products instead, in slices. */
 export function replanSome(ports: PlanPorts, product_ids: readonly number[]): void {
   if (product_ids.length <= slice) replan(ports, product_ids);
   else replanAll(ports);
 }
 
-/** Begins to replan all products. The rest of a large catalogue is left to the chores: a million records take some seconds. */
+/**
+ * Begins to replan all products. The rest of a large catalogue is left to the housekeeping: a million records take some
+ * seconds.
+ */
 export function replanAll(ports: PlanPorts): void {
   ports.mirror.promises.replanAll();
   replanNext(ports);
@@ -42,14 +48,14 @@ function replanNext(ports: PlanPorts): 'more' | 'done' {
   return ports.mirror.transaction(() => {
     const next = records.productsAfter(after, slice);
     replan(ports, next.filter(products.isVisible));
-    // The lists, what is read as a product before it is one, and what is read in order to withdraw it.
+    // Records without a visible product: the lists, products that were never found yet, and products being withdrawn.
     for (const product_id of next) if (!products.isVisible(product_id)) reschedule(ports, product_id);
     promises.replanned(next.length < slice ? null : (next.at(-1) ?? null));
     return next.length < slice ? 'done' : 'more';
   });
 }
 
-/** Replans whatever is left, in slices. */
+/** Replans all remaining products, in slices. */
 export async function replanRest(ports: PlanPorts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && replanNext(ports) === 'more') await setImmediate();
 }

@@ -5,7 +5,10 @@ import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedu
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Ports, ProductPolicy } from './context.ts';
 
-/** Replans the records of a product that wait for their cadence, after that has changed; 0: those of the lists. */
+/**
+ * Replans the records of a product that wait for their cadence, after the cadence has changed. Product 0: the records
+ * of the lists.
+ */
 export function reschedule(
   { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
   product_id: number,
@@ -20,15 +23,18 @@ export function reschedule(
   }
 }
 
-/** The facts on which a product's cadences depend, beside its category. */
+/** The facts that a product's cadences depend on, besides its category. */
 export type CadenceFacts = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
 
-/** Returns the cadence of the list, which is also walked as often as images have to be confirmed. */
+/**
+ * Returns the cadence of the list in milliseconds. Images have to be confirmed by it too, so it is the shorter of both
+ * cadences.
+ */
 export function listCadence({ products, images }: ProductPolicy['cadence']): number {
   return Math.min(products, images);
 }
 
-/** Returns the cadence of a record of such a product; null: nothing is known about it yet. */
+/** Returns the cadence of a product's record in milliseconds. `standing` null: nothing is known about the product yet. */
 export function cadenceOf(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
@@ -39,7 +45,7 @@ export function cadenceOf(
   if (!isUntiered(resource))
     return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
   if (dynamic && isDynamic(resource)) return cadence.dynamic_pricing[resource];
-  // The list is walked once a week for everything; in between, a product's own read brings its dynamic price.
+  // The list is walked at the same cadence for all products. In between, a product's own read brings its dynamic price.
   if (dynamic && resources[resource].dynamic === 'prices')
     return Math.min(cadence.dynamic_pricing.products, cadence[resource]);
   if (standing?.covered === true && isCovered(resource)) return Math.max(cadence.covered[resource], cadence[resource]);

@@ -16,7 +16,7 @@ export interface ResyncRequest {
   readonly resources: readonly ResyncResource[];
   /** Empty: all products. */
   readonly product_ids: readonly number[];
-  /** Limits availability to the windows of these dates; null: all. */
+  /** First and last date of the windows of availability that are read; null: no limit. */
   readonly from: string | null;
   readonly to: string | null;
 }
@@ -25,34 +25,37 @@ export interface ResyncRequest {
 export interface ResyncPrice {
   readonly records: Readonly<Record<string, number>>;
   readonly calls: number;
-  /** At the configured rate. */
+  /** Minutes that the calls take at the configured rate. */
   readonly minutes: number;
   /**
-   * How many products the service lists, by which the cost was estimated because the list was not walked yet; null: it is
-   * counted from the mirror.
+   * The service's number of products, from which the cost was estimated because the list was not walked yet. Null: the
+   * cost is counted from the mirror.
    */
   readonly estimated_from: number | null;
-  /** Whether more will be made due: the list was not walked yet, and the service does not say how many products it has. */
+  /**
+   * True: the list was not walked yet, and the service did not report its number of products, so more records will
+   * become due.
+   */
   readonly at_least: boolean;
 }
 
-/** How many products the service lists; `unknown`: it did not answer; null: the mirror knows. */
+/** The service's number of products. `unknown`: it did not answer; null: not needed, because the mirror knows. */
 export type Listed = number | 'unknown' | null;
 
 type Ports = Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>;
 
-/** How long to wait for the service's count of its products. */
+/** Milliseconds to wait for the service's number of products. */
 const countingMs = 3000;
 
-/** More calls than this are a sweep, which queues like a fill instead of going before everything. */
+/** The most calls of a resync that goes before everything else. A larger one is queued like a fill. */
 const fewCalls = 100;
 
 /** An interrupted resync older than this is not resumed. */
 const resumableMs = 24 * 60 * 60 * 1000;
 
 /**
- * Makes the named records due now. Resumes an unfinished resync of the same scope, so that nothing is fetched twice, and
- * asks again what has failed in it. Leaves other schedules unchanged.
+ * Makes the named records due now. Resumes an unfinished resync of the same scope, so that nothing is fetched twice,
+ * and makes its failed records due again. Leaves other schedules unchanged.
  */
 export function requestResync(ports: Ports, request: ResyncRequest): JobState & { readonly resumed: boolean } {
   const { mirror, clock } = ports;
@@ -79,8 +82,8 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
 }
 
 /**
- * Computes the cost of a resync, without making anything due. `listed`: as many products as the service lists, where the
- * mirror does not know them all; `job_id`: only what is left of that job.
+ * Computes the cost of a resync, without making anything due. `listed`: the service's number of products, if the mirror
+ * does not know all of them. `job_id`: counts only what is left of that job.
  */
 export function priceResync(
   ports: Ports,
@@ -99,8 +102,8 @@ export function priceResync(
 }
 
 /**
- * Asks the service how many products it lists, with one call. The mirror knows where the list was walked already, or
- * the request is for other records than those that the list brings.
+ * Requests the service's number of products, with one call. Returns null without a call if the list was walked already,
+ * or if the request needs no list.
  */
 export async function countListed(
   ports: Ports & Pick<SyncPorts, 'upstream'>,
@@ -121,7 +124,7 @@ export async function countListed(
   return reading?.kind === 'read' ? (reading.value.total ?? 'unknown') : 'unknown';
 }
 
-/** Returns how many records a selection will have once the list was walked, by resource. */
+/** Returns the number of records of a selection after the first walk of the list, by resource. */
 function estimated({ kinds }: RecordSelection, products: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { resource } of kinds)
@@ -151,21 +154,22 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
   const details = perProduct.filter(({ resource }) => resource === 'product_detail');
   const kinds: RecordKind[] = [];
   if (wants('products') || wants('images')) {
-    // The list brings images, prices and sale status of everything at one call per hundred products; a single product's
-    // come with its own read.
+    // The list shows images, prices and sale status of everything at one call per hundred products. A single product is
+    // cheaper by its own read.
     if (single && details.length > 0) kinds.push(...details);
     else kinds.push(primary, ...(wants('products') ? [...further, ...details] : []));
   }
   const asked = resyncResources.filter((name) => name !== 'products' && wants(name));
   const named = asked.flatMap((name) => perProduct.filter(({ resource }) => resources[resource].resync === name));
   kinds.push(...withinDates(ports, request, named));
-  // A walk is of product 0; nothing else is.
+  // Walks are stored with product 0, so 0 selects them and nothing else.
   const product_ids = single ? [0, ...request.product_ids].sort((a, b) => a - b) : null;
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };
 }
 
 /**
- * Leaves out windows without a requested date, whatever the venue's zone: its today is this day or a neighbouring one.
+ * Leaves out windows without a requested date, for any time zone of the venue: its today may be today in UTC or a day
+ * beside it.
  */
 function withinDates(
   { clock, policy }: Ports,

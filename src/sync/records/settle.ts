@@ -14,61 +14,64 @@ import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
 
 /**
- * Records of a product that rests are due again within so long after its rest, and within as long as that was: one goes
- * first, and shows whether the others may.
+ * Milliseconds over which the records of a product are spread after its pause, but no more than the length of the
+ * pause. One goes first, and shows whether the others may follow.
  */
 const restSpreadMs = 60_000;
 
 /** The result of refreshing a record. */
 export type Refreshed =
   | { readonly kind: 'stored'; readonly changed: boolean }
-  /** The record itself failed: it is retried after a backoff, and no other record waits. */
+  /** The record itself failed. It is retried after a backoff, and no other record waits for it. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** Back-pressure or no connection: not the record's failure, it stays due. Or not worth a call any more: planned again. */
+  /**
+   * The service throttled or was unreachable, which is not the record's failure: it stays due. Or the read was no
+   * longer worth a call, and was planned again.
+   */
   | { readonly kind: 'postponed' }
   /** The service refuses the key, so every other read would fail too. */
   | { readonly kind: 'key-refused' };
 
 /**
- * A read without a usable answer: its outcome, or an answer for other dates, or one that ends before the first
- * requested date.
+ * A read without a usable answer: its outcome, a wrong-range answer, or an answer that ends before the first requested
+ * date.
  */
 export type NoAnswer =
   | Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>
   | { readonly kind: 'failed'; readonly code: 'other-dates' | 'capped'; readonly message: string };
 
-/** An answered read, as its record's schedule sees it. */
+/** An answered read, with the facts that its record's schedule needs. */
 export interface StoredRead {
   readonly sent_at: Instant;
   readonly changed: boolean;
-  /** Whether a shopper would notice what changed: only that teaches a rate of change. Left out: as `changed`. */
+  /**
+   * True: a shopper would notice the change. Only such changes update the estimated rate of change. Default: `changed`.
+   */
   readonly noticed?: boolean;
   readonly body_hash: string | null;
   readonly cadence: number;
   /** The product, if extra calls may be made for it. */
   readonly worth?: KnownProduct;
-  /**
-   * Set if the answer does not show whether the record changed, so that nothing is learned about its rate of change.
-   */
+  /** Set if the answer does not show whether the record changed, so that its estimated rate of change stays the same. */
   readonly teaches?: 'nothing';
   /** An earlier due instant for a special reason; null: none. */
   readonly sooner?: Due | null;
-  /** Whether it shows something that a later answer could take away. */
+  /** True: the answer shows something that a later answer could remove. */
   readonly shows?: boolean;
-  /** Since when answers say "not on sale"; null: this one has dates. */
+  /** Instant since which answers say "not on sale"; null: this answer has dates. */
   readonly off_sale_at?: Instant | null;
-  /** Since when the service leaves out some of its dates; null: it answered all. */
+  /** Instant since which the service leaves out some of its dates; null: it answered all. */
   readonly unanswered_at?: Instant | null;
-  /** The record as it is stored, if the caller has found it in this transaction; null or left out: it has not. */
+  /** The stored record, if the caller has read it in this transaction; null or left out: it has not. */
   readonly current?: RecordFacts | null | undefined;
 }
 
-/** A resync waits no longer for the second answer. */
+/** The longest time for which a resync waits for a confirming read, in milliseconds. */
 const longestWaitMs = 120_000;
 
 /**
- * Called in the transaction of a read whose answer is not stored, because of what it takes away: asks a second time, or at
- * the cadence while it is held. A resync waits for the second answer only.
+ * Plans the confirming read of an answer that is not stored because it removes data. While the claim is held, that is
+ * the next read by the cadence. A resync waits only for a confirming read. Called in the transaction of the read.
  */
 export function settleKept(
   ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log' | 'evidence'>,
@@ -84,7 +87,7 @@ export function settleKept(
   return { kind: 'postponed' };
 }
 
-/** Called in the transaction that stores a read: plans when the record is due again. */
+/** Plans when the record is due again. Called in the transaction that stores a read. */
 export function settleStored(
   ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence'>,
   record: RecordFacts,
@@ -92,7 +95,7 @@ export function settleStored(
 ): Refreshed {
   const { sent_at, changed, body_hash, cadence } = read;
   const now = ports.clock.now();
-  // A check may have read the same meanwhile, or a failed order reported it.
+  // Meanwhile a check may have read the same record, or a failed order may have reported it.
   const current = read.current ?? ports.mirror.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
@@ -109,7 +112,7 @@ export function settleStored(
     shows: read.shows === undefined ? null : read.shows ? 1 : 0,
     unanswered_at: read.unanswered_at ?? null,
   });
-  // What broke a product is over: its other records need not wait out a backoff of up to a day.
+  // The product's trouble is over: its other records need not wait for a backoff of up to a day.
   if (record.failures > 0 && record.product_id !== 0) ports.mirror.records.retryOfProduct(record.product_id, now);
   if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
@@ -126,7 +129,7 @@ function dueAfter(
 }
 
 /**
- * Returns what this visit teaches about the rate of change; null without an earlier visit to compare with. A change
+ * Returns the estimated rate of change after this read; null: there was no earlier read to compare with. A change
  * reported by a failed order was already counted.
  */
 function learned(
@@ -142,7 +145,10 @@ function learned(
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
-/** Learns from a visit about the record, and about the product list as a signal: which changes it shows, and how often it is right. */
+/**
+ * Updates two estimates from a read: the record's rate of change, and the value of the product list as a signal (the
+ * share of changes it shows, and how often it is wrong).
+ */
 function learnedWatched(
   { mirror, policy }: Pick<SyncPorts, 'mirror' | 'policy'>,
   record: RecordFacts,
@@ -162,8 +168,8 @@ function learnedWatched(
 }
 
 /**
- * Called when a failed order shows that a record has changed since its last read: learns from it, once between two
- * reads.
+ * Updates the estimated rate of change when a failed order shows that a record has changed since its last read: once
+ * between two reads.
  */
 export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFacts, at: Instant): void {
   const { fetched_at, told_at } = record;
@@ -171,10 +177,13 @@ export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFa
   mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
 }
 
-/** A record that is refused, where nobody can tell yet how far that reaches, is asked again after so long. */
+/** Milliseconds after which a refused record is requested again while the reach of the refusal is unknown. */
 const unknownReachMs = 60_000;
 
-/** Called when a read had no usable answer: decides whose failure it is, and when to retry. The old copy stays. */
+/**
+ * Records a read without a usable answer: decides whether the record, its path or the key failed, and when to retry.
+ * The old copy stays.
+ */
 export async function settleFailure(
   ports: Pick<
     SyncPorts,
@@ -188,14 +197,14 @@ export async function settleFailure(
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
   const to = reading.kind === 'refused' ? (await ports.refusals.judge(record, reading, signal)).to : 'record';
   if (to === 'key') return { kind: 'key-refused' };
-  // The record is gone with its path.
+  // The record was dropped with its path.
   if (to === 'path') return { kind: 'postponed' };
   const { message } = reading;
   const isRefused = reading.kind === 'refused';
-  // The first fill does not wait for what is refused so.
+  // The first fill does not wait for records refused this way.
   const isExcused = isRefused && (to === 'unknown' || refuses('key', reading));
   const code = isExcused ? `${refusedCode}${reading.status}` : reading.code;
-  // A service that answers for other dates will do so again: a waiting resync does not wait for that.
+  // The service would give a wrong-range answer again, so a waiting resync does not wait for that.
   const final = isRefused || code === 'other-dates';
   const gone = isRefused && (reading.status === 404 || reading.status === 410);
   if (to === 'unknown') recordFailure(ports, record, { code, message, final: false, again_ms: unknownReachMs });
@@ -213,8 +222,8 @@ export async function settleFailure(
 }
 
 /**
- * Called when what a record is about was throttled: it is due when that has rested. Throttled alone it fails, and neither
- * a fill nor a resync waits for it.
+ * Plans a record that was throttled: it is due when the pause is over. If its product is throttled alone, the record
+ * has failed, and neither a fill nor a resync waits for it.
  */
 function settleThrottled(
   ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
@@ -223,7 +232,7 @@ function settleThrottled(
 ): Refreshed {
   const { mirror, clock, chance } = ports;
   const now = clock.now();
-  // Until it is known whose trouble it is, none waits for long.
+  // Until it is known whether the product or the service is throttled, no record waits for long.
   const left = Math.max(0, alone ? until - now : Math.min(until - now, restSpreadMs));
   const again_ms = left + Math.round(Math.min(left, restSpreadMs) * chance());
   if (!alone) {
@@ -236,7 +245,8 @@ function settleThrottled(
 }
 
 /**
- * Counts a failure of the record. A `final` one (the service refused) or the fifth in a row ends its part in a resync.
+ * Counts a failure of the record. A `final` failure (the service refused), or the fifth in a row, makes a resync give
+ * the record up.
  */
 export function recordFailure(
   { mirror, clock, chance, retries }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
@@ -245,12 +255,12 @@ export function recordFailure(
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
-  // A refusal is the service's answer: asked again at once, it would say the same.
+  // A refusal is the service's answer: an immediate repetition would get the same one.
   const wanted = !final && again_ms === undefined && (record.fetched_at === null || record.job_id !== null);
   const soon = wanted && (failures >= quarantineAfter || retries.take() === 'soon');
   const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
-    // What a notification requested is still requested: it stays in its lane and share.
+    // A record requested by a notification stays requested: it keeps its lane and share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
     const due = { at: instant(again_ms === undefined ? again(failures, chance(), now) : now + again_ms), reason };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });

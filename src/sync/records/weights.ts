@@ -14,15 +14,15 @@ import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { Ports } from './context.ts';
 
-/** How much harm stale copies of a product do, and why, where 1 is usual. */
+/** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
 export interface ProductWeight extends Interest {
   /** The weight of its category, by configuration. */
   readonly category: number;
-  /** Shoppers' interest in it beside the average product. */
+  /** Shoppers' interest in it, relative to the average product. */
   readonly interest: number;
-  /** Whether more of it was told than counts of one product. */
+  /** True: its interest was capped at the most that counts for one product. */
   readonly limited: boolean;
-  /** The weight of each window of its dates; of its other records the mean of these. */
+  /** The weight of each window of its dates. Its other records have `weight`, the mean of these. */
   readonly windows: readonly number[];
   readonly weight: number;
 }
@@ -32,7 +32,7 @@ type WeightPorts = Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<Mir
 /** The number of products between two turns of the event loop. */
 const slice = 200;
 
-/** Weighs a product beside the others; `among`: as the interest in them was surveyed last. */
+/** Computes the weight of a product relative to the others. `among`: the last survey of the interest in all products. */
 export function weighProduct(
   { mirror, clock, policy }: WeightPorts,
   { product_id, category }: { readonly product_id: number; readonly category: string | null },
@@ -69,7 +69,10 @@ export function weightOfRecord(
   return resource === 'availability' ? (windows[part] ?? weight) : weight;
 }
 
-/** Returns what weighs records: each product once for its records, which follow one another. */
+/**
+ * Returns a function that computes the weight of records. It weighs each product once if its records follow one
+ * another.
+ */
 export function weighing(
   ports: WeightPorts,
   among: SurveyedInterest,
@@ -82,10 +85,10 @@ export function weighing(
   };
 }
 
-/** Views that are older than this are a thousandth of what they were. */
+/** Milliseconds after which views have faded to a thousandth of their number. */
 export const interestMemoryMs = 300 * 86_400_000;
 
-/** The part of views that were told without a date. */
+/** The window index of views that were reported without a date. */
 export const noDate = -1;
 
 /** Adds up the interest in all visible products. */

@@ -4,7 +4,10 @@ import { venueDay, venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { ProductPolicy } from './context.ts';
 
-/** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
+/**
+ * Returns the dates of a window, counted from the venue's today. If the zone is unknown, the last date is one day
+ * later.
+ */
 export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: Instant) {
   const window = extent.windows.find((each) => each.part === part);
   if (window === undefined) return null;
@@ -15,7 +18,7 @@ export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: 
     from: addDays(earliest, window.first_day),
     to: addDays(end, window.last_day),
     today: earliest,
-    /** When midnight moved it here, and when the next one moves it on. */
+    /** Midnights at the venue: the one that moved the window here, and the next one. */
     moved_at: instant(began_at),
     midnight: ends_at,
     every: window.every,

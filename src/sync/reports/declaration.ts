@@ -3,17 +3,20 @@ import type { Plan } from './plan.ts';
 
 const dayMs = 86_400_000;
 
-/** What is asked of one endpoint, as a vendor wants it declared before certification. */
+/** The use of one endpoint, in the form in which a vendor wants it declared before certification. */
 export interface DeclaredEndpoint {
   readonly endpoint: string;
-  /** `ingested`: stored and shown from the mirror; `live`: asked for one shopper; `managed`: of subscriptions; `received`: called by the service. */
+  /**
+   * `ingested`: stored and shown from the mirror; `live`: requested for one shopper; `managed`: manages subscriptions;
+   * `received`: called by the service.
+   */
   readonly use: 'ingested' | 'live' | 'managed' | 'received';
   readonly how_often: string;
-  /** Calls a day that the plan foresees; null: as many as shoppers and changes ask for. */
+  /** Calls a day that the plan foresees; null: it depends on shoppers and changes. */
   readonly calls_per_day: number | null;
 }
 
-/** As much of the configuration as a declaration says. Milliseconds. */
+/** The part of the configuration that a declaration needs. Intervals in milliseconds. */
 export interface DeclaredSettings {
   readonly paths: Readonly<Record<string, string | null>>;
   readonly cadence: {
@@ -26,12 +29,12 @@ export interface DeclaredSettings {
     readonly covered: Readonly<Record<string, number>>;
     readonly dynamic_pricing: Readonly<Record<string, number>>;
   } & Readonly<Record<string, unknown>>;
-  /** How many subscriptions are declared. */
+  /** The number of declared subscriptions. */
   readonly subscriptions: number;
   readonly public_url: string | null;
 }
 
-/** Returns every endpoint that is used: whether its answers are ingested or live, and how often it is asked. */
+/** Returns all used endpoints: whether their answers are ingested or live, and how often they are called. */
 export function declarationOf(
   { paths, cadence, subscriptions, public_url }: DeclaredSettings,
   plan: Pick<Plan, 'lines'>,
@@ -88,7 +91,7 @@ function cadenceOf(resource: Resource, cadence: DeclaredSettings['cadence'], ann
     ].join(', ');
   }
   const covered = announced ? cadence.covered[resource] : undefined;
-  // The list is also walked as often as images have to be confirmed.
+  // The list also confirms the images, so it is walked at the shorter cadence of both.
   const usual = Math.min(
     Number(cadence[resource]),
     resource === 'products' ? Number(cadence.images) : Number.POSITIVE_INFINITY,
@@ -101,7 +104,10 @@ function cadenceOf(resource: Resource, cadence: DeclaredSettings['cadence'], ann
   ].join('; ');
 }
 
-/** A product's own read keeps up with its prices, and so has the cadence of products with dynamic ones. */
+/**
+ * Returns the cadence of a resource for products with dynamic pricing; undefined: the usual one. A product's own read
+ * keeps its prices up to date, so it has the cadence of the dynamic prices.
+ */
 function dynamicCadence(
   resource: Resource,
   cadences: DeclaredSettings['cadence']['dynamic_pricing'],
@@ -116,7 +122,10 @@ function dynamicCadence(
   }
 }
 
-/** Each line of a plan is of one resource: by its label, or one of those that a product's own read and its dates have. */
+/**
+ * Returns the planned calls a day of a resource. A line of the plan belongs to the resource of its label. Other lines
+ * are the product's own reads and its dates.
+ */
 function callsOf(resource: Resource, { lines }: Pick<Plan, 'lines'>): number {
   const own = lines.filter(({ what }) => resourceOf(what) === resource);
   return Math.round(own.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0));

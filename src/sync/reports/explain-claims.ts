@@ -8,23 +8,29 @@ import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Policy } from '../records/context.ts';
 import { readsAbout } from '../records/deciding-reads.ts';
 
-/** A claim that the latest answer about a part of a product makes. */
+/** A claim made by the latest answer about a part of a product. */
 export interface ExplainedClaim {
   readonly subject: Subject;
   readonly edition: string;
-  /** The dates of a window; null: it is about the product. */
+  /** First and last date of the window; null: the claim is about the product. */
   readonly from: string | null;
   readonly to: string | null;
-  /** `pending`: it is asked a second time; `held`: too many claim the same; `applied`: it is shown, and looked at again. */
+  /**
+   * `pending`: waits for a confirming read; `held`: too many records claim the same; `applied`: shown, and read again
+   * later.
+   */
   readonly state: 'pending' | 'held' | 'applied';
-  /** How much was shown before, or the lowest price in minor units, and what the last answer said. */
+  /**
+   * Amount shown before the claim and amount in the last answer: a number of items, or for prices the lowest price in
+   * minor units.
+   */
   readonly shown: number | null;
   readonly said: number | null;
   readonly first_at: number;
   readonly last_at: number;
-  /** Since when it is in its state. */
+  /** Instant since which it is in its state. */
   readonly since: number;
-  /** When the read is due that decides next; null: none is planned. */
+  /** Instant of the next read that decides about it; null: none is planned. */
   readonly again_at: number | null;
 }
 
@@ -60,7 +66,7 @@ export function explainClaims(
 
 type Dates = Pick<ExplainedClaim, 'from' | 'to'>;
 
-/** Returns a sentence for each claim. */
+/** Returns one sentence for each claim. */
 export function claimTexts(claims: readonly ExplainedClaim[], now: number): string[] {
   return claims.map((claim) => {
     const { subject, edition, from, to, shown, said, state, since, last_at, again_at } = claim;

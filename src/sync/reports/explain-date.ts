@@ -5,7 +5,7 @@ import type { Explanation } from './explain.ts';
 import type { ExplainedClaim } from './explain-claims.ts';
 
 /**
- * The history of a date of a product: what the mirror said, during which time, and the read behind it. Instants in
+ * The history of a date of a product: its states in the mirror, the time of each, and the read behind it. Instants in
  * epoch milliseconds.
  */
 export interface DateExplanation {
@@ -14,7 +14,7 @@ export interface DateExplanation {
   /** The date as the views show it now, by currency; empty if it is past or was never read. */
   readonly now: readonly DateNow[];
   readonly history: readonly DateSpan[];
-  /** What the latest answers about it take away. */
+  /** The claims of the latest answers about it. */
   readonly claims: readonly ExplainedClaim[];
 }
 
@@ -22,10 +22,10 @@ export interface DateSpan {
   readonly currency: string;
   /** Null: since the date was first read, or since before the change feed begins. */
   readonly from: number | null;
-  /** Null: still. */
+  /** Null: until now. */
   readonly to: number | null;
   readonly state: 'available' | 'sold_out' | null;
-  /** Minor units; null where there is none. */
+  /** Minor units; null: no price. */
   readonly lowest_price: number | null;
   /** The reason for the read that found it; null: its first read. */
   readonly reason: DueReason | null;
@@ -33,7 +33,7 @@ export interface DateSpan {
 
 type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
 
-/** Explains a date: evidence of what the mirror showed when a shopper looked. */
+/** Explains a date: evidence of the mirror's state at the time when a shopper viewed it. */
 export function explainDate(
   mirror: MirrorFacts,
   { product_id, claims }: Pick<Explanation, 'product_id' | 'claims'>,
@@ -79,7 +79,7 @@ function saidNow({ available, lowest_price }: DateNow): Said {
   return { state: available === 1 ? 'available' : 'sold_out', lowest_price };
 }
 
-/** Returns the old or new side of a change; a price change has only prices, other kinds state and price. */
+/** Returns the old or new side of a change. A price change has only prices; other kinds have state and price. */
 function said({ kind, detail }: DateChange, which: 'old' | 'new'): Said | null {
   const value = detail[which];
   if (kind === 'price_changed') return { state: 'available', lowest_price: value as number | null };

@@ -2,15 +2,13 @@ import { duration, number, printable, short } from '../../format.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
 import { signalText } from './signal-text.ts';
 
-/*
- * An explanation in words, for the command and the page.
- */
+/* The explanation as text, for the command and the page. */
 
 export function titleOf({ title }: Pick<Explanation, 'title'>): string {
   return title === null ? '(no title)' : short(printable(title));
 }
 
-/** Returns what is said of the product as a whole, each with its heading. */
+/** Returns the facts about the product as a whole, each with its heading. */
 export function explainedFacts(found: Explanation, now: number): readonly (readonly [heading: string, says: string])[] {
   return [
     ['Shown', shownAs(found, now)],
@@ -46,7 +44,7 @@ export const recordHeadings = [
   'failures',
 ];
 
-/** Returns the cells under those headings. */
+/** Returns the cells of a record, in the order of the headings above. */
 export function recordCells(record: ExplainedRecord, now: number): string[] {
   const { fetched_at, due_at, failures } = record;
   return [
@@ -62,14 +60,14 @@ export function recordCells(record: ExplainedRecord, now: number): string[] {
   ];
 }
 
-/** Returns what a record is of: its dates, or its resource. */
+/** Returns the name of the part that a record covers: its dates, or its resource. */
 export function partOf({ resource, from, to }: ExplainedRecord): string {
   return from === null ? resource : `${from} to ${to}`;
 }
 
 export const closureHeadings = ['closed by notification', 'reason', 'expected back', 'alternative', 'state'];
 
-/** Returns the cells under those headings. */
+/** Returns the cells of a closure, in the order of `closureHeadings`. */
 export function closureCells(closure: ExplainedClosure, now: number): string[] {
   return [
     `${duration(now - closure.notified_at)} ago`,
@@ -80,7 +78,7 @@ export function closureCells(closure: ExplainedClosure, now: number): string[] {
   ];
 }
 
-/** Returns a sentence for each part whose last answer left out dates. */
+/** Returns one sentence for each part whose last answer left out dates. */
 export function unansweredDates({ records }: Explanation, now: number): string[] {
   return records
     .filter(({ unanswered_at }) => unanswered_at !== null)
@@ -90,7 +88,7 @@ export function unansweredDates({ records }: Explanation, now: number): string[]
     );
 }
 
-/** Describes how far a subscription that covers the product is believed. */
+/** Describes how reliable a subscription that covers the product is. */
 function announces({ subscription_id, trust, trusted }: Explanation['announced_by'][number]): string {
   const said =
     trust === null
@@ -99,13 +97,13 @@ function announces({ subscription_id, trust, trusted }: Explanation['announced_b
   return `by ${subscription_id}: ${said}${trusted ? '' : '; not trusted'}`;
 }
 
-/** Describes what the product list says of changes of its dates. */
+/** Describes how well the product list shows changes of the product's dates. */
 function listed({ list_signal }: Explanation, now: number): string {
   const { entry_changed_at: at } = list_signal;
   return `near dates: ${signalText(list_signal)}; ${at === null ? 'its price and sale status there have not changed' : `its own entry changed ${duration(now - at)} ago`}`;
 }
 
-/** Returns how much harm a stale copy does, and what that follows from. */
+/** Describes the harm of a stale copy, and the factors of it. */
 function weighed({ weight, weighed: { category, interest, list_place, views, limited } }: Explanation): string {
   const place = list_place === null ? '' : `, place ${number(list_place)} in the service's order of popularity`;
   const most = limited ? ', which is the most that counts of one product' : '';
@@ -123,7 +121,7 @@ function shownAs(
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
 }
 
-/** Describes the contradiction of a product whose own read says on sale but whose dates do not. */
+/** Describes the contradiction of a product that is on sale by its own read but not by its dates. */
 function contradiction({ dates_off_at, sellable, records }: Explanation, now: number): (readonly [string, string])[] {
   if (dates_off_at === null || !sellable) return [];
   const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));
@@ -137,7 +135,7 @@ function contradiction({ dates_off_at, sellable, records }: Explanation, now: nu
   ];
 }
 
-/** Describes the rest of a product that is throttled by itself. */
+/** Describes the pause of a product that is throttled alone. */
 function backsOff({ throttled_until }: Explanation, now: number): (readonly [string, string])[] {
   if (throttled_until === null || throttled_until <= now) return [];
   const left = `${duration(throttled_until - now)}, until ${instant(throttled_until)}`;

@@ -15,9 +15,7 @@ import { cadenceOf } from '../records/reschedule.ts';
 import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
 
-/**
- * Everything that decides when a product is read, and what is shown of it. Instants in epoch milliseconds; null: never.
- */
+/** All facts that decide when a product is read and how it is shown. Instants in epoch milliseconds; null: never. */
 export interface Explanation {
   readonly product_id: number;
   readonly title: string | null;
@@ -25,9 +23,12 @@ export interface Explanation {
   readonly sellable: boolean;
   readonly disabled_reason: string | null;
   readonly expected_reopening: string | null;
-  /** Since when some of its dates are answered as not on sale, whatever the product's own read says; null: none are. */
+  /**
+   * Instant since which some of its dates are answered as not on sale, regardless of the product's own read; null: none
+   * are.
+   */
   readonly dates_off_at: number | null;
-  /** The service throttles it while it answers for others: it is not asked before then. Null: it does not. */
+  /** End of its pause: the service throttles this product while it answers for others. Null: it does not. */
   readonly throttled_until: number | null;
   readonly withdrawn_at: number | null;
   readonly first_seen_at: number;
@@ -36,31 +37,37 @@ export interface Explanation {
   readonly today: string;
   /** The first matching category; null: none. */
   readonly category: string | null;
-  /** How much harm a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
+  /** Harm that a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
   readonly weight: number;
   readonly weighed: Omit<ProductWeight, 'weight' | 'windows'>;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
-  /** What its latest answers take away. */
+  /** The claims of its latest answers. */
   readonly claims: readonly ExplainedClaim[];
-  /** Whether a working, trusted subscription announces its changes, which are then read less often. */
+  /** True: a working, trusted subscription announces its changes, so it is read less often. */
   readonly covered: boolean;
-  /** What the subscriptions that cover it have announced of the changes that reads found, the newest counting most. */
+  /**
+   * The reliability of each subscription that covers it: its share of announced changes among those that reads found.
+   * Recent changes count most.
+   */
   readonly announced_by: readonly {
     readonly subscription_id: string;
-    /** From 0 to 1; null: nothing was announceable yet. */
+    /** From 0 to 1; null: there was nothing to announce yet. */
     readonly trust: number | null;
     readonly trusted: boolean;
   }[];
-  /** What the list shows of the changes of its near dates, and when its own entry last changed; null: not since extra reads are made. */
+  /**
+   * Value of the list as a signal for its near dates, and the instant of the last change of its own entry; null: no
+   * change since extra reads are made.
+   */
   readonly list_signal: SignalWorth & { readonly entry_changed_at: number | null };
-  /** The newest notification of each kind about it, the newest first. */
+  /** The newest notification of each kind about it, newest first. */
   readonly notices: readonly {
     readonly subscription_id: string;
     readonly change_type: string;
     readonly received_at: number;
   }[];
-  /** The announced closures, newest first, and what reads found. */
+  /** The announced closures, newest first, and the results of reads about them. */
   readonly closures: readonly ExplainedClosure[];
   readonly calls_per_day: number;
 }
@@ -78,33 +85,36 @@ export interface ExplainedClosure {
 export interface ExplainedRecord {
   readonly resource: Resource;
   readonly edition: string;
-  /** The dates of a window of availability. */
+  /** First and last date of a window of availability; null: another resource. */
   readonly from: string | null;
   readonly to: string | null;
   readonly fetched_at: number | null;
-  /** The reason for that read. */
+  /** The reason for the last read. */
   readonly fetched_reason: DueReason | null;
   readonly changed_at: number | null;
   readonly due_at: number;
   readonly due_reason: DueReason;
   readonly lane: string;
   readonly cadence_ms: number;
-  /** Changes a day by its history; null before two visits. */
+  /** Estimated changes a day; null before two reads. */
   readonly changes_per_day: number | null;
   /**
-   * Calls a day as planned now: one read per interval between the last and the next, or per cadence if the next is an
-   * exception.
+   * Calls a day as planned now: one read per interval between the last and the next read. If the next read is an
+   * exception, one per cadence.
    */
   readonly calls_per_day: number;
-  /** The product's weight, of a window of dates more where shoppers look at it more than at others. */
+  /** The product's weight. A window of dates that shoppers view more than others weighs more. */
   readonly weight: number;
   readonly failures: number;
-  /** When the last answer was refused or came to nothing, and why; null: the last one was good. */
+  /** Instant and text of the failure of the last answer; null: it did not fail. */
   readonly failed_at: number | null;
   readonly failure: string | null;
-  /** Since when its dates are answered as not on sale; null: the last answer had dates. */
+  /** Instant since which its dates are answered as not on sale; null: the last answer had dates. */
   readonly off_sale_at: number | null;
-  /** Since when the service leaves out some of its dates, or answers for others; null: the last answer had all. */
+  /**
+   * Instant since which the service leaves out some of its dates or gives wrong-range answers; null: the last answer
+   * had all dates.
+   */
   readonly unanswered_at: number | null;
 }
 
@@ -132,7 +142,7 @@ export function explainProduct(
   const { earliest: today } = venueToday(known.timezone, now);
   const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
   const { weight, windows, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
-  // A place in a list that nobody asks for is dropped when it is due, without a call.
+  // A record of a place in a list that nothing requests is dropped when it is due, without a call.
   const read = mirror.records
     .ofProduct(product_id)
     .filter(({ resource, due_reason }) => !isList(resource) || due_reason !== 'cadence-elapsed');
@@ -201,7 +211,7 @@ function explainClosure(closure: Tables['_closure']): ExplainedClosure {
   return { notified_at, state, reason, expected_reopening, alternative_product_id, confirmed_at, ended_at };
 }
 
-/** Reasons for recurring reads; a retry, a notification or a request is a single call. */
+/** Reasons for recurring reads. A retry, a notification and a request each cause a single call. */
 const recurring: ReadonlySet<DueReason> = new Set(['cadence-elapsed', 'likely-changed', 'reopening-look']);
 
 function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to' | 'weight'> {

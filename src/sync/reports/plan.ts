@@ -16,7 +16,7 @@ import { type CatalogueFacts, catalogueOf, promisesOf } from '../records/counted
 const dayMs = 86_400_000;
 const longHorizon = 365;
 
-/** What the call budget buys for the mirrored catalogue. Calls are per day, rates in calls a second. */
+/** The use of the call budget for the mirrored catalogue. Calls are per day, rates in calls a second. */
 export interface Plan {
   readonly products: number;
   readonly lines: readonly PlanLine[];
@@ -24,27 +24,27 @@ export interface Plan {
   /** The learned rate (null: no daemon has run), and the ceiling. */
   readonly rate: number | null;
   readonly ceiling: number;
-  /** Calls a day as a share of what the ceiling allows. */
+  /** Planned calls a day as a share of those that the ceiling allows. */
   readonly share_of_ceiling: number;
-  /** How long it takes to read everything of a kind once at the ceiling, in minutes. */
+  /** Calls and minutes for reading everything of a kind once at the ceiling. */
   readonly sweeps: readonly { readonly what: string; readonly calls: number; readonly minutes: number }[];
   readonly lanes: readonly LaneSupply[];
   /**
-   * Lanes that get fewer calls than their cadences need, so that promises are broken. `factor`: how many times later
-   * than promised.
+   * Lanes that get fewer calls than their cadences need, so that freshness targets are missed. `factor`: how many times
+   * the cadence their reads take.
    */
   readonly broken: readonly { readonly lane: string; readonly factor: number }[];
   /**
-   * What calls buy: the expected share of shoppers' time in which some shown date is no longer true, from what reads have
-   * taught so far. Empty before the first survey, six hours after the fill at the latest.
+   * The benefit of calls: `untrue` is the expected share of shoppers' time in which some shown date is outdated,
+   * estimated from the reads so far. Empty before the first survey, which comes at most six hours after the fill.
    */
   readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly untrue: number }[];
   /**
-   * What the weights of products follow from: the views that storefronts told lately, of how many products, and the share
-   * of the weight of the ten most looked at. Null before the first survey.
+   * The basis of the products' weights: the views that storefronts reported lately, the number of viewed products, and
+   * the share of the weight of the ten most viewed. Null before the first survey.
    */
   readonly interest: Pick<SurveyedInterest, 'views' | 'viewed' | 'greatest'> | null;
-  /** The additional calls a day that the promises would need after a change. */
+  /** The additional calls a day that the freshness targets would need after a change. */
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }
 
@@ -79,7 +79,7 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
   };
 }
 
-/** Returns what the cadences alone, half, all and twice the extra calls buy. */
+/** Returns the benefit of four numbers of calls: the cadences alone, and half, all and twice the extra calls. */
 function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan['buys'] {
   const surveyed = mirror.budget.demand();
   if (surveyed === null) return [];

@@ -11,16 +11,16 @@ export const mostCalls = 40;
 export interface ProbePorts {
   readonly raw: RawReads;
   readonly clock: Clock;
-  /** Most calls a second, below what the limiter would allow. */
+  /** The most calls a second, below the limiter's rate. */
   readonly calls_a_second: number;
 }
 
-/** The longest pause that a probe waits for; a longer one ends it. */
+/** The longest pause that a probe waits for, in milliseconds; a longer one ends it. */
 const patienceMs = 120_000;
-/** How often a call that failed without a reason is repeated. */
+/** The number of repetitions of a call that failed in a way that a repetition may help. */
 const again = 2;
 
-/** The calls of a probe, one after another, and what came of them. */
+/** The calls of a probe, one after another, and their results. */
 export interface ProbeCalls {
   /**
    * Null: it was not made, or not answered in time. One that fails without a reason is repeated. `nowhere` is asked for at
@@ -30,7 +30,7 @@ export interface ProbeCalls {
   /** The last answer to each question, and all of them. */
   readonly exchanges: Exchange[];
   readonly attempts: readonly Exchange[];
-  /** Why no more calls are made; null: they are. */
+  /** Returns the reason why no more calls are made; null: more may be made. */
   cutShort(): string | null;
   recorded(): Recorded[];
 }
@@ -100,7 +100,7 @@ function exchangeOf(name: string, question: Question, answer: RawAnswer): Exchan
   }
 }
 
-/** Tells whether repeating a call may help: the service failed, or asked for a pause. */
+/** Returns whether repeating a call may help: the service failed, or asked for a pause. */
 function isStray({ status, headers, failure }: Exchange): boolean {
   if (failure === null) return false;
   return status === null || status >= 500 || status === 429 || headers['retry-after'] !== undefined;

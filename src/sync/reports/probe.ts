@@ -42,9 +42,12 @@ export interface ProbeSettings {
 
 /** The result of a probe. */
 export interface ProbeReport {
-  /** Why the service cannot be used; null: it can. With findings where it answers in a way that cannot be followed. */
+  /**
+   * The reason why the service cannot be used; null: it can. Comes with findings if the service answers in an unusable
+   * way.
+   */
   readonly unusable: { readonly code: string; readonly message: string } | null;
-  /** Why it ended early; null: it did not. */
+  /** The reason why the probe ended early; null: it did not. */
   readonly cut_short: string | null;
   readonly calls: number;
   readonly findings: readonly Finding[];
@@ -56,7 +59,7 @@ export interface ProbeReport {
 
 /**
  * Tests the assumptions about the service with at most forty calls, one after another: lists, reads of a few products,
- * things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
+ * requests for things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
  */
 export async function probeService(
   ports: ProbePorts,
@@ -108,7 +111,7 @@ export async function probeService(
   const ids = idsOf(open.length > 0 ? open : rows);
   await askProducts(calls, questions, ids);
   const [id] = ids;
-  // Of a product that nobody has, a 404 would look as if the path were missing.
+  // A known product, because a 404 for an unknown one would look as if the path were missing.
   if (id !== undefined) {
     await ask('checkout information', ofProduct('checkout_information', id));
     await ask('variants', ofProduct('variants', id));
@@ -180,7 +183,7 @@ async function askProducts({ ask, exchanges }: ProbeCalls, { product }: Question
     await ask('product again', product(id));
 }
 
-/** Asks for dates of products, and for more of the first that has any. */
+/** Requests dates of products, and more dates of the first one that has any. */
 async function askDates(
   { ask, exchanges }: ProbeCalls,
   { dates, midweek }: Questions,
@@ -233,7 +236,7 @@ function idsOf(rows: readonly Members[]): number[] {
     .filter((id) => Number.isSafeInteger(id) && id > 0);
 }
 
-/** Merges the profile keys that follow from the findings, without those already configured. */
+/** Merges the profile keys of the findings, without those already configured. */
 function profileOf(findings: readonly Finding[], { paths, page_size, days_per_request }: ProbeSettings): ProfilePart {
   const used: Record<string, unknown> = { page_size, days_per_request };
   const merged: Record<string, unknown> = {};

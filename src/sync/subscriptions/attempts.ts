@@ -14,12 +14,12 @@ import { factsOf, noteDifferences } from './reads.ts';
 export interface Attempt {
   readonly subscription_id: string;
   readonly done: boolean;
-  /** Why it failed; null: it did not. Never an address. */
+  /** The reason of the failure; null: it did not fail. Never contains an address. */
   readonly message: string | null;
 }
 
 /**
- * Sends the wanted subscription with the newest callback address. Repeats the same request if an answer was lost, so
+ * Sends the wanted subscription with the newest callback address. If an answer was lost, repeats the same request, so
  * that there is always only one subscription.
  */
 export async function putSubscription(
@@ -51,12 +51,12 @@ export async function putSubscription(
   return { subscription_id, done: true, message: null };
 }
 
-/** Tells whether a request may have taken effect, also when its answer was lost. */
+/** Returns whether a request may have taken effect. That includes a request whose answer was lost. */
 function mayHaveTakenEffect(outcome: SubscriptionOutcome): boolean {
   return outcome.kind === 'read' || (outcome.kind === 'failed' && outcome.status === undefined);
 }
 
-/** Notes that the service has this epoch's address: older ones are accepted for the grace period. */
+/** Records that the service has this epoch's address. Older addresses are accepted for the grace period. */
 export function announce(
   { addresses, clock, settings }: SubscriptionPorts,
   subscription_id: string,
@@ -68,8 +68,8 @@ export function announce(
 }
 
 /**
- * Returns the state after an attempt that seems to have worked. An attempt to revive a subscription must prove itself:
- * if it breaks again, the next attempt comes later.
+ * Returns the state after an attempt that seems to have worked. After an attempt to revive a subscription, the failure
+ * count stays until the subscription has proven itself: if it breaks again, the next attempt comes later.
  */
 export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSubscription | null) {
   const at = clock.now();
@@ -84,7 +84,7 @@ export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSu
   return proving ? { at: before.tried_at ?? at, failures, failure: null, not_before } : fresh;
 }
 
-/** Notes a failed attempt, and when the next one may be made. */
+/** Records a failed attempt, and the earliest instant of the next one. */
 export function noteFailure(
   { mirror, clock, chance, log }: SubscriptionPorts,
   subscription_id: string,
@@ -109,7 +109,7 @@ export function noteFailure(
   return { subscription_id, done: false, message };
 }
 
-/** Hashes what was put: an equal subscription needs no second PUT. */
+/** Hashes the contents of a PUT: an equal subscription needs no second PUT. */
 export function putHash({ type, entity_ids, change_types }: WantedSubscription, epoch: number): string {
   return hash('sha256', JSON.stringify([type, entity_ids, change_types, epoch]), 'base64url');
 }

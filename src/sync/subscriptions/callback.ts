@@ -7,24 +7,27 @@ export interface OwnAddresses {
   states(): readonly (EpochState & { readonly subscription_id: string })[];
   /** Returns the newest epoch, announced or not; creates the first one. */
   current(subscription_id: string, now: Instant): number;
-  /** Begins a new epoch: accepted from now on, not announced yet. */
+  /** Begins a new epoch, whose address is accepted from now on but is not announced yet. */
   begin(subscription_id: string, now: Instant): number;
-  /** Notes that the service has an epoch's address: older ones are accepted only for the grace period. */
+  /** Records that the service has an epoch's address. Older addresses are accepted only for the grace period. */
   announced(subscription_id: string, epoch: number, now: Instant, grace_ms: number): void;
   recognise(token: string, now: Instant): { readonly subscription_id: string; readonly epoch: number } | null;
-  /** Tells whether the master secret has changed since the last start. */
+  /** Returns whether the master secret has changed since the last start. */
   masterChanged(): boolean;
 }
 
 /**
- * Returns the address for the service to call. It is sent to the service and nowhere else: not to a log, an error or a
- * file.
+ * Returns the address for the service to call. It is sent to the service only, and never appears in a log, an error or
+ * a file.
  */
 export function callbackUrl(public_url: string, token: string): string {
   return `${public_url.replace(/\/+$/, '')}/${token}`;
 }
 
-/** Returns whose address the service has, judged by its token; unknown if it is missing or masked. */
+/**
+ * Returns the owner of the address that the service has, found by its token; unknown if the address is missing or
+ * masked.
+ */
 export function ownerOf(
   callback_url: string | null,
   {

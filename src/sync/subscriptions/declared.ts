@@ -12,9 +12,9 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
   readonly service: Subscriptions;
   readonly addresses: OwnAddresses;
   readonly settings: SubscriptionSettings;
-  /** Returns false while the machine's clock is in doubt: no callback address is replaced because of its age. */
+  /** Returns false while the machine's clock is in doubt: then no callback address is replaced because of its age. */
   mayRotate(): boolean;
-  /** Asks our own public address, as a stranger would. */
+  /** Calls our own public address from outside. */
   selfTest(
     signal: AbortSignal,
   ): Promise<{ readonly result: SelfTest; readonly message: string; readonly answered?: boolean }>;
@@ -23,16 +23,16 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
 export interface SubscriptionSettings {
   readonly declared: readonly DeclaredSubscription[];
   readonly public_url: string;
-  /** Whether the configuration says that subscriptions can be read. */
+  /** True: the configuration says that subscriptions can be read. */
   readonly reads: boolean;
-  /** The most entities of one subscription. */
+  /** The most entities in one subscription. */
   readonly most: number;
   /** Milliseconds. */
   readonly rotate_every: number;
   readonly grace: number;
 }
 
-/** What declarations are made of. */
+/** The facts from which subscriptions are built. */
 interface DeclarationFacts {
   readonly subscriptions: SubscriptionReads;
 }
@@ -88,7 +88,7 @@ export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeo
   });
 }
 
-/** Returns what the service is known to have; null: it was never asked, or has none. */
+/** Returns the subscription that the service is known to have; null: it was never asked, or has none. */
 export function heldOf(
   ports: Pick<SubscriptionPorts, 'addresses' | 'clock'>,
   row: StoredSubscription,
@@ -109,8 +109,8 @@ export function epochsOf({ addresses }: Pick<SubscriptionPorts, 'addresses'>, su
 }
 
 /**
- * Tells whether the service calls an address that is not ours. If none of ours was ever announced, it may be our own
- * under another master secret, or that of an earlier installation, and is not contested.
+ * Returns whether the service calls an address that is not ours. If none of ours was ever announced, the address may be
+ * ours under another master secret, or that of an earlier installation, and does not count as foreign.
  */
 export function isTaken(ports: Pick<SubscriptionPorts, 'addresses'>, row: StoredSubscription): boolean {
   const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);

@@ -1,18 +1,18 @@
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 
-/** Why an attempt failed. */
+/** The cause of a failed attempt. */
 export type Failure =
   | Exclude<SubscriptionOutcome, { kind: 'read' }>
   | { readonly kind: 'self-test'; readonly message: string };
 
-/** Why a read got nothing; `not-read`: the service never answers such reads, which is no failure. */
+/** The cause of a read without a result. `not-read`: the service never answers such reads, which is no failure. */
 export type Unread = Exclude<Failure, { kind: 'missing' | 'self-test' }> | { readonly kind: 'not-read' };
 
-/** The pause after the service was busy or away, which is no failure. */
+/** The pause in milliseconds after the service was busy or unreachable, which is no failure. */
 export const pauseMs = 60_000;
 
-/** Returns the failure as one line to store and show; never with an address. */
+/** Returns the failure as one line to store and show. It never contains an address. */
 export function failureText(outcome: Failure | Unread): string {
   switch (outcome.kind) {
     case 'missing':

@@ -2,7 +2,7 @@ import type { UncoveredProduct } from '../../mirror/push/covering.ts';
 import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
 import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
 
-/** A subscription as listed: what is declared and what is known about it, without asking the service. */
+/** A subscription in the list: its declaration and the stored facts about it. The service is not called. */
 export interface ListedSubscription
   extends Pick<
     StoredSubscription,
@@ -15,9 +15,9 @@ export interface ListedSubscription
     | 'put_at'
     | 'failures'
   > {
-  /** Null: nobody declares it any more. */
+  /** Null: no longer declared. */
   readonly declared_id: string | null;
-  /** The number of products or experiences declared; null: products_i_sell. */
+  /** The number of declared products or experiences; null: `products_i_sell`. */
   readonly entities: number | null;
   readonly status: string | null;
   readonly failure: string | null;
@@ -35,7 +35,7 @@ export interface SubscriptionList {
 
 const uncoveredShown = 20;
 
-/** Lists the subscriptions from the file alone, whether or not a daemon runs. */
+/** Lists the subscriptions from the mirror file alone, whether or not a daemon runs. */
 export function listSubscriptions(
   mirror: { readonly subscriptions: SubscriptionReads },
   settings: Pick<SubscriptionSettings, 'declared' | 'most'>,

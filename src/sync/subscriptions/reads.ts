@@ -17,10 +17,15 @@ import { ownerOf } from './callback.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
 import { pauseMs, type Unread } from './failure.ts';
 
-/** A read this long after an attempt proves that it worked: what breaks, breaks within minutes. */
+/**
+ * A read this many milliseconds after an attempt proves that it worked: a subscription that breaks again does so within
+ * minutes.
+ */
 const provenAfterMs = 30 * 60_000;
 
-/** Reads one subscription from the service and stores the answer. Returns why it could not, or null. */
+/**
+ * Reads one subscription from the service and stores the answer. Returns the reason if it could not be read, else null.
+ */
 export async function readSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -39,10 +44,11 @@ export async function readSubscription(
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
     else {
       mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
-      // Its gap ends now that it is known which products it concerns.
+      // The affected products are known now, so its gap can end.
       mirror.subscriptions.cover();
     }
-    // At once, since the repair may follow within the second. As far as is known, it worked at the previous look.
+    // Opened at once, since the repair may follow within a second. The gap begins at the previous read, the last time
+    // it is known to have worked.
     if (
       meant !== 'doubted' &&
       mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
@@ -54,16 +60,16 @@ export async function readSubscription(
   return null;
 }
 
-/** The result of a read if subscriptions cannot be read: the answer to the last PUT is believed. */
+/** The result of a read if subscriptions cannot be read: the answer to the last PUT counts instead. */
 const notRead: Unread = { kind: 'not-read' };
 
-/** Tells whether to ask the service: if it has no such read, seldom. */
+/** Returns whether to ask the service. If it has no such read, it is asked at long intervals. */
 function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
   if (!settings.reads) return false;
   return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
 }
 
-/** Returns what a refused read shows; null: it was not refused. */
+/** Returns the meaning of a refused read; null: it was not refused. */
 function meantBy(ports: SubscriptionPorts, { subscription_id }: WantedSubscription, outcome: SubscriptionOutcome) {
   if (!refuses('path', outcome)) return null;
   const put_at = ports.mirror.subscriptions.find(subscription_id)?.put_at ?? null;
@@ -86,13 +92,17 @@ function noteUnread(
 }
 
 /**
- * Tells whether a read failed because the service lets no subscription be read, so that a PUT may be sent without one.
+ * Returns whether a read failed because the service lets no subscription be read. Then a PUT may be sent without a
+ * read.
  */
 export function mayPutUnread({ kind }: Unread): boolean {
   return kind === 'refused' || kind === 'not-read';
 }
 
-/** Returns what the service has without storing the answer (null: it has none), or why it could not be asked. */
+/**
+ * Returns the service's subscription without storing the answer (null: it has none), or the reason why it could not be
+ * read.
+ */
 export async function lookAtSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -120,7 +130,7 @@ export async function lookAtSubscription(
   };
 }
 
-/** Returns the facts of an answer; what it omits is taken from what was sent, or stays as known. */
+/** Returns the facts of an answer. Omitted facts are taken from the request, or stay as known. */
 export function factsOf(
   { mirror, clock, addresses, settings }: SubscriptionPorts,
   subscription_id: string,
@@ -145,7 +155,7 @@ export function factsOf(
   };
 }
 
-/** Compares again and stores the differences as text. Inside a transaction. */
+/** Compares again, and stores the differences as text. Called inside a transaction. */
 export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
   const { mirror } = ports;
   const row = mirror.subscriptions.find(wanted.subscription_id);
@@ -154,11 +164,11 @@ export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscrip
   if (found.join() !== row.differences.join()) mirror.subscriptions.compared(wanted.subscription_id, found);
 }
 
-/** Ends an attempt once a read shows, long enough after it, that the subscription works. Inside a transaction. */
+/** Ends an attempt once a read shows, long enough after it, that the subscription works. Called inside a transaction. */
 function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: string): void {
   const row = mirror.subscriptions.find(subscription_id);
   if (row === null || row.failures === 0 || !isWorking(row.status)) return;
-  // A failure for another reason than its state is over when nothing differs.
+  // A failure that did not break the subscription is over when nothing differs.
   if (row.failure !== null && row.differences.length > 0) return;
   const tried_at = row.tried_at ?? 0;
   if (clock.now() - tried_at < provenAfterMs && tried_at <= clock.now()) return;

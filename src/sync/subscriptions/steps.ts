@@ -12,8 +12,8 @@ import type { Unread } from './failure.ts';
 import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 
 /**
- * Takes the next step of one subscription, if `subscriptionStep` decides on one from the stored facts. `unread`: why
- * the service could not be read just now; null: it was, or need not be.
+ * Takes the next step of one subscription, if `subscriptionStep` decides on one from the stored facts. `unread`: the
+ * reason why the service could not be read just now; null: it was read, or need not be.
  */
 export async function stepSubscription(
   ports: SubscriptionPorts,
@@ -25,7 +25,7 @@ export async function stepSubscription(
   const { subscription_id } = wanted;
   const row = mirror.subscriptions.find(subscription_id);
   if (row === null || !service.can.put) return;
-  // A PUT without a read could overwrite somebody else's subscription.
+  // A PUT without a read could overwrite another party's subscription.
   if (row.status === null && (unread === null || !mayPutUnread(unread))) return;
   const now = clock.now();
   const epochs = epochsOf(ports, subscription_id);
@@ -61,8 +61,8 @@ export async function stepSubscription(
 }
 
 /**
- * Rotates the callback address: the new one is accepted first, then put, then announced, and the old one accepted for
- * the grace period. Finishes a rotation begun before. After a kill, the next step continues.
+ * Rotates the callback address: the new one is accepted first, then put, then announced. The old one is accepted for
+ * the grace period. Finishes a rotation begun earlier. After a kill, the next step continues.
  */
 export async function rotateSubscription(
   ports: SubscriptionPorts,
@@ -79,12 +79,12 @@ export async function rotateSubscription(
   return putSubscription(ports, wanted, 'rotation', signal);
 }
 
-/** A look at the subscription this recent need not be repeated before a PUT. */
+/** Milliseconds for which a read of the subscription need not be repeated before a PUT. */
 const justLookedMs = 60_000;
 
 /**
- * Reads the subscription before a PUT, which would hide that the service has lost it: the look opens the gap to be
- * closed.
+ * Reads the subscription before a PUT, which would hide that the service has lost it. The read then opens the gap that
+ * the PUT closes.
  */
 async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, signal: AbortSignal): Promise<void> {
   const row = ports.mirror.subscriptions.find(wanted.subscription_id);
@@ -93,7 +93,10 @@ async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, 
   await readSubscription(ports, wanted, signal);
 }
 
-/** Revives a subscription after testing our own public address: while nobody answers there, it would break again. */
+/**
+ * Revives a subscription after testing our own public address. If the first test fails, waits: the subscription would
+ * break again. If it fails again, repairs the subscription all the same.
+ */
 async function repairSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -114,7 +117,8 @@ async function repairSubscription(
 }
 
 /**
- * Returns what the service allows about subscriptions: a missing path is tried again after a week, when it is needed.
+ * Returns the operations on subscriptions that the service allows. A missing path is requested again after a week, when
+ * it is needed.
  */
 export function canOf({ mirror, clock, service }: SubscriptionPorts): SubscriptionPorts['service']['can'] {
   const tried = mirror.offers.isOffered('reactivate') || mayAskAgain(mirror.offers.find('reactivate'), clock.now());
@@ -142,7 +146,7 @@ export async function reactivateSubscription(
   const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
   const outcome = await service.reactivate(subscription_id, callback_url, signal);
   if (refuses('path', outcome)) {
-    // A subscription known to exist is not what is missing; the path is.
+    // The subscription is known to exist, so the path is missing.
     if (outcome.kind === 'refused' || isThere(before)) pathMissing(ports, 'reactivate');
     return putSubscription(ports, wanted, 'repair', signal);
   }

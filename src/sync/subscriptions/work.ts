@@ -19,12 +19,12 @@ import { canOf, reactivateSubscription, rotateSubscription, stepSubscription } f
 /** All work on subscriptions, one operation at a time, for the daemon and for people. */
 export interface SubscriptionWork {
   /**
-   * Reads each subscription once an hour, and takes the next step of those that need one; run every minute. What is due
-   * follows from stored facts, so a kill loses nothing.
+   * Reads each subscription once an hour, and takes the next step of those that need one. Run every minute. Decides
+   * from stored facts, so a kill loses nothing.
    */
   maintain(signal: AbortSignal): Promise<void>;
   compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]>;
-  /** Applies the declarations. A dry run asks the service and changes nothing, neither there nor here. */
+  /** Applies the declarations. A dry run asks the service, but changes nothing there or here. */
   apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]>;
   /** Reactivates a subscription, or all parts of a declaration. */
   reactivate(subscription_id: string, signal: AbortSignal): Promise<Attempt[]>;
@@ -34,13 +34,13 @@ export interface SubscriptionWork {
   readonly selfTest: SubscriptionPorts['selfTest'];
 }
 
-/** The work on subscriptions, or why this configuration cannot manage any. */
+/** The work on subscriptions, or the reason why this configuration cannot manage any. */
 export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
 
-/** A declared subscription beside what the service has. */
+/** A declared subscription beside the service's copy of it. */
 export interface Comparison {
   readonly subscription_id: string;
-  /** Null: nobody declares it. */
+  /** Null: not declared. */
   readonly declared: WantedSubscription | null;
   /** Null: the service has none, or was never asked. */
   readonly service:
@@ -50,9 +50,9 @@ export interface Comparison {
     | null;
   /** The differences as text; empty: none. */
   readonly differences: readonly string[];
-  /** Why the service could not be asked now; null: it was. */
+  /** The reason why the service could not be asked now; null: it was asked. */
   readonly failure: string | null;
-  /** Why the last attempt to change it failed; null: it did not, or there was none. */
+  /** The failure of the last attempt to change it; null: it did not fail, or there was none. */
   readonly last_attempt: string | null;
 }
 
@@ -61,7 +61,7 @@ export interface Application {
   readonly subscription_id: string;
   readonly action: 'create' | 'update' | 'none';
   readonly differences: readonly string[];
-  /** The body, without the callback address. */
+  /** The body of the request, without the callback address. */
   readonly request: Record<string, unknown> | null;
   readonly done: boolean;
   readonly message: string | null;
@@ -71,14 +71,14 @@ const hourMs = 3_600_000;
 
 export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   const { mirror, clock } = ports;
-  /** Swallows errors when the daemon ends: the next start continues what was under way. */
+  /** Swallows errors while the daemon stops: the next start continues the work. */
   const unlessStopped = (signal: AbortSignal) => (error: unknown) => {
     if (!signal.aborted) throw error;
   };
   let plan: (ReturnType<typeof declareSubscriptions> & { readonly at: Instant }) | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Runs operations one at a time, because two on the same subscription would each undo the other's knowledge. */
+  /** Runs operations one at a time, because two on the same subscription would invalidate each other's knowledge. */
   function oneAtATime<Result>(work: () => Promise<Result>): Promise<Result> {
     const mine = last.then(work);
     last = mine.catch(() => undefined);
@@ -148,7 +148,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   };
 }
 
-/** Tells whether the last answered read was an hour ago; instants in the future count as absent. */
+/** Returns whether the last answered read was at least an hour ago. Instants in the future count as absent. */
 function isDue(row: StoredSubscription | null, now: Instant): boolean {
   const { checked_at = null, read_not_before = null } = row ?? {};
   if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
@@ -170,7 +170,7 @@ async function applyOne(
   return application(wanted, row.differences, action, attempt);
 }
 
-/** Returns what a run would do, and stores nothing, not even that the service was asked. */
+/** Returns the steps that a run would take. Stores nothing, not even that the service was asked. */
 async function preview(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -227,7 +227,7 @@ function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription,
   };
 }
 
-/** Tells whether an instant lies within the last day, in which a second PUT must wait. */
+/** Returns whether an instant lies within the last day, in which a second PUT must wait. */
 function isWithinDay(at: Instant | null, now: Instant): boolean {
   return at !== null && at <= now && now - at < 24 * hourMs;
 }
@@ -238,7 +238,7 @@ function updateAlarms(ports: SubscriptionPorts): void {
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
     'subscription-taken': (row) => isTaken(ports, row) || isWithinDay(row.wrested_at, clock.now()),
-    // A subscription that was never put is not broken, but new.
+    // A subscription that was never put is new, not broken.
     'subscription-broken': ({ status, put_at }) =>
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),
     'subscription-failing': ({ failures, failure_kind }) => isWorthTelling(failure_kind, failures),

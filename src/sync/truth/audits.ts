@@ -14,9 +14,12 @@ import type { Ports, SyncPorts } from '../records/context.ts';
 import { catalogueOf } from '../records/counted.ts';
 import { surveyInterest, weighing } from '../records/weights.ts';
 
-/** Random reads: how much of what shoppers see is untrue follows from what they find (domain/truth). */
+/** Random reads. Their results estimate how much outdated data shoppers see (domain/truth). */
 export interface Audits {
-  /** Returns when there is something to do; null: nothing is measured, or not before the fill has ended. */
+  /**
+   * Returns the instant of the next work, in epoch milliseconds. Null: nothing is measured, or not before the fill has
+   * ended.
+   */
   nextAt(): number | null;
   /** Draws records and instants for the next six hours, and reads those whose instant has come. */
   run(signal: AbortSignal): Promise<void>;
@@ -27,7 +30,10 @@ interface Drawn {
   readonly key: RecordKey;
 }
 
-/** An instant missed by more, because the machine slept or the service was slow, is no random one any more. */
+/**
+ * Milliseconds of delay after which a drawn instant is skipped: missed because the machine slept or the service was
+ * slow, it is no longer random.
+ */
 const lateMs = 600_000;
 /** The number of records between two turns of the event loop. */
 const slice = 100;
@@ -64,7 +70,7 @@ export function auditsOf(ports: Ports): Audits {
   };
 }
 
-/** Returns records with instants of a span, as often as their part of what shoppers see: the earliest first. */
+/** Draws records with instants of a span, in proportion to their share of shoppers' views; the earliest first. */
 async function drawnFrom(ports: Ports, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
   const audits = planOf(catalogueOf(ports)).find(({ lane }) => lane === 'audit');
   const reads = ((audits?.calls_per_day ?? 0) * (span.to - span.from)) / dayMs;
@@ -82,7 +88,7 @@ async function drawnFrom(ports: Ports, span: { from: number; to: number }, signa
   return drawn.sort((a, b) => a.at - b.at);
 }
 
-/** Goes through the dates of everything on sale, a slice at a time. */
+/** Yields the availability records of all products on sale, a slice at a time. */
 async function* shown({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal): AsyncGenerator<AdaptiveRecord[]> {
   let cursor: AdaptiveRecord | null = null;
   while (!signal.aborted) {
@@ -94,7 +100,10 @@ async function* shown({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal): A
   }
 }
 
-/** Reads a record, whenever it is due, and counts whether what the mirror showed was still true. The answer is stored. */
+/**
+ * Reads a record, regardless of its schedule, and counts whether the mirror's copy was still up to date. The answer is
+ * stored.
+ */
 async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
   const record = mirror.records.find(key);
@@ -102,7 +111,7 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
   const { extent, cadence } = policy.of(product?.category ?? null);
   const window = extent.windows.find(({ part }) => part === key.part);
   if (record?.fetched_at == null || product === null || window === undefined) return;
-  // Shoppers see no dates of it.
+  // Shoppers see no dates of this product.
   if (mirror.checks.saleState(key.product_id) !== 'on-sale') return;
   const untrue = await untrueDates(ports, { ...record, due_reason: 'audit' }, signal);
   if (untrue === null) return;
@@ -115,7 +124,10 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
   });
 }
 
-/** Reads a record's window. Returns the dates that were untrue; `all`: it is not on sale; null: the answer does not tell. */
+/**
+ * Reads a record's window. Returns the dates that were wrong in the mirror; `all`: all of them, because the product is
+ * not on sale or the answer is not believed yet; null: the answer does not show it.
+ */
 async function untrueDates(
   { upstream, ...ports }: Ports,
   record: Parameters<typeof readAvailability>[1],
@@ -128,8 +140,8 @@ async function untrueDates(
   if (read.kind === 'refused') ports.refusals.note(record, read, signal);
   if (read.kind === 'refused') return isGoneBy(read.status, mirror.removals.one(record.product_id)) ? 'all' : null;
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
-  // What is not believed yet, or held, is told otherwise than it is shown.
+  // An answer that is held, or not believed yet, contradicts all shown dates.
   if (read.kept) return 'all';
-  // Its own read still says on sale, or it would not have been shown: a closure that nobody has told of looks like that.
+  // The product is shown, so its own read still says on sale. Without sale, this is a closure that was not announced.
   return read.sale === 'on' ? read.noticed : 'all';
 }
