@@ -96,7 +96,7 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
   const missing = [...expected].filter((file) => !directory.has(file));
   const lost = missing.length === 0 ? 0 : mirror.transaction(() => table.lost(missing, clock.now()));
   if (orphans + lost > 0)
-    log.warn({ orphans, lost }, 'repaired image files: removed files without a row, and rows without a file');
+    log.warn({ orphans, lost }, 'repaired image files: removed those without a row, and made missing ones due again');
   return { orphans, lost };
 }
 
