@@ -107,7 +107,7 @@ describe('the documents', () => {
   });
 
   it('say of every resource that is read by a cadence with which key it is set', () => {
-    const named = [...section('What is kept true, and how often').matchAll(/`cadence\.(\w+)`/g)].map(([, key]) => key);
+    const named = [...section('How often records are read').matchAll(/`cadence\.(\w+)`/g)].map(([, key]) => key);
     expect(untieredResources.filter((resource) => !named.includes(resource))).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ const homes = {
   'Reading the mirror': 'docs/reading.md',
   'What to do with what is stale': 'docs/reading.md',
   'Every word as it is typed': 'docs/search.md',
-  'What is kept true, and how often': 'docs/operating.md',
+  'How often records are read': 'docs/operating.md',
   Commands: 'docs/operating.md',
   Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',

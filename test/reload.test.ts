@@ -171,7 +171,7 @@ describe('a reload', () => {
 
 it('the keys that take a restart stand in docs/operating.md', () => {
   const text = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8');
-  const [, named = ''] = /above the ceiling\.([\s\S]*?)take a\s+restart/.exec(text) ?? [];
+  const [, named = ''] = /A\s+restart\s+is\s+needed\s+for([^;]*);/.exec(text) ?? [];
   expect([...named.matchAll(/`([^`]+)`/g)].map(([, key]) => key).sort()).toEqual([...restartKeys].sort());
 });
 

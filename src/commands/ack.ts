@@ -7,7 +7,7 @@ import type { Io } from './terminal/io.ts';
 export function ackCommand(io: Io): Command {
   return new Command('ack')
     .description(
-      'Acknowledges a condition that status shows, until it ends: its alert stays silent, and a warning no longer makes status end with 1. The daemon notes when, and why.',
+      'Acknowledges a condition that status shows, until it ends: its alert stays silent, and a warning no longer makes status exit with 1. The daemon records when, and why.',
     )
     .argument('<code>', 'the condition, as status --json and doctor name it')
     .requiredOption('--because <text>', 'why it may wait; shown beside the condition')

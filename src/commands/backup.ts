@@ -20,11 +20,11 @@ export function backupCommand(io: Io): Command {
       'Makes a verified backup of the mirror and the inbox while they are in use: one directory with both copies and a manifest. Exit 65: there is no mirror; 74: no space; 77: the directory cannot be written.',
     )
     .argument('[dir]', 'where to put it (default: backup.directory, where the oldest beyond backup.keep are removed)')
-    .option('--list', 'list the backups that there are, and make none')
+    .option('--list', 'list the backups, and make none')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nIt holds what storefronts must not see, and is for this user alone. The daemon makes one by itself at backup.at.\n\nExamples:\n  catalogued backup\n  catalogued backup /mnt/elsewhere\n  catalogued backup --list',
+      '\nOnly this user may read it: it has data that storefronts must not see. The daemon makes a backup at backup.at.\n\nExamples:\n  catalogued backup\n  catalogued backup /mnt/elsewhere\n  catalogued backup --list',
     )
     .action(async (dir: string | undefined, options: { list?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);

@@ -18,7 +18,7 @@ import type { Io } from './terminal/io.ts';
 
 export function databaseCommand(io: Io): Command {
   const command = new Command('database').description(
-    'Looks after the PostgreSQL that the mirror is published into (database.url_file, or CATALOGUED_DATABASE_URL). Exit 69: it cannot be reached; 77: it refuses this user; 78: it is another one than it should be.',
+    'Manages the PostgreSQL that the mirror is published into (database.url_file, or CATALOGUED_DATABASE_URL). Exit 69: it cannot be reached; 77: it refuses this user; 78: it is the wrong database.',
   );
   const add = (name: string, description: string) => command.command(name).description(description);
   const withDatabase =
@@ -38,7 +38,10 @@ export function databaseCommand(io: Io): Command {
     };
   const say = (text: string) => void io.stdout.write(`${text}\n`);
 
-  add('init', 'Makes the schema, and the roles for readers and followers; tells what this user may not make.').action(
+  add(
+    'init',
+    'Creates the schema, and the roles for readers and followers; prints what this user may not create.',
+  ).action(
     withDatabase(async (postgres, { config }) => {
       await postgres.transaction((statements) => makeSchema(statements, config.database.schema));
       say(`The schema ${config.database.schema} stands in ${postgres.address}.`);
@@ -51,10 +54,10 @@ export function databaseCommand(io: Io): Command {
       say('Next: start the daemon (catalogued run), which publishes the whole mirror first.');
     }),
   );
-  add('check', 'Shows what the database is, what this user may, and which state is published.').action(
+  add('check', 'Shows the database, the permissions of this user, and the published state.').action(
     withDatabase(async (postgres, { config }) => say(await checked(postgres, config.database.schema))),
   );
-  add('verify', 'Compares all that is published with the mirror, row by row. Exit 1: rows differ.').action(
+  add('verify', 'Compares the published rows with the mirror, one by one. Exit 1: rows differ.').action(
     withDatabase(async (postgres, { config }) => {
       const found = await verifyPublished(postgres, config.mirror.path);
       if (found === null) throw nothingYet();
@@ -64,7 +67,7 @@ export function databaseCommand(io: Io): Command {
     }),
   );
   add('import', 'Publishes the whole mirror now, as the daemon does when it first starts with a database.')
-    .option('--replace', 'also where the schema holds the mirror of another installation')
+    .option('--replace', 'replace the mirror of another installation in this schema')
     .action(async ({ replace }: { replace?: boolean }, subcommand: Command) =>
       withDatabase(async (postgres, { config }) => {
         const { schema } = config.database;
@@ -85,8 +88,8 @@ export function databaseCommand(io: Io): Command {
         say(`The mirror is published in the schema ${schema} of ${postgres.address}: ${rows} rows were written.`);
       })({}, subcommand),
     );
-  add('export', 'Makes a mirror of what is published: to go back to a file alone, or to keep.')
-    .argument('<file>', 'where none stands yet')
+  add('export', 'Makes a mirror file from the published rows: to go back to a file alone, or to keep.')
+    .argument('<file>', 'the new file; it must not exist')
     .action(async (file: string, options: unknown, subcommand: Command) =>
       withDatabase(async (_, { config }, from) => {
         const path = resolve(file);

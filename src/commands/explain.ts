@@ -32,7 +32,7 @@ export function explainCommand(io: Io): Command {
     .argument('<product>', 'its id', productId)
     .option(
       '--date <date>',
-      'show the history of this date: what the mirror said, during which time, and the read behind it',
+      'show the history of this date: what the mirror showed, when, and which read changed it',
       calendarDate,
     )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')

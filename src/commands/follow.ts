@@ -19,16 +19,19 @@ interface Options {
 export function followCommand(io: Io): Command {
   return new Command('follow')
     .description(
-      'Keeps FILE equal to the mirror of a daemon on another host, until stopped: storefronts here read it as they would read the mirror. Needs no configuration; makes the file, and its folder. The daemon needs rows.publish: true and storefront.listen, or a database.',
+      'Keeps FILE equal to the mirror of a daemon on another host, until stopped. Storefronts here read FILE like a mirror. Needs no configuration; creates the file and its folder. The daemon needs rows.publish: true and storefront.listen, or a database.',
     )
     .argument('<file>', 'the copy that storefronts read')
     .requiredOption(
       '--from <url>',
       "the daemon's storefront address: https://host:port, http://host:port or unix:/path; or the database that it publishes into, or a replica: postgres://user@host/database",
     )
-    .option('--token-file <file>', 'the token of the storefront interface, over TCP; of a database, the password')
-    .option('--schema <name>', 'of a database: where the mirror is published', 'catalogued')
-    .option('--every <ms>', 'how often to ask for what has changed', milliseconds, 250)
+    .option(
+      '--token-file <file>',
+      'a file with the token of the storefront interface (over TCP), or with the password of the database',
+    )
+    .option('--schema <name>', 'the schema of a database in which the mirror is published', 'catalogued')
+    .option('--every <ms>', 'milliseconds between two requests for changes', milliseconds, 250)
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued follow --from https://catalogue.example.com --token-file token /var/lib/shop/mirror.db\n  catalogued follow --from unix:/run/catalogued/storefront.sock ./copy.db\n  catalogued follow --from postgres://follower@db.example.com/shop --token-file password ./copy.db\n\nHow old the copy is: mirror_info.published_at. Exit 77: the token is refused; 78: the file is no such copy, or no rows are published.',

@@ -13,11 +13,11 @@ import { folded, readableWidth, table } from './terminal/table.ts';
 
 export function heldCommand(io: Io): Command {
   const command = new Command('held').description(
-    'Shows and settles what is held: so many answers took something away at once that they are not believed. The mirror shows what it had, as stale, until the service takes it back, confirms it for hours, or you decide.',
+    'Shows and decides held answers: so many took something away at once that they are not believed. The mirror keeps what it had, as stale, until the service takes it back, confirms it for hours, or you decide.',
   );
   command
     .command('list', { isDefault: true })
-    .description('Lists what is held, since when, of how many records, with three examples and what to type.')
+    .description('Lists the held kinds: since when, how many records, three examples, and the commands to decide.')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued held list\n  catalogued held list --json | jq .held[].subject')
     .action((options: { json?: boolean }, own: Command) => {
@@ -36,9 +36,10 @@ export function heldCommand(io: Io): Command {
       .command(name)
       .description(does)
       .addArgument(
-        new Argument('<kind>', `what is held: ${subjectNames.join(', ')}; less or price: all of that`).argParser(
-          kindNamed,
-        ),
+        new Argument(
+          '<kind>',
+          `the held kind: ${subjectNames.join(', ')}; less or price: all kinds of that group`,
+        ).argParser(kindNamed),
       )
       .addHelpText('after', `\nExamples:\n  catalogued held ${name} sale-status\n  catalogued held ${name} price`)
       .action(async (kind: Kind | Subject, _: object, own: Command) => {

@@ -24,12 +24,12 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
   run: {
     group: 'Run:',
-    summary: 'run the daemon in the foreground: keep the mirror true',
+    summary: 'run the daemon in the foreground: keep the mirror in sync',
     load: async (io) => (await import('./run.ts')).runCommand(io),
   },
   reload: {
     group: 'Run:',
-    summary: 'have the running daemon read its configuration again, or keep the one it has',
+    summary: 'make the running daemon read its configuration again',
     load: async (io) => (await import('./reload.ts')).reloadCommand(io),
   },
   service: {
@@ -49,7 +49,7 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
   status: {
     group: 'Look:',
-    summary: 'show what is mirrored, how old it is, and which promises are kept',
+    summary: 'show what is mirrored, how old it is, and which freshness targets are met',
     load: async (io) => (await import('./status/status.ts')).statusCommand(io),
   },
   explain: {
@@ -59,12 +59,12 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
   plan: {
     group: 'Look:',
-    summary: 'show what the call budget buys, and what more would cost',
+    summary: 'show what the call budget covers, and what more would cost',
     load: async (io) => (await import('./plan.ts')).planCommand(io),
   },
   report: {
     group: 'Look:',
-    summary: 'report a week of the catalogue: what came, went, moved, and was searched for in vain',
+    summary: 'report a week of the catalogue: new and closed products, prices, searches without results',
     load: async (io) => (await import('./report/report.ts')).reportCommand(io),
   },
   changes: {
@@ -74,22 +74,22 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
   follow: {
     group: 'Run:',
-    summary: "keep a file equal to the mirror of another host's daemon, for the storefronts here",
+    summary: "keep a copy of another host's mirror, for the storefronts here",
     load: async (io) => (await import('./follow.ts')).followCommand(io),
   },
   database: {
     group: 'Run:',
-    summary: 'look after the PostgreSQL that the mirror is published into: prepare, check, compare',
+    summary: 'prepare, check or compare the PostgreSQL that the mirror is published into',
     load: async (io) => (await import('./database.ts')).databaseCommand(io),
   },
   images: {
     group: 'Look:',
-    summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',
+    summary: 'audit published images: credit, last confirmation, when they will be hidden',
     load: async (io) => (await import('./images/images.ts')).imagesCommand(io),
   },
   jobs: {
     group: 'Look:',
-    summary: "the daemon's jobs: last run, next run, what failed; run one now",
+    summary: "list the daemon's jobs: last run, next run, failures; run one now",
     load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
   },
   probe: {
@@ -114,7 +114,7 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
   },
   held: {
     group: 'Act:',
-    summary: 'list, approve or reject what the service claims of too many records at once',
+    summary: 'list, approve or reject answers that take too much away at once',
     load: async (io) => (await import('./held.ts')).heldCommand(io),
   },
   notifications: {
@@ -133,32 +133,32 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
     load: async (io) => (await import('./ack.ts')).ackCommand(io),
   },
   doctor: {
-    group: 'Maintain and mend:',
+    group: 'Maintain and fix:',
     summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',
     load: async (io) => (await import('./doctor.ts')).doctorCommand(io),
   },
   repair: {
-    group: 'Maintain and mend:',
-    summary: 'set aside a broken mirror or inbox so that the daemon can go on; destroys nothing',
+    group: 'Maintain and fix:',
+    summary: 'set aside a broken mirror or inbox, so that the daemon can start; deletes nothing',
     load: async (io) => (await import('./repair.ts')).repairCommand(io),
   },
   backup: {
-    group: 'Maintain and mend:',
-    summary: 'make a verified backup of both files, or list those there are',
+    group: 'Maintain and fix:',
+    summary: 'make a verified backup of both files, or list the backups',
     load: async (io) => (await import('./backup.ts')).backupCommand(io),
   },
   restore: {
-    group: 'Maintain and mend:',
-    summary: "put a backup in the mirror's place; destroys nothing",
+    group: 'Maintain and fix:',
+    summary: "put a backup in the mirror's place; deletes nothing",
     load: async (io) => (await import('./restore.ts')).restoreCommand(io),
   },
   upgrade: {
-    group: 'Maintain and mend:',
+    group: 'Maintain and fix:',
     summary: 'show what the next start with this version will do to the files',
     load: async (io) => (await import('./upgrade.ts')).upgradeCommand(io),
   },
   bugreport: {
-    group: 'Maintain and mend:',
+    group: 'Maintain and fix:',
     summary: 'write one archive for support, without a secret',
     load: async (io) => (await import('./bugreport/command.ts')).bugreportCommand(io),
   },
@@ -260,7 +260,7 @@ async function everyCommand(io: Io): Promise<Command> {
 
 function emptyProgram(): Command {
   return new Command('catalogued')
-    .description("Keeps a partner's local copy of a ticketing service's catalogue true.")
+    .description("Keeps a partner's local copy of a ticketing service's catalogue in sync.")
     .version(version)
     .option(
       '--config <file>',
@@ -269,7 +269,7 @@ function emptyProgram(): Command {
     .showSuggestionAfterError()
     .addHelpText(
       'after',
-      '\nExamples:\n  catalogued demo                                    # see it work, without any set-up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it true?',
+      '\nExamples:\n  catalogued demo                                    # see it work, without any set-up\n  catalogued --config catalogued.yaml run            # keep a mirror in sync\n  catalogued --config catalogued.yaml status         # is it up to date?',
     );
 }
 

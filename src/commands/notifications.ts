@@ -27,7 +27,7 @@ interface ListOptions {
 
 export function notificationsCommand(io: Io): Command {
   const command = new Command('notifications').description(
-    'Shows every delivery the service has sent, as it came, and its outcome. Deliveries are kept for retention.deliveries.',
+    'Shows every delivery that the service sent, unchanged, and its outcome. Deliveries are kept for retention.deliveries.',
   );
   command
     .command('list')
@@ -66,7 +66,7 @@ export function notificationsCommand(io: Io): Command {
   command
     .command('replay')
     .description(
-      'Applies every delivery received since a time once more, in the same order, as copies with new numbers. The records concerned are read from the service; until then an announced closure takes effect.',
+      'Applies again every delivery received since a time, in the same order, as copies with new numbers. Their records are read from the service; until then announced closures take effect.',
     )
     .requiredOption('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', time)
     .option('--dry-run', 'count the deliveries, and change nothing')

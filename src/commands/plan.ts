@@ -11,12 +11,12 @@ import { folded, readableWidth, table } from './terminal/table.ts';
 export function planCommand(io: Io): Command {
   return new Command('plan')
     .description(
-      'Shows what the call budget buys for the mirrored catalogue: calls a day, how long each sweep takes, and what changes would cost. ' +
-        'Exit 0: the budget keeps every promise; 1: a sweep cannot finish in time.',
+      'Shows what the call budget covers: calls a day, how long each sweep takes, and what changes would cost. ' +
+        'Exit 0: the budget is enough for every freshness target; 1: a sweep cannot finish in time.',
     )
     .option(
       '--declaration',
-      'list each endpoint, whether it is ingested or live, and how often it is asked, as vendors want it declared',
+      'list each endpoint, whether it is ingested or live, and how often it is called, as a vendor asks before certification',
     )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(

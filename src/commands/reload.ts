@@ -12,7 +12,7 @@ type Outcome = Answer<'GET /v1/reload'>;
 export function reloadCommand(io: Io): Command {
   return new Command('reload')
     .description(
-      'Has the running daemon read its configuration, secrets and log level again. All of it takes over, or the old one stays and what is wrong is printed (77, 78). Exit 75: no daemon runs.',
+      'Makes the running daemon read its configuration, secrets and log level again. On any error the old configuration stays in force. Exit 77 or 78: what is wrong; 75: no daemon runs.',
     )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued reload\n  systemctl reload catalogued')

@@ -7,13 +7,13 @@ import type { Io } from './terminal/io.ts';
 export function repairCommand(io: Io): Command {
   return new Command('repair')
     .description(
-      'Sets aside a mirror or inbox that is damaged, lost, paired with another or of a development version, and prepares the next start. Destroys nothing: the files set aside are kept in quarantine/ beside the old place. Exit 0: done, or nothing to do; 65: a file belongs to another program; 75: a daemon runs.',
+      'Sets aside a mirror or inbox that is damaged, lost, of another pair or of a development version, and prepares the next start. Deletes nothing: the files are kept in quarantine/ beside the old place. Exit 0: done, or nothing to do; 65: a file belongs to another program; 75: a daemon runs.',
     )
     .option('--dry-run', 'print what would be done, and change nothing')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nChecks both files completely, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory replaces a\nbroken mirror; without one the next start fills it again. Readers of the change feed are told to start over.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
+      '\nChecks both files completely, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory replaces a\nbroken mirror; without one the next start fills it again. Readers of the change feed have to start over.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
     )
     .action((options: { dryRun?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);

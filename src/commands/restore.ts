@@ -11,14 +11,14 @@ import type { Io } from './terminal/io.ts';
 export function restoreCommand(io: Io): Command {
   return new Command('restore')
     .description(
-      "Puts a backup in the mirror's place, also on a host that has neither file. Destroys nothing: what was there is kept in quarantine/ beside the old place. Exit 65: that is no backup, or it is damaged or newer; 75: a daemon runs.",
+      "Puts a backup in the mirror's place, also on a host that has neither file. Deletes nothing: the old files are kept in quarantine/ beside the old place. Exit 65: DIR is not a backup, or it is damaged or newer; 75: a daemon runs.",
     )
     .argument('<dir>', 'one backup, as catalogued backup --list shows it')
     .option('--dry-run', 'verify the backup, print what would be done, and change nothing')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nA sound inbox stays: deliveries since the backup are applied again. The next start reads what has changed since, and readers\nof the change feed are told to start over.\n\nExamples:\n  catalogued restore data/state/backup/2026-11-21T030000Z --dry-run\n  systemctl stop catalogued && catalogued restore /mnt/elsewhere/2026-11-21T030000Z && systemctl start catalogued',
+      '\nA sound inbox stays: deliveries since the backup are applied again. The next start reads what has changed since, and readers\nof the change feed have to start over.\n\nExamples:\n  catalogued restore data/state/backup/2026-11-21T030000Z --dry-run\n  systemctl stop catalogued && catalogued restore /mnt/elsewhere/2026-11-21T030000Z && systemctl start catalogued',
     )
     .action(async (dir: string, options: { dryRun?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);

@@ -16,7 +16,7 @@ const moreTimeMs = { backup: 120_000, change: 3_600_000 } as const;
 export function runCommand(io: Io): Command {
   return new Command('run')
     .description(
-      'Keeps the mirror true until it is stopped: fills it, then refreshes what is due. The log is JSON on standard output. SIGHUP reads the configuration again, as catalogued reload does.',
+      'Fills the mirror, then keeps it in sync until it is stopped. The log is JSON on standard output. SIGHUP reads the configuration again, as catalogued reload does.',
     )
     .option('--force', 'start even if receiver.allow could only ever match the proxy in front of the receiver')
     .addHelpText(

@@ -58,7 +58,7 @@ function addShow(command: Command, io: Io, overrides: Overrides): void {
     .command('show')
     .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
     .description(
-      'Asks the service, and shows each declaration beside what it has. Exit 0: nothing differs; 1: something does.',
+      'Shows each declared subscription beside the one that the service has. Exit 0: nothing differs; 1: something does.',
     )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued subscription show\n  catalogued subscription show all-2 --json')
@@ -121,7 +121,7 @@ function addRotate(command: Command, io: Io, overrides: Overrides): void {
     .command('rotate')
     .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
     .description(
-      'Replaces the callback address: the receiver accepts the new one at once, then the service is told. The old one stays valid for receiver.grace.',
+      'Replaces the callback address: the receiver accepts the new one at once, then it is sent to the service. The old one stays valid for receiver.grace.',
     )
     .addHelpText('after', '\nExamples:\n  catalogued subscription rotate\n  catalogued subscription rotate all')
     .action(async (id: string | undefined, _: object, own: Command) => {

@@ -13,7 +13,7 @@ import type { Io } from './terminal/io.ts';
 export function upgradeCommand(io: Io): Command {
   return new Command('upgrade')
     .description(
-      'Shows what the next start with this version will do to the files, measured on a copy: schema, contract, time, space. A daemon may run. Exit 0: it can be done; 1: there is not enough space; 74: there is not even enough to try it.',
+      'Shows what the next start with this version will do to the files, measured on a copy: schema, contract, time, space. The daemon may be running. Exit 0: the upgrade is possible; 1: not enough space for it; 74: not enough space to try it.',
     )
     .requiredOption('--check', 'try it on a copy; the upgrade itself is the next start')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')

@@ -21,18 +21,18 @@ interface Options {
 export function bugreportCommand(io: Io): Command {
   return new Command('bugreport')
     .description(
-      'Writes one archive for support: versions, configuration with origins, checks, status, jobs, schema, counts, failing records, last log lines. Without a secret. Changes nothing, asks the service nothing, and works with whatever is broken. Exit 74: it cannot be written.',
+      'Writes one archive for support: versions, configuration with origins, checks, status, jobs, schema, counts, failing records, last log lines. It contains no secret. Changes nothing, calls no service, and works whatever is broken. Exit 74: the archive cannot be written.',
     )
     .option(
       '--record <id>',
-      'with what the mirror holds of this product: the last answers, and when and why they were read',
+      'add what the mirror has of this product: the last answers, and when and why they were read',
       productId,
     )
     .option('--log <file>', 'take the log from this file (default: the journal of catalogued.service)')
     .option('--output <file>', 'where to write it (default: catalogued-bugreport-INSTANT.tar.gz here)')
     .addHelpText(
       'after',
-      '\nIt names hosts, paths and products: look into it before you pass it on (tar xzf). Secrets are replaced by [hidden].\n\nExamples:\n  catalogued bugreport\n  catalogued bugreport --record 1234 --log /var/log/catalogued.log',
+      '\nIt contains names of hosts, paths and products: inspect it before you pass it on (tar xzf). Secrets are replaced by [hidden].\n\nExamples:\n  catalogued bugreport\n  catalogued bugreport --record 1234 --log /var/log/catalogued.log',
     )
     .action(async (options: Options, command: Command) => {
       const loaded = once(() => configurationFor(io, command));

@@ -11,13 +11,13 @@ export function imagesCommand(io: Io): Command {
   command
     .command('audit')
     .description(
-      'Prints a dated report of every published image (product, credit, first and last confirmation, when it will be hidden) and of what was taken down in the last 90 days, as far as retention.changes reaches. Reads only the file; no daemon is needed. Exit 0: nothing is in breach; 1: an image is shown or kept that must not be.',
+      'Prints a dated report of every published image (product, credit, first and last confirmation, when it will be hidden) and of what was taken down in the last 90 days (or retention.changes, if shorter). Reads only the file; no daemon is needed. Exit 0: no breach; 1: an image is shown or stored that must not be.',
     )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addOption(
       new Option(
         '--csv',
-        'print CSV with a header, and the summary on standard error; an apostrophe before a cell keeps a spreadsheet from taking it for a formula',
+        'print CSV with a header, and the summary on standard error; cells that look like a formula begin with an apostrophe',
       ).conflicts('json'),
     )
     .addHelpText(

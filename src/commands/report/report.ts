@@ -25,7 +25,7 @@ interface Options {
 export function reportCommand(io: Io): Command {
   return new Command('report')
     .description(
-      'Reports a week of the catalogue, for whoever decides what to sell: products new, closed and withdrawn, prices that moved, images that went, what was sold without a subscription, how often the mirror was wrong at checkout, and searches in vain. Reads only the files; no daemon is needed.',
+      'Reports a week of the catalogue: new, closed and withdrawn products, changed prices, removed images, sales without a subscription, how often the mirror was wrong at checkout, and searches without results. Reads only the files; no daemon is needed.',
     )
     .addOption(
       new Option(
@@ -33,7 +33,7 @@ export function reportCommand(io: Io): Command {
         'which week, like 2026-W46: Monday to Sunday, UTC (default: today and the six days before)',
       ).argParser(weekOf),
     )
-    .option('--html <file>', 'write it as one HTML document that needs nothing else, over the one there is')
+    .option('--html <file>', 'write it as one self-contained HTML file; an existing file is replaced')
     .addOption(new Option('--json', 'print JSON; the fields are a contract (schema/contract.json)').conflicts('html'))
     .addHelpText(
       'after',

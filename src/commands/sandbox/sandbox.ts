@@ -97,7 +97,7 @@ export function sandboxCommand(io: Io): Command {
     .option('--throttle <per-second>', 'answer 429 above this many calls a second (default: never)', whole)
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)
-    .option('--quirks <all|file>', 'behave like a real service: with every quirk, or with those in a YAML or JSON file')
+    .option('--quirks <all|file>', 'behave like a real service: all quirks, or those of a YAML or JSON file')
     .option('--recorded <dir>', 'serve the answers of a real service that catalogued probe --record saved')
     .option('--live', 'let dates sell out as they come near (default: dates do not change)')
     .option('--hold <duration>', 'how long to hold changes of a product before announcing them (default: 5m)', held)

@@ -33,7 +33,7 @@ export function serviceCommand(io: Io): Command {
   command
     .command('install')
     .description(
-      'Creates the user, the unit, a first configuration from three answers, and the command catalogued; starts nothing. Run again it renews the unit and leaves configuration and key alone. Needs root.',
+      'Creates the user, the unit, a first configuration from three answers, and the command catalogued; starts nothing. A second run renews the unit and keeps configuration and key. Needs root.',
     )
     .option('--user <name>', 'the user that the daemon runs as (default: catalogued)')
     .option(
@@ -49,7 +49,7 @@ export function serviceCommand(io: Io): Command {
     .option('--print', 'print what would be written and run, and change nothing')
     .addHelpText(
       'after',
-      '\nWhat is not given is asked on a terminal.\n\nExamples:\n  sudo catalogued service install --base-url https://api.example.com --brand my-brand --key-file ./key\n  catalogued service install --instance norland --print',
+      '\nOn a terminal, missing options are asked for.\n\nExamples:\n  sudo catalogued service install --base-url https://api.example.com --brand my-brand --key-file ./key\n  catalogued service install --instance norland --print',
     )
     .action(async (options: Options) => {
       const { wanted, key_file } = await installationOf(options, io);

@@ -12,7 +12,7 @@ import { type ShownStatus, statusText } from './text.ts';
 export function statusCommand(io: Io): Command {
   return new Command('status')
     .description(
-      'Shows what is mirrored, how old it is, and which freshness targets are met. Exit 0: all are met; 1: the mirror is not filled, or a target is missed.',
+      'Shows what is mirrored, how old it is, and which freshness targets are met. Exit 0: nothing is wrong; 1: the mirror is not filled yet, a target is missed, or another condition is active.',
     )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued status\n  catalogued status --json | jq .freshness')

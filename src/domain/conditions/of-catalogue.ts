@@ -15,8 +15,8 @@ export const ofCatalogue = {
   'promise-broken': {
     about: 'Promises',
     severity: 'error',
-    means: 'records are older than promised, or past their limit and hidden',
-    todo: '`catalogued status` shows which, `catalogued plan` whether the call budget can keep the promise, `catalogued explain PRODUCT` why one is late',
+    means: 'freshness targets are missed: records are older than their target, or hidden',
+    todo: '`catalogued status` shows which, `catalogued plan` whether the call budget is enough, `catalogued explain PRODUCT` why one is late',
     depends_on: keepsOld,
     found: promiseBroken,
   },
@@ -24,8 +24,8 @@ export const ofCatalogue = {
     about: 'List',
     severity: 'error',
     means:
-      'a list has fewer rows than the service counts, or rows that could not be used: what it lacks is not mirrored. The mirror is not filled by such a list of products, and nothing is withdrawn by it. Once three lists at least half an hour apart lack the same, they are taken as they are and this is a warning',
-    todo: 'Run `catalogued probe` and ask the service why its list is short. If its total counts what the list leaves out, set `service.profile.list_total` to `ignore`',
+      'a list has fewer rows than the service counts, or unusable rows. Such a list fills no mirror and withdraws nothing. After three equal lists, at least half an hour apart, it is accepted, and this becomes a warning',
+    todo: 'Run `catalogued probe` and ask the service why its list is short. If its total counts rows that the list leaves out, set `service.profile.list_total` to `ignore`',
     depends_on: keepsOld,
     found: ({ short_lists }) =>
       short_lists.length === 0
@@ -40,16 +40,16 @@ export const ofCatalogue = {
     about: 'Held',
     severity: 'warning',
     means:
-      'so many answers take something away at once that they are not believed: products, sale status, dates, prices, variants or texts. The mirror shows what it had, as `stale`. The hold ends when the service takes it back, when samples confirm it for hours (dates, sale status and texts: 3; prices: 24), or when you decide. Where more than 80 % of 60 or more records claim it, only you or the service can end it. After a day it is an error',
-    todo: 'Ask the service; then type `catalogued held approve KIND` to believe it, or `catalogued held reject KIND` to keep what is shown; `catalogued held list` shows what was said',
+      'too many answers at once take something away, such as products, dates or prices. They are not believed yet: the mirror keeps what it had, as `stale`. The hold ends when the service takes it back, when samples confirm it for hours, or when you decide. After a day it is an error',
+    todo: 'Ask the service; then type `catalogued held approve KIND` to believe it, or `catalogued held reject KIND` to keep what is shown',
     found: heldClaims,
   },
   'records-failing': {
     about: 'Failing',
     severity: 'warning',
     means:
-      'the reads of some records have failed again and again, most of them for two days or more. They keep their last good data and are tried once a day. A list that does not end is one of them: what is gone from it is not noticed',
-    todo: '`catalogued status` says why they fail, `catalogued explain PRODUCT` of one; tell the service what it answers',
+      'reads of some records fail again and again, most of them for two days or more. They keep their last good data and are tried daily',
+    todo: '`catalogued status` and `catalogued explain PRODUCT` show why they fail; tell the service what it answers',
     depends_on: [...keepsOld, 'no-progress', 'fill-endless'],
     found: ({ records: { failing_long } }) =>
       failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records fail again and again` },
@@ -58,7 +58,7 @@ export const ofCatalogue = {
     about: 'Images',
     severity: 'error',
     means:
-      'every product of a list page lost its images at once: more likely a lost entitlement than a withdrawal. Each is shown until 14 days after it was confirmed',
+      'every product of a list page lost its images at once: probably a lost entitlement. Each is shown until 14 days after its last confirmation',
     todo: 'Ask the service whether your account may still use images',
     found: noted(
       'images-vanished',
@@ -69,8 +69,8 @@ export const ofCatalogue = {
   'images-unverified': {
     about: 'Images',
     severity: 'error',
-    means: 'the images of some products were not confirmed for 12 days; they are hidden after 14',
-    todo: 'Find out why the list and their own reads fail: `catalogued status`, `catalogued explain PRODUCT`',
+    means: 'images of some products have not been confirmed for 12 days; they are hidden after 14',
+    todo: '`catalogued status` and `catalogued explain PRODUCT` show why reads of the list and of these products fail',
     depends_on: [...keepsOld, 'images-vanished'],
     found: noted(
       'images-unverified',
@@ -81,7 +81,8 @@ export const ofCatalogue = {
   'images-disk': {
     about: 'Images',
     severity: 'warning',
-    means: 'image files have reached `images.disk`; new ones are not fetched, the addresses in the view still work',
+    means:
+      'image files have reached the limit `images.disk`. New ones are not fetched; the addresses in the view still work',
     todo: 'Raise `images.disk`, or choose fewer `images.sizes`',
     found: noted(
       'images-disk',
@@ -91,8 +92,8 @@ export const ofCatalogue = {
   'images-refused': {
     about: 'Images',
     severity: 'warning',
-    means: 'image addresses that are not http or https on a public host are not published',
-    todo: 'Name a host of your own in `images.hosts`; otherwise tell the service',
+    means: 'some image addresses are not http or https on a public host. They are not published',
+    todo: 'Add hosts of your own to `images.hosts`; otherwise tell the service',
     found: noted(
       'images-refused',
       (products) =>
@@ -102,7 +103,7 @@ export const ofCatalogue = {
   'prices-refused': {
     about: 'Prices',
     severity: 'warning',
-    means: 'the service sent prices below zero; what they are of cannot be bought',
+    means: 'the service sent negative prices. What they belong to cannot be bought',
     todo: 'Tell the service; `catalogued explain PRODUCT --date DATE` shows the read',
     found: noted(
       'prices-refused',
@@ -114,8 +115,8 @@ export const ofCatalogue = {
     about: 'Dates',
     severity: 'warning',
     means:
-      'the service answered for other dates than requested for five or more products. The requested dates keep what was known about them and become stale; none becomes sold out',
-    todo: 'Look for a cache or proxy on the way that ignores the query, and run `catalogued probe`: it says whether `service.profile.parameters` are right',
+      'the service answered for other dates than requested, for five or more products. The requested dates become stale; none is shown as sold out',
+    todo: 'Look for a cache or proxy that ignores the query. Run `catalogued probe`: it tests `service.profile.parameters`',
     found: noted(
       'other-dates',
       (products) =>
@@ -126,8 +127,8 @@ export const ofCatalogue = {
     about: 'Errors',
     severity: 'warning',
     means:
-      'the availability error rate is 1.5 % or more: so many checks and orders found the mirror wrong, which is not chance where the goal of 1 % is met',
-    todo: '`catalogued status` names the products; give their category a shorter cadence, or see whether their changes are announced',
+      'the availability error rate is 1.5 % or more: checks and orders found the mirror wrong too often for chance (goal: 1 %)',
+    todo: '`catalogued status` names the products. Shorten the cadence of their category, or check whether their changes are announced',
     depends_on: ['promise-broken', ...keepsOld],
     found: ({ error_rate }) => {
       if (!isOftenWrong(error_rate)) return null;

@@ -14,8 +14,7 @@ export const ofFiles = {
   'mirror-lost': {
     about: 'Mirror',
     severity: 'error',
-    means:
-      '`mirror.db` was removed or replaced while the daemon had it open. Nothing is read, deliveries wait in the inbox',
+    means: '`mirror.db` was removed or replaced while in use. Nothing is read. Deliveries wait in the inbox',
     todo: 'Put the file back, or stop the daemon and run `catalogued repair`; find out what moves files there',
     found: noted(
       'mirror-lost',
@@ -25,21 +24,21 @@ export const ofFiles = {
   'mirror-damaged': {
     about: 'Mirror',
     severity: 'error',
-    means: 'a check found `mirror.db` damaged. Nothing is read, deliveries wait in the inbox',
-    todo: 'Stop the daemon and run `catalogued repair`; look at the disk and at who else writes there',
+    means: 'an inspection found `mirror.db` damaged. Nothing is read. Deliveries wait in the inbox',
+    todo: 'Stop the daemon and run `catalogued repair`; check the disk and other programs that write there',
     found: noted('mirror-damaged', () => 'its file is damaged: reading has stopped and deliveries wait'),
   },
   'inbox-lost': {
     about: 'Inbox',
     severity: 'error',
-    means: '`inbox.db` was removed or replaced. Deliveries are answered 503, the mirror is kept true by reading',
+    means: '`inbox.db` was removed or replaced. Deliveries are answered 503. Reads keep the mirror up to date',
     todo: 'Put the file back, or stop the daemon and run `catalogued repair`',
     found: noted('inbox-lost', () => 'its file was removed or replaced while in use: deliveries are answered 503'),
   },
   'inbox-damaged': {
     about: 'Inbox',
     severity: 'error',
-    means: 'a check found `inbox.db` damaged. Deliveries are answered 503',
+    means: 'an inspection found `inbox.db` damaged. Deliveries are answered 503',
     todo: 'Stop the daemon and run `catalogued repair`',
     found: noted('inbox-damaged', () => 'its file is damaged: deliveries are answered 503'),
   },
@@ -47,8 +46,8 @@ export const ofFiles = {
     about: 'Disk',
     severity: 'error',
     means:
-      'a file cannot be written. Storefronts notice nothing; deliveries that the inbox cannot store get 503 and come again',
-    todo: 'Free some space, or raise the quota of the daemon’s user (`quota -s`) or its largest file (`LimitFSIZE`): work goes on by itself, and nothing is lost',
+      'a file cannot be written. Storefronts go on reading. Deliveries that cannot be stored are answered 503 and come again',
+    todo: 'Free some space, or raise the quota of the daemon’s user (`quota -s`) or `LimitFSIZE`. Work then continues by itself',
     found: ({ storage }) => (storage === null ? null : diskFull(storage)),
   },
   'disk-low': {
@@ -63,33 +62,30 @@ export const ofFiles = {
     about: 'Locked',
     severity: 'error',
     means: 'another program holds the write lock of our file: nothing is stored',
-    todo: 'End its transaction, often one of a forgotten `sqlite3` shell: `sudo catalogued doctor --reader` names who has the mirror open',
+    todo: 'End its transaction, often in a forgotten `sqlite3` shell: `sudo catalogued doctor --reader` lists who has the mirror open',
     visible_after_ms: lockShownMs,
     found: ({ storage }) => (storage === null ? null : fileLocked(storage)),
   },
   'readers-shut-out': {
     about: 'Readers',
     severity: 'error',
-    means:
-      'the group or the mode of the mirror or its directory was changed while the daemon runs: storefronts that could read it cannot any more',
-    todo: 'Type the command that is named, as root or as the owner. Then `sudo catalogued doctor --reader --user www-data` tries it as a storefront. If the change was meant, restart the daemon: it then takes the rights that it finds',
+    means: 'the group or mode of the mirror or its directory was changed: storefronts can no longer read it',
+    todo: 'Run the command that is shown, as root or as the owner; test it with `sudo catalogued doctor --reader --user www-data`. If the change was intended, restart the daemon',
     depends_on: ['mirror-lost'],
     found: ({ tried }) => tried?.shut_out ?? null,
   },
   'descriptors-low': {
     about: 'Process',
     severity: 'warning',
-    means:
-      'nine of ten file descriptors of the daemon are in use. Without one no connection can be made and no file opened: calls and deliveries fail until some are free',
-    todo: 'Raise the limit and restart the daemon: `LimitNOFILE=65536` below `[Service]` (`systemctl edit catalogued`), or `ulimit -n 65536` in its shell',
+    means: '90 % of the daemon’s file descriptors are in use. When none is free, calls and deliveries fail',
+    todo: 'Restart the daemon with a higher limit: `LimitNOFILE=65536` below `[Service]` (`systemctl edit catalogued`), or `ulimit -n 65536` in its shell',
     found: ({ tried }) => descriptorsLow(tried?.descriptors ?? null),
   },
   'wal-held': {
     about: 'Log',
     severity: 'warning',
-    means:
-      'the write-ahead log has grown beyond 256 MiB: a reader holds an old snapshot, and nothing can be copied back',
-    todo: 'End its transaction: `sudo catalogued doctor --reader` names who has the mirror open',
+    means: 'the write-ahead log has grown beyond 256 MiB, because a reader holds an old snapshot',
+    todo: 'End its transaction: `sudo catalogued doctor --reader` lists who has the mirror open',
     visible_after_ms: 10 * minute,
     found: ({ wal_bytes }) =>
       wal_bytes <= walHeldBytes
@@ -99,17 +95,16 @@ export const ofFiles = {
   'database-behind': {
     about: 'Database',
     severity: 'warning',
-    means: 'nothing could be published into PostgreSQL for ten seconds: what is read there is old, the file is not',
-    todo: 'See the log for why, and `catalogued database check`; what was missed is published by itself',
+    means: 'nothing could be published into PostgreSQL for ten seconds: its rows are outdated, the file is not',
+    todo: 'See the log and `catalogued database check`. What was missed is published by itself',
     depends_on: ['mirror-lost', 'mirror-damaged'],
     found: noted('database-behind', () => 'PostgreSQL is not published into: what is read there is old'),
   },
   'standby-missing': {
     about: 'Database',
     severity: 'warning',
-    means:
-      'no other instance stands by: were this host lost, nothing would be received or read until another one starts',
-    todo: 'Start the others (`catalogued run`), or take `instance.advertise` out of the configuration of the only one',
+    means: 'no other instance stands by: if this host is lost, nothing is received or read',
+    todo: 'Start the others (`catalogued run`), or remove `instance.advertise` if this is the only instance',
     depends_on: ['database-behind'],
     visible_after_ms: minute,
     found: ({ database }) =>
@@ -119,7 +114,7 @@ export const ofFiles = {
     about: 'Database',
     severity: 'warning',
     means:
-      '`synchronous_standby_names` of PostgreSQL asks for a server that is not there: commits wait for it, or, where they do not, are lost with the first one',
+      '`synchronous_standby_names` of PostgreSQL names a missing server: commits wait for it, or are lost with the primary',
     todo: 'See `pg_stat_replication` on the primary: bring that server back, or name another one',
     visible_after_ms: minute,
     found: ({ database }) =>
@@ -131,8 +126,8 @@ export const ofFiles = {
     about: 'Database',
     severity: 'warning',
     means:
-      'a transaction has been open in PostgreSQL for ten minutes: old versions of rows cannot be removed, and the tables grow',
-    todo: 'End it: `SELECT pid, usename, xact_start FROM pg_stat_activity ORDER BY xact_start`; the writer sees those of others as a member of `pg_monitor`',
+      'a transaction has been open in PostgreSQL for ten minutes: old row versions cannot be removed, and the tables grow',
+    todo: 'End it: `SELECT pid, usename, xact_start FROM pg_stat_activity ORDER BY xact_start`. The writer needs `pg_monitor` to see those of other users',
     found: ({ database }, now) =>
       database !== null && database.vacuum_held_ms >= vacuumHeldMs
         ? {
@@ -144,7 +139,7 @@ export const ofFiles = {
   'snapshot-failing': {
     about: 'Snapshot',
     severity: 'warning',
-    means: 'no snapshot can be published; readers elsewhere have an old one',
+    means: 'no snapshot can be published; readers elsewhere see an old one',
     todo: 'See the log: the directory, its permissions or the disk. Under systemd add it to `ReadWritePaths`',
     depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
     found: noted('snapshot-failing', () => 'none can be published: readers on other hosts have an old one'),
@@ -152,8 +147,8 @@ export const ofFiles = {
   'snapshot-late': {
     about: 'Snapshot',
     severity: 'warning',
-    means: 'the snapshot for readers elsewhere is missing or older than two periods of `snapshot.every`',
-    todo: 'See that the daemon runs, and the job `snapshot` in `catalogued jobs`',
+    means: 'the snapshot for readers elsewhere is missing, or older than two periods of `snapshot.every`',
+    todo: 'Check that the daemon runs, and the job `snapshot` in `catalogued jobs`',
     depends_on: ['snapshot-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
     found: ({ snapshot }, now) =>
       snapshot === null || snapshot.late === 0
@@ -167,7 +162,7 @@ export const ofFiles = {
     about: 'Backup',
     severity: 'warning',
     means: 'no backup can be made; the last one grows old',
-    todo: 'See the log: `backup.directory`, its permissions or the disk. Then `catalogued backup`',
+    todo: 'See the log: `backup.directory`, its permissions or the disk. Then run `catalogued backup`',
     depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
     found: (facts, now) => {
       const met = noted('backup-failing', () => 'none can be made; the last one grows old')(facts, now);
@@ -177,9 +172,8 @@ export const ofFiles = {
   'backup-late': {
     about: 'Backup',
     severity: 'warning',
-    means:
-      'the newest backup is older than two intervals of `backup.at`, or there is none so long after the first fill',
-    todo: 'See that the daemon runs, and the job `backup` in `catalogued jobs`; `catalogued backup` makes one now',
+    means: 'the newest backup is older than two intervals of `backup.at`, or there is none',
+    todo: 'Check that the daemon runs, and the job `backup` in `catalogued jobs`; `catalogued backup` makes one now',
     depends_on: ['backup-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
     found: ({ backup }, now) =>
       backup.late === 0
@@ -192,8 +186,8 @@ export const ofFiles = {
   'backup-unusable': {
     about: 'Backup',
     severity: 'error',
-    means: 'the newest backup could not be restored when it was tried',
-    todo: '`catalogued backup --list` says why: look at that disk, then make another with `catalogued backup`',
+    means: 'the newest backup could not be restored in its weekly test',
+    todo: '`catalogued backup --list` shows why: check that disk, then make another with `catalogued backup`',
     found: noted('backup-unusable', () => 'the newest could not be restored on trial'),
   },
 } satisfies ConditionKinds;

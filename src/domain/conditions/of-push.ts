@@ -8,7 +8,7 @@ export const ofPush = {
     about: 'Receiver',
     severity: 'warning',
     means:
-      'the receiver is not reached at `receiver.public_url`: something else answers there, or nobody does and the service calls a subscription degraded',
+      'something else answers at `receiver.public_url`, or nothing does and the service calls a subscription degraded',
     todo: 'Check the proxy in front of the receiver, DNS and the firewall; `catalogued doctor` tests it again',
     depends_on: ['inbox-lost', 'inbox-damaged'],
     visible_after_ms: 15 * minute,
@@ -24,8 +24,7 @@ export const ofPush = {
   'deliveries-refused': {
     about: 'Inbox',
     severity: 'error',
-    means:
-      'deliveries were answered 503 within the last quarter of an hour, because they could not be stored. The service sends them again',
+    means: 'deliveries were answered 503 in the last 15 minutes, because they could not be stored. They come again',
     todo: 'See the log: the disk, or another program that writes `inbox.db`',
     depends_on: ['disk-full', 'file-locked', 'inbox-lost', 'inbox-damaged'],
     found: ({ watched }, now) => {
@@ -38,8 +37,8 @@ export const ofPush = {
   'deliveries-stuck': {
     about: 'Inbox',
     severity: 'error',
-    means: 'deliveries wait in the inbox, and for ten minutes none was applied',
-    todo: 'See the log, then restart the daemon: nothing is lost; report it',
+    means: 'deliveries wait in the inbox, and none was applied for ten minutes',
+    todo: 'See the log, restart the daemon and report it. Nothing is lost',
     depends_on: ['mirror-lost', 'mirror-damaged', 'disk-full', 'file-locked', 'clock-doubted'],
     visible_after_ms: 10 * minute,
     found: ({ watched, inbox }) =>
@@ -50,8 +49,9 @@ export const ofPush = {
   'closures-held': {
     about: 'Closures',
     severity: 'warning',
-    means: 'more closures were announced at once than is plausible; the rest waits for its reads',
-    todo: 'Nothing, if the service has really closed them: the reads confirm it. Otherwise rotate the address: `catalogued subscription rotate`',
+    means:
+      'more than five closures, and of more than 10 % of the products, were announced within ten minutes. Further ones wait for their reads',
+    todo: 'Do nothing if they are real: the reads confirm it. Otherwise replace the callback address: `catalogued subscription rotate`',
     found: noted(
       'closures-held',
       () => 'too many were announced at once: those beyond a tenth of all products take effect only after their reads',
@@ -61,7 +61,7 @@ export const ofPush = {
     about: 'Closures',
     severity: 'warning',
     means:
-      'more than half of the last hundred announced closures were not confirmed by a read: somebody may know the callback address',
+      'reads did not confirm more than half of the last hundred announced closures: somebody may know the callback address',
     todo: 'Replace the address: `catalogued subscription rotate`',
     found: noted(
       'hints-not-confirmed',
@@ -72,7 +72,7 @@ export const ofPush = {
     about: 'Address',
     severity: 'warning',
     means: 'a callback address that was replaced is still called',
-    todo: 'See `catalogued subscription show`: if the service itself calls it, raise `receiver.grace`; if not, somebody has kept it, and rotating was right',
+    todo: 'See `catalogued subscription show`. If the service still calls it, raise `receiver.grace`. If not, somebody else knows it, and replacing it was right',
     found: noted(
       'old-address-used',
       () => 'a replaced callback address is still called: the service or somebody else has kept it',
@@ -81,9 +81,8 @@ export const ofPush = {
   'subscription-silent': {
     about: 'Silent',
     severity: 'warning',
-    means:
-      'reads find changes that a subscription should have announced. Its products are read as if it were not there',
-    todo: 'See `catalogued subscription show`; ask the service whether it sends, and your proxy whether it refuses',
+    means: 'reads find changes that a subscription did not announce. Its products are read as often as without it',
+    todo: 'See `catalogued subscription show`. Ask the service whether it sends, and check whether your proxy refuses',
     depends_on: [
       'receiver-unreachable',
       'subscription-broken',
@@ -100,8 +99,8 @@ export const ofPush = {
   'subscription-mute': {
     about: 'Silent',
     severity: 'warning',
-    means: 'a subscription that used to deliver has sent nothing for longer than ever, nights and weekends included',
-    todo: 'Ask the service whether it sends, and your proxy whether it refuses: `catalogued subscription show`, `catalogued doctor`',
+    means: 'a subscription that used to deliver has been silent for much longer than ever before',
+    todo: 'Ask the service whether it sends, and check whether your proxy refuses: `catalogued subscription show`, `catalogued doctor`',
     depends_on: [
       'receiver-unreachable',
       'subscription-broken',
@@ -121,8 +120,8 @@ export const ofPush = {
     about: 'Changes',
     severity: 'warning',
     means:
-      'an update was announced of a text that we mirror, its product was read since, and half an hour later every read still shows the text that it should have replaced; or updates of three or more products were announced within six hours, and no read showed anything new: a cache answers in the service’s place, or somebody forges announcements',
-    todo: 'Compare `catalogued explain PRODUCT` with the service’s own page; look for a cache between here and the service; `catalogued resync --product ID` reads once more',
+      'changes were announced, but reads do not show them: a text is still old after half an hour, or three or more products show nothing new. A cache answers for the service, or announcements are forged',
+    todo: 'Compare `catalogued explain PRODUCT` with the service’s own page; look for a cache on the way; `catalogued resync --product ID` reads it again',
     found: ({ tried }) => {
       const unshown = tried?.unshown ?? null;
       return unshown === null
@@ -136,16 +135,16 @@ export const ofPush = {
   'subscription-taken': {
     about: 'Taken',
     severity: 'warning',
-    means: 'the service has, or had within the last day, an address that is not ours under our subscription’s id',
-    todo: 'Look for another program or a second installation that uses the same id, and give one of them another',
+    means: 'under our subscription’s id the service has, or had in the last day, an address that is not ours',
+    todo: 'Look for another program or installation that uses the same id, and give one of them another',
     found: noted('subscription-taken', () => 'a subscription sends to an address that is not ours'),
   },
   'subscription-broken': {
     about: 'Broken',
     severity: 'warning',
     means:
-      'a subscription is degraded, failed or cancelled, and could not be revived yet. Its products are read as if it were not there',
-    todo: '`catalogued doctor` tests the public address; `catalogued subscription list` says what was tried, `catalogued subscription reactivate` tries now',
+      'a subscription is degraded, failed or cancelled, and could not be reactivated yet. Its products are read as often as without it',
+    todo: '`catalogued doctor` tests the public address, `catalogued subscription list` shows past attempts, `catalogued subscription reactivate` tries now',
     depends_on: ['receiver-unreachable', 'service-unreachable', 'key-refused', 'inbox-lost', 'inbox-damaged'],
     found: noted(
       'subscription-broken',
@@ -155,8 +154,8 @@ export const ofPush = {
   'subscription-failing': {
     about: 'Failing',
     severity: 'warning',
-    means: 'a subscription is refused by the service, or could not be sent several times in a row',
-    todo: '`catalogued subscription list` has the service’s words; often the public key that it knows is not ours',
+    means: 'the service rejects a subscription, or sending it failed several times in a row',
+    todo: '`catalogued subscription list` shows the service’s answer; often the service has another public key than ours',
     depends_on: ['service-unreachable', 'key-refused'],
     found: noted('subscription-failing', () => 'the service rejects a subscription'),
   },

@@ -27,8 +27,8 @@ export const ofService = {
     about: 'Key',
     severity: 'error',
     means:
-      'the service refuses the key: a record was refused, and so were two others, one of them at another path. Nothing is read; one small call a minute shows whether the key is accepted again',
-    todo: 'Compare `service.api_key_file` (or `CATALOGUED_API_KEY`) with the key the service gave you; ask the service whether it was revoked',
+      'the service refused the key for three records, at more than one path. Nothing is read. One small call a minute tests the key',
+    todo: 'Compare `service.api_key_file` (or `CATALOGUED_API_KEY`) with the key that the service gave you; ask the service whether it was revoked',
     found: ({ daemon }) =>
       daemon === null || daemon.key_refused === null
         ? null
@@ -37,8 +37,7 @@ export const ofService = {
   'service-unreachable': {
     about: 'Service',
     severity: 'warning',
-    means:
-      'no connection to the service can be made, or it answers none of the calls. Storefronts notice nothing until promises are broken',
+    means: 'the service cannot be reached, or answers no call. Storefronts go on reading',
     todo: 'Check the network and `service.base_url`; if others cannot reach the service either, wait',
     visible_after_ms: awayShownMs,
     depends_on: ['descriptors-low'],
@@ -55,8 +54,8 @@ export const ofService = {
     about: 'Service',
     severity: 'warning',
     means:
-      'the service answers, and none of its answers can be used: a login page or a proxy stands in its place, or it is broken as a whole. No record is blamed; one call is tried every 20 seconds, and everything goes on with the first usable answer',
-    todo: 'Look at the example: open `service.base_url` from this host. A login page or a redirect comes from the network or a proxy in between; otherwise tell the service',
+      'the service answers, but no answer can be used: a login page or a proxy answers in its place, or the service is broken',
+    todo: 'Open `service.base_url` from this host. A login page or a redirect comes from the network or a proxy; otherwise tell the service',
     visible_after_ms: awayShownMs,
     found: ({ daemon }) =>
       daemon?.away?.how !== 'unusable'
@@ -67,8 +66,8 @@ export const ofService = {
     about: 'Service',
     severity: 'warning',
     means:
-      'the service asked for a pause of more than a minute, and all calls wait: for its maintenance (503), or because it throttles (429). Of a 429 one call in 2 to 15 minutes finds out whether the pause is meant for all or for one product, which then backs off alone. Storefronts notice nothing until promises are broken',
-    todo: 'Wait. If it comes again and again, lower `budget.requests_per_second`, and ask the service about its limits. `service.profile.retry_after: account` obeys each pause to its end',
+      'the service asked for a pause of more than a minute, for maintenance (503) or because it throttles (429). All calls wait. After a 429 one call in 2 to 15 minutes tests whether all have to',
+    todo: 'Wait. If it happens often, lower `budget.requests_per_second` and ask the service about its limits',
     visible_after_ms: awayShownMs,
     found: ({ daemon }, now) => {
       if (daemon === null || daemon.away !== null || daemon.asked === null) return null;
@@ -88,8 +87,8 @@ export const ofService = {
     about: 'Answers',
     severity: 'error',
     means:
-      'the service answers, and its answers about a list or about many products cannot be used: rows under another name, an id that is called otherwise, pages that are not numbered, a language that is ignored, no JSON. A mirror is not filled from such a list; what was mirrored before stays and becomes outdated',
-    todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, `service.adapter` names a module that does (docs/service.md), and `catalogued probe --adapter FILE` tries it; if it answered otherwise before, tell the service',
+      'answers about a list or about many products cannot be used: other names of rows or ids, no page numbers, another language, no JSON. Such a list does not fill the mirror',
+    todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, write an adapter (docs/service.md) and test it with `catalogued probe --adapter FILE`; if it answered otherwise before, tell the service',
     depends_on: ['key-refused', 'service-unreachable', 'service-unusable', 'service-pause'],
     found: ({ unusable }) => {
       if (unusable === null) return null;
@@ -104,8 +103,8 @@ export const ofService = {
   'checks-flood': {
     about: 'Checks',
     severity: 'warning',
-    means: 'live checks take more than half of the call budget for a minute; other reads wait',
-    todo: 'Check once when the shopper looks and once at the order, not on every page view; name each caller (`--caller`), so that one cannot take all',
+    means: 'live checks have used more than half of the call budget for a minute; other reads wait',
+    todo: 'Check when the shopper looks and at the order, not on every page view. Name each caller (`--caller`), so that none uses the whole budget',
     found: noted(
       'checks-flood',
       (calls) => `live checks have used most of the call budget, ${calls} calls in the last minute: other reads wait`,
@@ -115,7 +114,7 @@ export const ofService = {
     about: 'Clock',
     severity: 'error',
     means:
-      'the machine’s clock is wrong or has jumped. Work goes on by the time since boot; nothing is pruned, and readers may hide what their clock calls expired',
+      'the machine’s clock is wrong or has jumped. Work continues by the time since boot, and nothing is deleted by age',
     todo: 'Set the clock and keep it right: `timedatectl set-ntp true`',
     found: noted(
       'clock-doubted',
@@ -127,8 +126,8 @@ export const ofService = {
     about: 'Clock',
     severity: 'warning',
     means:
-      'our clock and the service’s differ by more than a minute. One of them is wrong, usually ours: readers judge by it what is stale',
-    todo: 'Set the clock and keep it right: `timedatectl set-ntp true`; if it is right, tell the service',
+      'our clock and the service’s differ by more than a minute. Usually ours is wrong, and readers judge by it what is stale',
+    todo: 'Set the clock and keep it right: `timedatectl set-ntp true`. If it is right, tell the service',
     depends_on: ['clock-doubted'],
     visible_after_ms: 5 * minute,
     found: ({ tried }) => {
@@ -141,8 +140,8 @@ export const ofService = {
   'no-progress': {
     about: 'Progress',
     severity: 'error',
-    means: 'calls are made, and for half an hour no record was read by them',
-    todo: 'See `catalogued status` for why reads fail and `catalogued probe` for what the service answers; then restart the daemon, and report it',
+    means: 'calls are made, but for half an hour no record was read',
+    todo: '`catalogued status` shows why reads fail, `catalogued probe` what the service answers. Then restart the daemon and report it',
     depends_on: [...stopsReads, 'clock-doubted'],
     visible_after_ms: 30 * minute,
     found: ({ daemon, watched, short_lists, records: { all, failing } }) => {
@@ -158,8 +157,8 @@ export const ofService = {
   'fill-endless': {
     about: 'Filling',
     severity: 'error',
-    means: 'the mirror was never filled, and for an hour no further record was read for the first time',
-    todo: '`catalogued status` says what fails: a record that the service never answers is named there, and `catalogued explain PRODUCT` says why',
+    means: 'the first fill stands still: for an hour no further record was read for the first time',
+    todo: '`catalogued status` names records that the service never answers; `catalogued explain PRODUCT` shows why',
     depends_on: ['no-progress', ...stopsReads, 'disk-low', 'clock-doubted'],
     visible_after_ms: 60 * minute,
     found: ({ filled_at, records, watched, short_lists }) =>
@@ -173,7 +172,7 @@ export const ofService = {
   'job-failing': {
     about: 'Jobs',
     severity: 'warning',
-    means: 'a job of the daemon failed, or should have run and has not',
+    means: 'a job of the daemon failed or is overdue',
     todo: 'See `catalogued jobs` and the log; `catalogued jobs run NAME` tries it now',
     depends_on: [
       'disk-full',
@@ -194,8 +193,8 @@ export const ofService = {
   'daemon-silent': {
     about: 'Daemon',
     severity: 'error',
-    means: 'a daemon runs and does not answer: nothing may be refreshed',
-    todo: 'See its log, then restart it',
+    means: 'the daemon runs but does not answer: nothing may be refreshed',
+    todo: 'Look in its log, then restart it',
     found: ({ daemon_answers }) =>
       daemon_answers === false
         ? { since: null, says: 'running, but not answering: what is shown is read from the file' }
