@@ -351,7 +351,6 @@ CREATE TABLE slot_day (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
-  window_id INTEGER NOT NULL,       -- as in day
   rest TEXT NOT NULL,               -- [availability, timezone, extra], as answered of the whole date
   slots TEXT NOT NULL,
   PRIMARY KEY (product_id, currency, date)

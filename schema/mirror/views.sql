@@ -247,7 +247,8 @@ SELECT s.*, CAST(json_extract(t.value, '$[0]') AS TEXT) AS time,
   w.checked_at, CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM slot_day s
-CROSS JOIN date_window w ON w.window_id = s.window_id
+CROSS JOIN day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date = s.date AND d.from_at = 0
+CROSS JOIN date_window w ON w.window_id = d.window_id
 CROSS JOIN json_each(s.slots) t
 CROSS JOIN json_each(t.value, '$[3]') o
 WHERE w.shut < 3 AND json_extract(t.value, '$[1]') > unixepoch()*1000;

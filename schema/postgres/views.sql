@@ -224,7 +224,8 @@ SELECT s.*, t.value ->> 0 AS time,
   w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
   CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM slot_day s
-JOIN date_window w ON w.window_id = s.window_id
+JOIN day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date = s.date AND d.from_at = 0
+JOIN date_window w ON w.window_id = d.window_id
 CROSS JOIN _elements(s.slots::json) t (value)
 CROSS JOIN _elements(t.value -> 3) o (value)
 WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();

@@ -33,7 +33,7 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
     for (const before of Map.groupBy(stretches.ofProduct(product_id), keyOf).values()) {
       const [first] = before;
       if (first === undefined) continue;
-      const { currency, date, window_id } = first;
+      const { currency, date } = first;
       const others = moved.getOrInsert(currency, []);
       const row = known.get(keyOf(first));
       const form = row === undefined ? undefined : formOf(row);
@@ -41,8 +41,7 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
       // Each of its times has a price of its own: that of the whole date may be the same.
       stretches.replace({ product_id, currency, date }, before, after);
       const next = form === undefined ? undefined : slotsOf(date, form, at.timezone);
-      if (next !== undefined && next.slots !== row?.slots)
-        slots.put({ product_id, currency, date }, { ...next, window_id });
+      if (next !== undefined && next.slots !== row?.slots) slots.put({ product_id, currency, date }, next);
       const [now] = after;
       if (now?.lowest_adult_price !== first.lowest_adult_price || now.price_variant_type !== first.price_variant_type)
         others.push(date);

@@ -14,9 +14,7 @@ export type StoredSlots = Pick<Tables['slot_day'], 'slots' | 'rest'>;
 export interface SlotTable {
   ofProduct(product_id: number): Tables['slot_day'][];
   /** Null: the date has no tickets any more. */
-  put(key: DateKey, slots: (StoredSlots & { readonly window_id: number }) | null): void;
-  /** Has a date belong to another window. */
-  move(key: DateKey, window_id: number): void;
+  put(key: DateKey, slots: StoredSlots | null): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -25,18 +23,10 @@ export function slotTable(db: Writes): SlotTable {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('slot_day').selectAll().where('product_id', '=', product_id),
   );
-  const put = db.change(upsert('slot_day', ['product_id', 'currency', 'date'], ['window_id', 'rest', 'slots']));
+  const put = db.change(upsert('slot_day', ['product_id', 'currency', 'date'], ['rest', 'slots']));
   const drop = db.change(({ product_id, currency, date }: Bound<DateKey>) =>
     query
       .deleteFrom('slot_day')
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('date', '=', date),
-  );
-  const move = db.change(({ product_id, currency, date, window_id }: Bound<DateKey & { window_id: number }>) =>
-    query
-      .updateTable('slot_day')
-      .set({ window_id })
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '=', date),
@@ -53,9 +43,6 @@ export function slotTable(db: Writes): SlotTable {
     put: (key, slots) => {
       if (slots === null) drop.run(key);
       else put.run({ ...key, ...slots });
-    },
-    move: (key, window_id) => {
-      move.run({ ...key, window_id });
     },
     prune: ({ product_id, currency }, date) => {
       dropBefore.run({ product_id, currency, date });
