@@ -12,10 +12,3 @@ export interface VariantGroup {
 
 /** Whom the variants of a product are for, by their ids: the service's words; absent: it has not said. */
 export type VariantTypes = ReadonlyMap<number, string>;
-
-/** Returns whom a variant is for as its document says it; null: it does not. */
-export function variantTypeIn(document: string | null): string | null {
-  if (document === null) return null;
-  const { variant_type } = JSON.parse(document) as { variant_type?: unknown };
-  return typeof variant_type === 'string' ? variant_type : null;
-}
