@@ -1,6 +1,5 @@
 import { type DayForm, slotTime, timeOfSlot } from '../../../domain/catalogue/availability.ts';
 import { endOf } from '../../../domain/catalogue/passed-times.ts';
-import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -51,14 +50,9 @@ export function slotTable(db: Writes): SlotTable {
 }
 
 /** Returns a date as it is stored. Each slot gets the instant at which it is not sold any more. */
-export function slotsOf(
-  date: string,
-  [availability, zone, slots, extra]: DayForm,
-  timezone: string | null,
-): StoredSlots {
-  const at = venueInstants(timezone, date);
+export function slotsOf([availability, zone, slots, extra]: DayForm, begins: (minute: number) => number): StoredSlots {
   return {
-    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), at(endOf(time)), ...slot])),
+    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), begins(endOf(time)), ...slot])),
     rest: JSON.stringify(extra === undefined ? [availability, zone] : [availability, zone, extra]),
   };
 }

@@ -2,7 +2,6 @@ import { type Instant, instant } from '../../../clock.ts';
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { type DateStretch, notBegun, stretchesOf } from '../../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
-import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import { type Bound, listed, type Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -105,13 +104,12 @@ export function stretchTable(db: Writes): StretchTable {
   };
 }
 
-/** Returns the rows of a date: at the venue's clock, whatever that does on the date. */
+/** Returns the rows of a date of a window. `begins` tells when a minute of it begins, at the venue's clock. */
 export function stretchesAt(
-  { date, window_id }: Pick<Tables['day'], 'date' | 'window_id'>,
+  window_id: number,
   form: DayForm | undefined,
-  { timezone, types }: DateSetting,
+  { types, begins }: { readonly types: VariantTypes; readonly begins: (minute: number) => number },
 ): Stretch[] {
-  const begins = venueInstants(timezone, date);
   const at = (minute: number) => instant(minute === notBegun ? 0 : begins(minute));
   return stretchesOf(form, types)
     .map(({ from, until, counted_until, ...left }: DateStretch) => ({
