@@ -282,7 +282,12 @@ CREATE TABLE _variant (
   variants_document TEXT,
   availability_document TEXT,
   merged_document TEXT,             -- both: the variants read over availability
-  variant_type TEXT,                -- as the view shows it: the variants read decides, availability fills in
+  -- As the view shows them: the variants read decides, availability fills in.
+  label TEXT,
+  variant_type TEXT,
+  valid_with TEXT,
+  visitors_details TEXT,
+  group_ids TEXT,
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.
   held_at INTEGER,
@@ -351,7 +356,6 @@ CREATE TABLE slot_day (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
-  window_id INTEGER NOT NULL,       -- as in day
   rest TEXT NOT NULL,               -- [availability, timezone, extra], as answered of the whole date
   slots TEXT NOT NULL,
   PRIMARY KEY (product_id, currency, date)

@@ -80,57 +80,33 @@ SELECT c.*, CAST(unixepoch()*1000 >= COALESCE(c.held_at, c.stale_at) AS INTEGER)
 FROM checkout c
 WHERE c.shown = 1;
 
+-- What only availability has named is as new as the newest window that names it.
 CREATE VIEW variants AS
-SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
-  CAST(CASE json_type(document, '$.valid_with_variant_ids') WHEN 'array'
-    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.valid_with_variant_ids') e WHERE e.type = 'integer') END AS TEXT) AS valid_with,
-  CAST(CASE json_type(document, '$.requires_visitors_details') WHEN 'array'
-    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.requires_visitors_details') e WHERE e.type = 'text') END AS TEXT) AS visitors_details,
-  CAST(CASE json_type(document, '$.group_ids') WHEN 'array'
-    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.group_ids') e WHERE e.type = 'integer') END AS TEXT) AS group_ids,
-  CAST(CASE json_type(document, '$.group_ids') WHEN 'array'
-    THEN (SELECT CASE WHEN count(g.name) > 0 THEN json_group_array(g.name) END FROM json_each(document, '$.group_ids') e
-      LEFT JOIN _variant_group g ON g.product_id = w.product_id AND g.group_id = e.value WHERE e.type = 'integer') END AS TEXT) AS group_names,
-  document, checked_at,
-  CAST(stale AS INTEGER) AS stale, CAST(expired_at AS INTEGER) AS expired_at, freshness
+SELECT v.*, l.language, v.language AS language_shown,
+  CAST(CASE WHEN v.variants_document IS NULL THEN 'availability' ELSE 'variants' END AS TEXT) AS source,
+  CAST(CASE WHEN v.group_ids IS NOT NULL THEN (SELECT CASE WHEN count(g.name) > 0 THEN json_group_array(g.name) END FROM json_each(v.group_ids) e
+    LEFT JOIN _variant_group g ON g.product_id = v.product_id AND g.group_id = e.value) END AS TEXT) AS group_names,
+  CAST(COALESCE(v.merged_document, v.variants_document, v.availability_document) AS TEXT) AS document,
+  CAST(v.read_at AS INTEGER) AS checked_at, CAST(unixepoch()*1000 >= v.shown_stale_at AS INTEGER) AS stale, CAST(v.expired_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= v.expired_at THEN 'expired' WHEN unixepoch()*1000 >= v.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM (
-  SELECT v.product_id, l.language, v.language AS language_shown, v.variant_id,
-    CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
-    v.variant_type,
-    CAST('variants' AS TEXT) AS source,
-    CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
-    v.checked_at,
-    unixepoch()*1000 >= COALESCE(v.held_at, v.stale_at) AS stale,
-    4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) AS expired_at,
-    CAST(CASE WHEN unixepoch()*1000 >= 4 * v.stale_at - 4 * v.checked_at + COALESCE(v.held_at, v.checked_at) THEN 'expired'
-      WHEN unixepoch()*1000 >= COALESCE(v.held_at, v.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-  FROM _variant v
-  JOIN _product p ON p.product_id = v.product_id
-  CROSS JOIN _mirror m
-  CROSS JOIN languages l
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
-    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
+  SELECT *, checked_at AS read_at, COALESCE(held_at, stale_at) AS shown_stale_at,
+    4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at) AS expired_at
+  FROM _variant
+  WHERE variants_document IS NOT NULL
   UNION ALL
-  SELECT v.product_id, l.language, v.language, v.variant_id,
-    CAST(json_extract(v.availability_document, '$.label') AS TEXT),
-    v.variant_type,
-    CAST('availability' AS TEXT),
-    v.availability_document,
-    CAST(max(s.checked_at) AS INTEGER),
-    unixepoch()*1000 >= max(COALESCE(s.held_at, s.stale_at)),
-    max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)),
-    CAST(CASE WHEN unixepoch()*1000 >= max(4 * s.stale_at - 4 * s.checked_at + COALESCE(s.held_at, s.checked_at)) THEN 'expired'
-      WHEN unixepoch()*1000 >= max(COALESCE(s.held_at, s.stale_at)) THEN 'stale' ELSE 'fresh' END AS TEXT)
-  FROM _variant v
-  JOIN _product p ON p.product_id = v.product_id
-  JOIN date_window s ON s.product_id = v.product_id
-  JOIN json_each(s.variant_ids) i ON i.value = v.variant_id
-  CROSS JOIN _mirror m
-  CROSS JOIN languages l
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
-    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
-  GROUP BY v.product_id, l.language, v.variant_id
-) w;
+  SELECT n.*, max(s.checked_at), max(COALESCE(s.held_at, s.stale_at)), max(s.expired_at)
+  FROM _variant n
+  JOIN date_window s ON s.product_id = n.product_id
+  JOIN json_each(s.variant_ids) i ON i.value = n.variant_id
+  WHERE n.variants_document IS NULL
+  GROUP BY n.product_id, n.language, n.variant_id
+) v
+JOIN _product p ON p.product_id = v.product_id
+CROSS JOIN _mirror m
+CROSS JOIN languages l
+WHERE p.withdrawn_at IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
+  WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language);
 
 CREATE VIEW mirror_info AS
 SELECT m.*, CAST((SELECT f.published_at FROM _followed f WHERE f.followed_id = 1) AS INTEGER) AS published_at
@@ -247,7 +223,8 @@ SELECT s.*, CAST(json_extract(t.value, '$[0]') AS TEXT) AS time,
   w.checked_at, CAST(unixepoch()*1000 >= w.shown_stale_at AS INTEGER) AS stale, w.expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= w.expired_at THEN 'expired' WHEN unixepoch()*1000 >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM slot_day s
-CROSS JOIN date_window w ON w.window_id = s.window_id
+CROSS JOIN day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date = s.date AND d.from_at = 0
+CROSS JOIN date_window w ON w.window_id = d.window_id
 CROSS JOIN json_each(s.slots) t
 CROSS JOIN json_each(t.value, '$[3]') o
 WHERE w.shut < 3 AND json_extract(t.value, '$[1]') > unixepoch()*1000;

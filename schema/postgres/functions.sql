@@ -33,19 +33,6 @@ RETURN to_char(to_timestamp((seconds + minutes * 60)::double precision) AT TIME 
 CREATE OR REPLACE FUNCTION _elements(list json) RETURNS SETOF json LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC SELECT e.value FROM json_array_elements(CASE json_typeof(list) WHEN 'array' THEN list END) e; END;
 
--- Those of a member of a document that are whole numbers, or texts, as a JSON array; NULL: the member is no array.
-CREATE OR REPLACE FUNCTION _numbers(document text, member text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE json_typeof(document::json -> member) WHEN 'array' THEN (
-  SELECT '[' || COALESCE(string_agg(e.value #>> '{}', ',' ORDER BY e.ordinality), '') || ']'
-  FROM json_array_elements(document::json -> member) WITH ORDINALITY e
-  WHERE json_typeof(e.value) = 'number' AND e.value #>> '{}' ~ '^-?[0-9]+$') END;
-
-CREATE OR REPLACE FUNCTION _texts(document text, member text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE json_typeof(document::json -> member) WHEN 'array' THEN (
-  SELECT '[' || COALESCE(string_agg(to_json(e.value #>> '{}')::text, ',' ORDER BY e.ordinality), '') || ']'
-  FROM json_array_elements(document::json -> member) WITH ORDINALITY e
-  WHERE json_typeof(e.value) = 'string') END;
-
 -- The terms of a prepared text, in whichever of its parts; and whether some stand beside each other in one of them.
 CREATE OR REPLACE FUNCTION _terms(VARIADIC parts text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN string_to_array(array_to_string(parts, ' '), ' ');

@@ -70,54 +70,36 @@ FROM checkout c
 WHERE c.shown = 1;
 
 CREATE VIEW variants AS
-SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
-  _numbers(document, 'valid_with_variant_ids') AS valid_with,
-  _texts(document, 'requires_visitors_details') AS visitors_details,
-  _numbers(document, 'group_ids') AS group_ids,
-  CASE WHEN json_typeof(document::json -> 'group_ids') = 'array' THEN (
+SELECT v.*, l.language, v.language AS language_shown,
+  CASE WHEN v.variants_document IS NULL THEN 'availability' ELSE 'variants' END AS source,
+  CASE WHEN v.group_ids IS NOT NULL THEN (
     SELECT CASE WHEN count(g.name) > 0 THEN '[' || string_agg(COALESCE(to_json(g.name)::text, 'null'), ',' ORDER BY e.ordinality) || ']' END
-    FROM json_array_elements_text(document::json -> 'group_ids') WITH ORDINALITY e
-    LEFT JOIN _variant_group g ON g.product_id = w.product_id AND g.group_id::text = e.value
-    WHERE e.value ~ '^-?[0-9]+$') END AS group_names,
-  document, checked_at, stale, expired_at, freshness
+    FROM json_array_elements_text(v.group_ids::json) WITH ORDINALITY e
+    LEFT JOIN _variant_group g ON g.product_id = v.product_id AND g.group_id = e.value::bigint) END AS group_names,
+  COALESCE(v.merged_document, v.variants_document, v.availability_document) AS document,
+  v.read_at AS checked_at, _is_stale(v.shown_stale_at) AS stale,
+  CASE WHEN _now() >= v.expired_at THEN 'expired' WHEN _now() >= v.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM (
-  SELECT v.product_id, l.language, v.language AS language_shown, v.variant_id,
-    COALESCE(v.variants_document::json ->> 'label', v.availability_document::json ->> 'label') AS label,
-    v.variant_type,
-    'variants' AS source,
-    COALESCE(v.merged_document, v.variants_document) AS document,
-    v.checked_at,
-    _is_stale(COALESCE(v.held_at, v.stale_at)) AS stale, _expired_at(v.checked_at, v.stale_at, v.held_at) AS expired_at, _freshness(v.checked_at, v.stale_at, v.held_at) AS freshness
-  FROM _variant v
-  JOIN _product p ON p.product_id = v.product_id
-  CROSS JOIN _mirror m
-  CROSS JOIN languages l
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
-    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
+  SELECT *, checked_at AS read_at, COALESCE(held_at, stale_at) AS shown_stale_at, _expired_at(checked_at, stale_at, held_at) AS expired_at
+  FROM _variant
+  WHERE variants_document IS NOT NULL
   UNION ALL
-  SELECT v.product_id, l.language, v.language, v.variant_id,
-    v.availability_document::json ->> 'label',
-    v.variant_type,
-    'availability',
-    v.availability_document,
-    s.checked_at,
-    _is_stale(s.stale_at), s.expired_at,
-    CASE WHEN _now() >= s.expired_at THEN 'expired' WHEN _now() >= s.stale_at THEN 'stale' ELSE 'fresh' END
-  FROM _variant v
-  JOIN _product p ON p.product_id = v.product_id
-  CROSS JOIN _mirror m
-  CROSS JOIN languages l
+  SELECT n.*, s.*
+  FROM _variant n
   JOIN LATERAL (
-    SELECT max(s.checked_at) AS checked_at, max(COALESCE(s.held_at, s.stale_at)) AS stale_at,
-      max(_expired_at(s.checked_at, s.stale_at, s.held_at)) AS expired_at
+    SELECT max(s.checked_at), max(COALESCE(s.held_at, s.stale_at)), max(s.expired_at)
     FROM date_window s
     CROSS JOIN json_array_elements_text(s.variant_ids::json) i
-    WHERE s.product_id = v.product_id AND i.value = v.variant_id::text
+    WHERE s.product_id = n.product_id AND i.value = n.variant_id::text
     HAVING count(*) > 0
   ) s ON true
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
-    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
-) w;
+  WHERE n.variants_document IS NULL
+) v
+JOIN _product p ON p.product_id = v.product_id
+CROSS JOIN _mirror m
+CROSS JOIN languages l
+WHERE p.withdrawn_at IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
+  WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language);
 
 CREATE VIEW mirror_info AS
 SELECT m.*, p.published_at
@@ -224,7 +206,8 @@ SELECT s.*, t.value ->> 0 AS time,
   w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
   CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM slot_day s
-JOIN date_window w ON w.window_id = s.window_id
+JOIN day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date = s.date AND d.from_at = 0
+JOIN date_window w ON w.window_id = d.window_id
 CROSS JOIN _elements(s.slots::json) t (value)
 CROSS JOIN _elements(t.value -> 3) o (value)
 WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();

@@ -15,10 +15,3 @@ export interface VariantGroup {
  * stated type is absent.
  */
 export type VariantTypes = ReadonlyMap<number, string>;
-
-/** Returns the type of buyer stated in the document of a variant; null if it states none. */
-export function variantTypeIn(document: string | null): string | null {
-  if (document === null) return null;
-  const { variant_type } = JSON.parse(document) as { variant_type?: unknown };
-  return typeof variant_type === 'string' ? variant_type : null;
-}

@@ -2,11 +2,10 @@ import type { Instant } from '../../clock.ts';
 import type { CheckoutInformation } from '../../domain/catalogue/checkout-information.ts';
 import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { showInOtherLanguages, upsertShown } from './fallbacks.ts';
 
 type Row = Tables['checkout'];
 
@@ -27,9 +26,11 @@ export interface CheckoutInformationTable {
   document(record: { readonly product_id: number; readonly edition: string }): string | null;
 }
 
-const columns = [
+const said = [
   'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at', 'held_at',
 ] as const; // biome-ignore format: a list of columns
+const columns = ['product_id', 'language', 'language_shown', ...said, 'shown'] as const;
+type Own = Pick<Row, 'product_id' | 'language' | (typeof said)[number]>;
 
 export function checkoutInformationTable(db: Writes, changes: ChangeTable): CheckoutInformationTable {
   const one = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
@@ -40,8 +41,16 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
       .where('language', '=', language)
       .where('language_shown', '=', language),
   );
-  const put = db.change(upsertShown('checkout', ['product_id', 'language'], ['language_shown', ...columns]));
-  const showElsewhere = showInOtherLanguages(db, 'checkout');
+  const put = db.change((bound: Bound<Own>) => {
+    const values = columns.map((name) =>
+      name === 'shown' ? isShown(bound.language) : bound[name === 'language_shown' ? 'language' : name],
+    );
+    return sql`insert into checkout (${names(columns)}) select ${sql.join(values)} from _product p where p.product_id = ${bound.product_id}
+      on conflict do update set ${taken}`;
+  });
+  const copy = db.change(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+    copies(sql`r.product_id = ${product_id} and r.language = ${language}`),
+  );
   const mark = db.change(({ product_id, language, sent_at, stale_at, now }: Bound<CheckoutInformationRead>) =>
     query
       .updateTable('checkout')
@@ -60,7 +69,6 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
         ...information,
         product_id,
         language,
-        language_shown: language,
         has_timeslots: bit(information.has_timeslots),
         has_dynamic_pricing: bit(information.has_dynamic_pricing),
         checked_at: sent_at,
@@ -68,7 +76,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
         stale_at,
         held_at: null,
       });
-      showElsewhere({ product_id, language });
+      copy.run({ product_id, language });
       const fields = row === undefined ? [] : changedFields(row.document, information.document);
       if (changed) changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
       return changed;
@@ -79,6 +87,48 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
     document: ({ product_id, edition: language }) => one.get({ product_id, language })?.document ?? null,
   };
 }
+
+/** Makes the copies of the primary language's reads in other languages from scratch. */
+export function checkoutFallbacks(db: Writes): { makeAgain(): void } {
+  const changes = [
+    sql`delete from checkout where language_shown <> language`,
+    sql`update checkout as r set shown = not shown from _product p
+      where p.product_id = r.product_id and shown <> ${isShown(sql`r.language`)}`,
+    copies(sql`true`),
+  ].map((change) => db.change(() => change));
+  return {
+    makeAgain: () => {
+      for (const change of changes) change.run();
+    },
+  };
+}
+
+/**
+ * Copies reads in the primary language into the mirrored languages that have none of their own. `language_shown` is the language of
+ * the read, so that one statement marks a read and its copies.
+ */
+function copies(which: RawBuilder<unknown>) {
+  const values = columns.map((name) => {
+    if (name === 'language') return sql`l.language`;
+    if (name === 'shown') return sql`p.withdrawn_at is null`;
+    return sql.ref(`r.${name === 'language_shown' ? 'language' : name}`);
+  });
+  return sql`insert into checkout (${names(columns)}) select ${sql.join(values)}
+    from _mirror m
+    cross join checkout r on r.language = m.language
+    cross join _product p on p.product_id = r.product_id
+    cross join languages l on l.language <> m.language
+    where ${which}
+    on conflict do update set ${taken} where language_shown <> language`;
+}
+
+/** A read is shown where its language is mirrored and its product visible. */
+function isShown(language: RawBuilder<unknown>) {
+  return sql`(p.withdrawn_at is null and ${language} in (select l.language from languages l))`;
+}
+
+const names = (of: readonly string[]) => sql.join(of.map((name) => sql.ref(name)));
+const taken = sql.join(columns.slice(2).map((name) => sql`${sql.ref(name)} = excluded.${sql.ref(name)}`));
 
 function bit(flag: boolean | null): 0 | 1 | null {
   return flag === null ? null : flag ? 1 : 0;

@@ -1,6 +1,6 @@
 import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { fallbackRows } from './fallbacks.ts';
+import { checkoutFallbacks } from './checkout-information.ts';
 import type { ShownProducts } from './product/shown.ts';
 import type { SearchTable } from './search.ts';
 
@@ -17,7 +17,7 @@ export interface LanguageTable {
 export function languageTable(db: Writes, shown: Pick<ShownProducts, 'allAgain'>, search: SearchTable): LanguageTable {
   const all = db.values(() => query.selectFrom('languages').select('language'));
   const add = adding(db);
-  const fallbacks = fallbackRows(db);
+  const fallbacks = checkoutFallbacks(db);
   const drop = db.change(({ language }: Bound<OfLanguage>) =>
     query.deleteFrom('languages').where('language', '=', language),
   );
@@ -43,7 +43,7 @@ export function makePrimary(db: Writes, language: string): void {
       .where((of) => sql<boolean>`${of.ref('is_primary')} <> (${of.ref('language')} = ${bound.language})`),
   );
   const changes = mark.run({ language }).changes + adding(db).run({ language }).changes;
-  if (changes > 0) fallbackRows(db).makeAgain();
+  if (changes > 0) checkoutFallbacks(db).makeAgain();
 }
 
 function adding(db: Writes) {

@@ -25,14 +25,12 @@ export function variantGroups(db: Writes): VariantGroupTable {
     query.selectFrom('_variant_group').selectAll().where('product_id', '=', product_id),
   );
   const put = db.change(upsert('_variant_group', ['product_id', 'group_id'], ['name', 'read_at']));
-  const documents = db.rows(({ product_id }: Bound<OfProduct>) =>
+  const grouped = db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_variant')
-      .select(({ fn }) => [
-        'variant_id',
-        fn.coalesce('merged_document', 'variants_document', 'availability_document').as('document'),
-      ])
-      .where('product_id', '=', product_id),
+      .select(['variant_id', 'group_ids'])
+      .where('product_id', '=', product_id)
+      .where('group_ids', 'is not', null),
   );
 
   return {
@@ -45,16 +43,10 @@ export function variantGroups(db: Writes): VariantGroupTable {
       for (const group of renamed) put.run({ product_id, ...group, read_at: sent_at });
       if (renamed.length === 0) return [];
       const ids = new Set(renamed.map(({ group_id }) => group_id));
-      const members = documents
+      const members = grouped
         .all({ product_id })
-        .filter(({ document }) => groupIdsIn(document).some((id) => ids.has(id)));
+        .filter(({ group_ids }) => (JSON.parse(group_ids ?? '[]') as number[]).some((id) => ids.has(id)));
       return [...new Set(members.map(({ variant_id }) => variant_id))];
     },
   };
-}
-
-/** The groups that a variant's document says it is of, as its view shows them. */
-function groupIdsIn(document: string | null): number[] {
-  const { group_ids } = JSON.parse(document ?? '{}') as { group_ids?: unknown };
-  return Array.isArray(group_ids) ? group_ids.filter((id) => Number.isInteger(id)) : [];
 }

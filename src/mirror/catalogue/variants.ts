@@ -1,9 +1,11 @@
 import type { Instant } from '../../clock.ts';
-import { type Variant, type VariantGroup, variantTypeIn } from '../../domain/catalogue/variant.ts';
+import type { Variant, VariantGroup } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { factsOf, membersOf } from '../contract/document-facts.ts';
+import { variants as variantsOfContract } from '../contract/sale.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
@@ -42,16 +44,15 @@ export interface VariantTables {
   count(record: { readonly product_id: number; readonly edition: string }): number;
 }
 
+/** Columns that a document says; those of the first line are filled in from the other read where one lacks them. */
+const { label, variant_type, valid_with, visitors_details, group_ids } = variantsOfContract.columns;
+const names = { label, variant_type };
+const lists = { valid_with, visitors_details, group_ids };
+
 const said = [
-  'variants_document',
-  'availability_document',
-  'merged_document',
-  'variant_type',
-  'checked_at',
-  'changed_at',
-  'stale_at',
-  'held_at',
-] as const;
+  'variants_document', 'availability_document', 'merged_document', 'label', 'variant_type', 'valid_with', 'visitors_details', 'group_ids',
+  'checked_at', 'changed_at', 'stale_at', 'held_at',
+] as const; // biome-ignore format: a list of columns
 
 export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
   const groups = variantGroups(db);
@@ -142,7 +143,11 @@ function empty(product_id: number, language: string, variant_id: number, at: Ins
     variants_document: null,
     availability_document: null,
     merged_document: null,
+    label: null,
     variant_type: null,
+    valid_with: null,
+    visitors_details: null,
+    group_ids: null,
     checked_at: at,
     changed_at: at,
     stale_at: at,
@@ -154,9 +159,13 @@ function empty(product_id: number, language: string, variant_id: number, at: Ins
 function merged(row: Row): Row {
   const { variants_document: above, availability_document: below } = row;
   const needed = above !== null && below !== null && lacksMembers(above, below);
+  const merged_document = needed ? mergeDocuments(below, above) : null;
+  const [first, second] = [above, below].map((document) => factsOf(membersOf(document), names));
   return {
     ...row,
-    merged_document: needed ? mergeDocuments(below, above) : null,
-    variant_type: variantTypeIn(above) ?? variantTypeIn(below),
+    merged_document,
+    label: first?.label ?? second?.label ?? null,
+    variant_type: first?.variant_type ?? second?.variant_type ?? null,
+    ...factsOf(membersOf(merged_document ?? above ?? below), lists),
   };
 }

@@ -1,6 +1,12 @@
 import { isMembers, type Members } from '../../domain/values/members.ts';
 import { pageAddress } from '../../domain/values/page-address.ts';
-import { type Column, type Columns, flag, json, pageUrl, type ValueOf } from './table.ts';
+import { type Column, type Columns, flag, integers, pageUrl, texts, type ValueOf } from './table.ts';
+
+/** Returns the members of a document; none where there is none. */
+export function membersOf(document: string | null): Members {
+  const found: unknown = document === null ? null : JSON.parse(document);
+  return isMembers(found) ? found : {};
+}
 
 /** Returns what a document says of columns, each at the path of its declaration. What has another type there is null. */
 export function factsOf<Declared extends Columns>(
@@ -18,7 +24,8 @@ function at({ from = '$' }: Column, document: Members): unknown {
 }
 
 function factOf({ type, unit }: Column, value: unknown): string | number | null {
-  if (unit === json.unit) return textsIn(value);
+  if (unit === texts.unit) return listIn(value, (each) => typeof each === 'string');
+  if (unit === integers.unit) return listIn(value, Number.isInteger);
   if (unit === pageUrl.unit) return pageAddress(value);
   if (type === 'text') return typeof value === 'string' && value !== '' ? value : null;
   if (unit === flag.unit) return typeof value === 'boolean' ? Number(value) : null;
@@ -27,6 +34,6 @@ function factOf({ type, unit }: Column, value: unknown): string | number | null 
   return isNumber ? Number(value) : null;
 }
 
-function textsIn(value: unknown): string | null {
-  return Array.isArray(value) ? JSON.stringify(value.filter((each) => typeof each === 'string')) : null;
+function listIn(value: unknown, fits: (each: unknown) => boolean): string | null {
+  return Array.isArray(value) ? JSON.stringify(value.filter(fits)) : null;
 }

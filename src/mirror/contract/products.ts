@@ -11,7 +11,22 @@ import {
   primaryCurrency,
   productId,
 } from './repeated.ts';
-import { date, degrees, flag, hours, id, instant, integer, json, pageUrl, real, table, text, words } from './table.ts';
+import {
+  date,
+  degrees,
+  flag,
+  hours,
+  id,
+  instant,
+  integer,
+  json,
+  pageUrl,
+  real,
+  table,
+  text,
+  texts,
+  words,
+} from './table.ts';
 
 export const products = table(
   'products',
@@ -62,10 +77,7 @@ export const products = table(
       'The whole text, which only the read of the single product brings.',
     ),
     duration: text({ from: '$.duration', null: 'not sent' }, 'As the service writes it: 01:15, 0:15:00 …'),
-    languages: json(
-      { from: '$.languages', null: 'not sent' },
-      'An array of the languages that the service has texts in.',
-    ),
+    languages: texts({ from: '$.languages', null: 'not sent' }, 'The languages that the service has texts in.'),
     cancellation_policy: text(
       { from: '$.cancellation.policy', null: 'not sent' },
       'A word of the service: before_date, before_timeslot, never …',

@@ -1,5 +1,5 @@
 import { age, checkedAt, document, language, languageShown, productId } from './repeated.ts';
-import { flag, id, instant, integer, json, table, text, words } from './table.ts';
+import { flag, id, instant, integer, integers, json, table, text, texts, words } from './table.ts';
 
 export const checkoutInformation = table(
   'checkout_information',
@@ -33,18 +33,15 @@ export const variants = table(
       {},
       'What named it: the read of variants, or availability where that does not have it.',
     ),
-    valid_with: json(
+    valid_with: integers(
       { from: '$.valid_with_variant_ids', null: 'not sent' },
-      'An array of the variant_ids that may be in one order with it (specification §2).',
+      'The variant_ids that may be in one order with it (specification §2).',
     ),
-    visitors_details: json(
+    visitors_details: texts(
       { from: '$.requires_visitors_details', null: 'not sent' },
-      'An array of what each visitor has to give (full_name, passport_id …); no order of it goes without.',
+      'What each visitor has to give (full_name, passport_id …); no order of it goes without.',
     ),
-    group_ids: json(
-      { from: '$.group_ids', null: 'not sent' },
-      'An array of its groups. Variants of one group are alike.',
-    ),
+    group_ids: integers({ from: '$.group_ids', null: 'not sent' }, 'Its groups. Variants of one group are alike.'),
     group_names: json(
       { null: 'no name is known' },
       'An array of the names of its groups in the primary language, in the order of group_ids, null for one without a name. Default is how the service names no grouping.',

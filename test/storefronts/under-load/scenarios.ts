@@ -161,7 +161,7 @@ function windowWriter(db: Database.Database) {
      WHERE product_id = @product_id AND date = @date`,
   );
   const put = db.prepare(
-    `INSERT OR REPLACE INTO slot_day (product_id, currency, date, window_id, rest, slots) VALUES (@product_id, 'EUR', @date, @product_id, '[]', @slots)`,
+    `INSERT OR REPLACE INTO slot_day (product_id, currency, date, rest, slots) VALUES (@product_id, 'EUR', @date, '[]', @slots)`,
   );
   const drop = db.prepare('DELETE FROM slot_day WHERE product_id = @product_id AND date = @date');
   return ({ product_id, from }: Window, number: number, first: number, end: number) =>

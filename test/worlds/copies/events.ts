@@ -113,7 +113,7 @@ export const events: Readonly<Record<string, Event>> = {
       const [, member = '', inner] = from.split('.');
       const values: Readonly<Record<string, unknown>> = {
         text: word(),
-        JSON: [word()],
+        'JSON array of texts': [word()],
         'http or https': `https://shop.example/${word()}`,
         '0 or 1': count % 2 === 0,
         hours: count,

@@ -3,7 +3,7 @@ import { type DayForm, isNoticed, otherOffers } from '../../../domain/catalogue/
 import { timesLeft } from '../../../domain/catalogue/passed-times.ts';
 import type { PrintedPrice } from '../../../domain/catalogue/printed-price.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
-import { minutesPassed } from '../../../domain/time/venue-clock.ts';
+import { minutesPassed, venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import { query } from '../../sql/sql.ts';
@@ -90,26 +90,22 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       .where('state', '=', 'available'),
   );
 
-  const move = ({ product_id, currency }: OfProduct, dates: readonly string[], window_id: number) => {
-    for (const rows of [stretches, slots])
-      for (const date of dates) rows.move({ product_id, currency, date }, window_id);
-  };
-
   return {
-    move,
+    move: stretches.move,
     stored: (of, from, to) => inRange.all({ ...of, from, to }),
     shown: (of, from, to) => shown.get({ ...of, from, to }) ?? { dates: 0, lowest_price: null },
     store: (key, form, stored, read) => {
-      const next = form === undefined ? null : slotsOf(key.date, form, read.timezone);
+      const begins = venueInstants(read.timezone, key.date);
+      const next = form === undefined ? null : slotsOf(form, begins);
       const { window_id } = read;
       if (stored !== undefined && stored.slots === (next?.slots ?? null) && stored.rest === (next?.rest ?? null)) {
-        if (stored.window_id !== window_id) move(key, [key.date], window_id);
+        if (stored.window_id !== window_id) stretches.move(key, [key.date], window_id);
         return same;
       }
       const { slots: known, rest } = stored ?? { slots: null, rest: null };
       const before = known === null || rest === null ? undefined : formOf({ slots: known, rest });
-      const after = stretchesAt({ date: key.date, window_id }, form, read);
-      if (known !== null || next !== null) slots.put(key, next && { ...next, window_id });
+      const after = stretchesAt(window_id, form, { types: read.types, begins });
+      if (known !== null || next !== null) slots.put(key, next);
       stretches.replace(key, stored === undefined ? [] : stretches.ofDate(key), after);
       const [first] = after;
       if (first === undefined) throw new Error(`no row of ${key.date}`);

@@ -1,3 +1,4 @@
+import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
 import { query } from '../../sql/sql.ts';
@@ -26,23 +27,23 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
   const printed = printedPrices(db);
 
   function again(product_id: number, by: FoundBy): void {
-    const at = settingOf(product_id);
+    const { timezone, types } = settingOf(product_id);
     const keyOf = ({ currency, date }: { currency: string; date: string }) => `${currency} ${date}`;
     const known = new Map(slots.ofProduct(product_id).map((row) => [keyOf(row), row]));
     const moved = new Map<string, string[]>();
     for (const before of Map.groupBy(stretches.ofProduct(product_id), keyOf).values()) {
       const [first] = before;
       if (first === undefined) continue;
-      const { currency, date, window_id } = first;
+      const { currency, date } = first;
       const others = moved.getOrInsert(currency, []);
+      const begins = venueInstants(timezone, date);
       const row = known.get(keyOf(first));
       const form = row === undefined ? undefined : formOf(row);
-      const after = stretchesAt(first, form, at);
+      const after = stretchesAt(first.window_id, form, { types, begins });
       // Each of its times has a price of its own: that of the whole date may be the same.
       stretches.replace({ product_id, currency, date }, before, after);
-      const next = form === undefined ? undefined : slotsOf(date, form, at.timezone);
-      if (next !== undefined && next.slots !== row?.slots)
-        slots.put({ product_id, currency, date }, { ...next, window_id });
+      const next = form === undefined ? undefined : slotsOf(form, begins);
+      if (next !== undefined && next.slots !== row?.slots) slots.put({ product_id, currency, date }, next);
       const [now] = after;
       if (now?.lowest_adult_price !== first.lowest_adult_price || now.price_variant_type !== first.price_variant_type)
         others.push(date);

@@ -1,6 +1,5 @@
 import { type DayForm, slotTime, timeOfSlot } from '../../../domain/catalogue/availability.ts';
 import { endOf } from '../../../domain/catalogue/passed-times.ts';
-import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -14,9 +13,7 @@ export type StoredSlots = Pick<Tables['slot_day'], 'slots' | 'rest'>;
 export interface SlotTable {
   ofProduct(product_id: number): Tables['slot_day'][];
   /** Null: the date has no tickets any more. */
-  put(key: DateKey, slots: (StoredSlots & { readonly window_id: number }) | null): void;
-  /** Has a date belong to another window. */
-  move(key: DateKey, window_id: number): void;
+  put(key: DateKey, slots: StoredSlots | null): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -25,18 +22,10 @@ export function slotTable(db: Writes): SlotTable {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('slot_day').selectAll().where('product_id', '=', product_id),
   );
-  const put = db.change(upsert('slot_day', ['product_id', 'currency', 'date'], ['window_id', 'rest', 'slots']));
+  const put = db.change(upsert('slot_day', ['product_id', 'currency', 'date'], ['rest', 'slots']));
   const drop = db.change(({ product_id, currency, date }: Bound<DateKey>) =>
     query
       .deleteFrom('slot_day')
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('date', '=', date),
-  );
-  const move = db.change(({ product_id, currency, date, window_id }: Bound<DateKey & { window_id: number }>) =>
-    query
-      .updateTable('slot_day')
-      .set({ window_id })
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '=', date),
@@ -54,9 +43,6 @@ export function slotTable(db: Writes): SlotTable {
       if (slots === null) drop.run(key);
       else put.run({ ...key, ...slots });
     },
-    move: (key, window_id) => {
-      move.run({ ...key, window_id });
-    },
     prune: ({ product_id, currency }, date) => {
       dropBefore.run({ product_id, currency, date });
     },
@@ -64,14 +50,9 @@ export function slotTable(db: Writes): SlotTable {
 }
 
 /** Returns a date as it is stored. Each slot gets the instant at which it is not sold any more. */
-export function slotsOf(
-  date: string,
-  [availability, zone, slots, extra]: DayForm,
-  timezone: string | null,
-): StoredSlots {
-  const at = venueInstants(timezone, date);
+export function slotsOf([availability, zone, slots, extra]: DayForm, begins: (minute: number) => number): StoredSlots {
   return {
-    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), at(endOf(time)), ...slot])),
+    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), begins(endOf(time)), ...slot])),
     rest: JSON.stringify(extra === undefined ? [availability, zone] : [availability, zone, extra]),
   };
 }

@@ -2,8 +2,7 @@ import { type Instant, instant } from '../../../clock.ts';
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { type DateStretch, notBegun, stretchesOf } from '../../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
-import { venueInstants } from '../../../domain/time/venue-clock.ts';
-import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { type Bound, listed, type Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { variantTypes } from '../variant-types.ts';
@@ -29,11 +28,14 @@ export interface StretchTable {
   ofProduct(product_id: number): Tables['day'][];
   /** Makes the rows of a date what `after` says. Writes only those that differ. */
   replace(key: DateKey, before: readonly Stretch[], after: readonly Stretch[]): void;
-  /** Has a date belong to another window. */
-  move(key: DateKey, window_id: number): void;
+  /** Has dates belong to another window. */
+  move(of: OfProduct, dates: readonly string[], window_id: number): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
+
+/** Dates as a JSON array. */
+type Moved = { readonly dates: string; readonly window_id: number };
 
 const shown = ['from_at', 'state', 'lowest_price', 'lowest_adult_price', 'price_variant_type', 'max_tickets', 'availability', 'counted_until_at', 'window_id'] as const; // biome-ignore format: a list of columns
 
@@ -65,13 +67,13 @@ export function stretchTable(db: Writes): StretchTable {
       .where('date', '=', date)
       .where('until_at', '=', until_at),
   );
-  const move = db.change(({ product_id, currency, date, window_id }: Bound<DateKey & { window_id: number }>) =>
+  const move = db.change(({ product_id, currency, dates, window_id }: Bound<OfProduct & Moved>) =>
     query
       .updateTable('day')
       .set({ window_id })
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
-      .where('date', '=', date),
+      .where('date', 'in', listed<string>(dates)),
   );
   const dropBefore = db.change(({ product_id, currency, date }: Bound<DateKey>) =>
     query
@@ -93,8 +95,8 @@ export function stretchTable(db: Writes): StretchTable {
       }
       for (const until_at of left.keys()) drop.run({ ...key, until_at });
     },
-    move: (key, window_id) => {
-      move.run({ ...key, window_id });
+    move: ({ product_id, currency }, dates, window_id) => {
+      move.run({ product_id, currency, dates: JSON.stringify(dates), window_id });
     },
     prune: ({ product_id, currency }, date) => {
       dropBefore.run({ product_id, currency, date });
@@ -102,13 +104,12 @@ export function stretchTable(db: Writes): StretchTable {
   };
 }
 
-/** Returns the rows of a date: at the venue's clock, whatever that does on the date. */
+/** Returns the rows of a date of a window. `begins` tells when a minute of it begins, at the venue's clock. */
 export function stretchesAt(
-  { date, window_id }: Pick<Tables['day'], 'date' | 'window_id'>,
+  window_id: number,
   form: DayForm | undefined,
-  { timezone, types }: DateSetting,
+  { types, begins }: { readonly types: VariantTypes; readonly begins: (minute: number) => number },
 ): Stretch[] {
-  const begins = venueInstants(timezone, date);
   const at = (minute: number) => instant(minute === notBegun ? 0 : begins(minute));
   return stretchesOf(form, types)
     .map(({ from, until, counted_until, ...left }: DateStretch) => ({

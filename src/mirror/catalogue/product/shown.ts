@@ -1,6 +1,6 @@
-import { isMembers, type Members } from '../../../domain/values/members.ts';
+import type { Members } from '../../../domain/values/members.ts';
 import { type Bound, pick, sql, type Writes } from '../../../sqlite/statements.ts';
-import { factsOf } from '../../contract/document-facts.ts';
+import { factsOf, membersOf } from '../../contract/document-facts.ts';
 import { products } from '../../contract/products.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -73,8 +73,7 @@ export function shownProducts(db: Writes): ShownProducts {
   const show = (text: Text) => {
     const { product_id, language } = text;
     const document = shownDocument(text);
-    const said: unknown = document === null ? null : JSON.parse(document);
-    const members = isMembers(said) ? said : {};
+    const members = membersOf(document);
     put.run({ product_id, language, document, text_language: languageOf(members), ...factsOf(members, factColumns) });
   };
   const again = (product_id: number) => {
