@@ -202,6 +202,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     expect(verdicts).toEqual({
       configuration: 'ok',
       credentials: 'ok',
+      adapter: 'ok',
       'signing key': 'ok',
       'mirror directory': 'ok',
       mirror: 'ok',

@@ -313,8 +313,15 @@ const kept: readonly Kept[] = [
     tests: ['upstream/http', 'config/secrets'],
     lines: {
       'if (status >= 300 && status < 400) {': 'if (status >= 300 && status < 302) {',
-      'return refused(status, refusalText(body, encoding), key);':
-        'return refused(status, refusalText(body, encoding), null);',
+    },
+  },
+  {
+    promise: 12,
+    file: 'upstream/adapter/service-asker.ts',
+    tests: ['adapter/faults', 'upstream/http'],
+    lines: {
+      'return refusal(status, refused, this.#key);': 'return refusal(status, refused, null);',
+      'key: key === null ? null : keyPlaceholder,': 'key: key?.reveal() ?? null,',
     },
   },
   {
