@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
+import { secretSources } from '../../src/config/secrets.ts';
 import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -63,6 +64,40 @@ describe('the compose file', needs('compose', 'time'), () => {
     const file = join(directory.path, 'compose.yaml');
     writeFileSync(file, text('config/container/compose.yaml').replace('read_only: true', 'readonly: true'));
     expect(() => composed(file)).toThrow(/Unsupported config option|readonly/);
+  });
+});
+
+describe('the compose file of two instances, PostgreSQL and a follower', needs('compose', 'time'), () => {
+  const file = join(root, 'config/container/instances.yaml');
+  const services: Readonly<Record<string, Service>> = composed(file).services;
+  const configured = (environment: Service['environment']) =>
+    parseConfig(text('config/container/catalogued.yaml'), { ...image().env, ...environment });
+
+  it('names only keys that there are, and each instance by itself', () => {
+    for (const name of ['host-a', 'host-b']) {
+      const { config, warnings } = configured(services[name]?.environment);
+      // Within the network of one host.
+      expect(warnings).toEqual([expect.stringContaining('unencrypted')]);
+      expect(config.instance).toMatchObject({ name, advertise: `http://${name}:8490` });
+      expect(config.admin.listen).toBe('0.0.0.0:8490');
+      const secrets = (services[name]?.secrets ?? []).map(({ source }) => source);
+      expect(Object.keys(secretSources)).toEqual(expect.arrayContaining(secrets));
+      expect(secrets).toContain('database_url');
+    }
+    const volumes = Object.values(services).flatMap((service) => service.volumes ?? []);
+    const written = volumes.map((each) => each.split(':')[0] ?? '').filter((source) => !source.startsWith('/'));
+    expect(new Set(written).size).toBe(written.length);
+  });
+
+  it('with a key that the program does not know is refused (control)', () => {
+    expect(() => configured({ CATALOGUED_INSTANCE__ADVERTISED: 'http://host-a:8490' })).toThrow('has a problem');
+  });
+
+  it('gives no container root, a file system to write to, or a capability', () => {
+    for (const [name, service] of Object.entries(services)) {
+      expect(service, name).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+      expect(userOf(service).uid, name).toBeGreaterThan(0);
+    }
   });
 });
 

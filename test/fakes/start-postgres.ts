@@ -17,6 +17,8 @@ export interface StartedPostgres extends Disposable {
   start(): void;
   /** Runs `meanwhile`, and then brings back what the server had before: its last commits are lost. */
   losing(meanwhile: () => Promise<void>): Promise<void>;
+  /** Runs a program of PostgreSQL's. */
+  run(program: string, ...args: string[]): void;
   /** Runs a statement that may stand in no transaction. */
   sql(statement: string): void;
 }
