@@ -9,7 +9,7 @@ import { type PublishedPage, type RowSource, SourceAway } from '../../src/follow
 import { captureRows, clockTables, contractTables, ownTables, publishedTables } from '../../src/mirror/rows/capture.ts';
 import { rowPages } from '../../src/mirror/rows/pages.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { ownProgram } from '../../package.ts';
-import type { FindQuestion, Found } from '../../storefront/reader.ts';
+import type { Found, SearchQuestion } from '../../storefront/reader.ts';
 import type { SearchAnswer } from './worker.ts';
 
 /**
@@ -9,8 +9,8 @@ import type { SearchAnswer } from './worker.ts';
  * thread is started by the first question. Disposing ends it; a question that is open then is rejected.
  */
 export interface SearchThread extends AsyncDisposable {
-  /** Throws what `reader.find` throws, and `too-many-searches` where as many wait already as anybody would wait for. */
-  find(question: FindQuestion): Promise<Found>;
+  /** Throws what `reader.search` throws, and `too-many-searches` where as many wait already as anybody would wait for. */
+  search(question: SearchQuestion): Promise<Found>;
 }
 
 const script = ownProgram('daemon/search/worker');
@@ -45,7 +45,7 @@ export function searchThread(path: string): SearchThread {
   }
 
   return {
-    find: (asked) => {
+    search: (asked) => {
       thread ??= started();
       if (thread.open.length >= mostWaiting) return Promise.reject(tooMany());
       const question = Promise.withResolvers<Found>();

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { CataloguedError, type FindQuestion, type Found, openReader } from '../../storefront/reader.ts';
+import { sqliteLibrary } from '../../sqlite/read-only.ts';
+import { CataloguedError, type Found, openReader, type SearchQuestion } from '../../storefront/reader.ts';
 
 /** What a question is answered with. */
 export type SearchAnswer =
@@ -10,12 +11,12 @@ export type SearchAnswer =
 /*
  * The thread of `searchThread`: a reader of its own, and an answer for each question, in order.
  */
-const reader = openReader(String(workerData));
-parentPort?.on('message', (question: FindQuestion) => parentPort?.postMessage(answer(question)));
+const reader = openReader(String(workerData), { engine: sqliteLibrary });
+parentPort?.on('message', (question: SearchQuestion) => parentPort?.postMessage(answer(question)));
 
-function answer(question: FindQuestion): SearchAnswer {
+function answer(question: SearchQuestion): SearchAnswer {
   try {
-    return { found: reader.find(question) };
+    return { found: reader.search(question) };
   } catch (error) {
     if (!(error instanceof CataloguedError)) return { error: error as Error };
     const { code, message, hint } = error;
