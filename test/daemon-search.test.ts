@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { searchThread } from '../src/daemon/search/thread.ts';
-import { type FindQuestion, openReader } from '../src/storefront/reader.ts';
+import type { SearchQuestion } from '../src/storefront/reader.ts';
+import { openReader } from './fakes/reader.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
 import { type TestMirror, testMirror } from './fakes/test-mirror.ts';
 import { townProducts } from './storefront/relevance/town-products.ts';
@@ -19,7 +20,7 @@ afterAll(() => test[Symbol.dispose]());
 it('a search in the daemon’s thread answers what the reader answers, while the daemon goes on', async () => {
   await using thread = searchThread(test.mirror.path);
   using reader = openReader(test.mirror.path);
-  const questions: FindQuestion[] = [
+  const questions: SearchQuestion[] = [
     { text: 'colloseum tickets', facets: true },
     { text: 'museum', limit: 3 },
     { city_id: 6 },
@@ -29,34 +30,34 @@ it('a search in the daemon’s thread answers what the reader answers, while the
   const beat = setInterval(() => {
     beats += 1;
   }, 0);
-  const found = await Promise.all(questions.map((question) => thread.find(question)));
+  const found = await Promise.all(questions.map((question) => thread.search(question)));
   clearInterval(beat);
-  expect(found).toEqual(questions.map((question) => reader.find(question)));
+  expect(found).toEqual(questions.map((question) => reader.search(question)));
   expect(beats).toBeGreaterThan(0);
 });
 
 it('a search that no answer could be right for is refused by the thread as by the reader, and the next one answered', async () => {
   await using thread = searchThread(test.mirror.path);
-  await expect(thread.find({ language: 'xx' })).rejects.toMatchObject({
+  await expect(thread.search({ language: 'xx' })).rejects.toMatchObject({
     code: 'bad-argument',
     message: 'language: "xx" is not mirrored',
     hint: 'give one of en',
   });
-  expect((await thread.find({ text: 'louvre' })).total).toBe(1);
+  expect((await thread.search({ text: 'louvre' })).total).toBe(1);
 });
 
 it('more searches than anybody would wait for are refused, and those that wait are answered', async () => {
   await using thread = searchThread(test.mirror.path);
-  const all = await Promise.allSettled(Array.from({ length: 260 }, () => thread.find({ text: 'louvre' })));
+  const all = await Promise.allSettled(Array.from({ length: 260 }, () => thread.search({ text: 'louvre' })));
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(200);
   expect(all.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'too-many-searches' } });
   await systemClock.sleep(0);
-  expect((await thread.find({ text: 'louvre' })).total).toBe(1);
+  expect((await thread.search({ text: 'louvre' })).total).toBe(1);
 });
 
 it('a search that is open when the thread is ended is rejected, not forgotten', async () => {
   const thread = searchThread(test.mirror.path);
-  const open = thread.find({ text: 'louvre' });
+  const open = thread.search({ text: 'louvre' });
   const ended = expect(open).rejects.toThrow(/has ended/);
   await thread[Symbol.asyncDispose]();
   await ended;

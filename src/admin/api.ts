@@ -110,7 +110,7 @@ export const operations = {
     refusals: { ...notMirrored, ...unwritable },
   },
   'POST /v1/search': {
-    summary: 'Finds what a shopper means, as reader.find does, in a thread of its own',
+    summary: 'Finds what a shopper means, as reader.search does, in a thread of its own',
     storefront: true,
     body: searchQuestion,
     answer: searchFound,

@@ -5,7 +5,7 @@ import type { Cursor } from '../domain/changes/change-cursor.ts';
 import { printable } from '../format.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { fileAt } from '../sqlite/read-only.ts';
+import { fileAt } from '../sqlite/file.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';

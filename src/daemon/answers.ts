@@ -159,7 +159,7 @@ export function answersOf(
         return await checkBeforeOrder(checks, body, signal);
       },
       'POST /v1/search': async ({ body }) => {
-        const found = await searches.find(body);
+        const found = await searches.search(body);
         fruitless.note(body, found);
         return found;
       },

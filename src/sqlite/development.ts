@@ -6,7 +6,12 @@ const marks = new Set([0x43544c47, 0x4341544d, 0x43415452, 0x43544c49]);
 
 /** Tells whether a file was written by a development version, whose schema no released version knows. */
 export function isOfDevelopment(db: Database): boolean {
-  return marks.has(Number(db.pragma('application_id', { simple: true })));
+  return isDevelopmentMark(Number(db.pragma('application_id', { simple: true })));
+}
+
+/** Tells the same by the mark of the file, its application_id. */
+export function isDevelopmentMark(mark: number): boolean {
+  return marks.has(mark);
 }
 
 export const ofDevelopment = 'it was written by a development version, before 1.0.0';

@@ -5,7 +5,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { outOfDescriptors } from './descriptors.ts';
 import { isOnReadOnlySystem, reasonOf } from './directory.ts';
 import { faultOf } from './fault.ts';
-import { wasOurs } from './read-only.ts';
+import { wasOurs } from './file.ts';
 
 /** For every file that has to be set aside: the command does it, and destroys nothing. */
 export const repairHint =

@@ -1,8 +1,9 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { contractVersion } from '../mirror/contract/contract.ts';
-import { developmentFile, isOfDevelopment } from '../sqlite/development.ts';
+import { developmentFile, isDevelopmentMark } from '../sqlite/development.ts';
 import { isPassing, sqliteCode } from '../sqlite/fault.ts';
-import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
+import { fileAt } from '../sqlite/file.ts';
+import { type BoundValues, type Engine, type EngineFile, type EngineStatement, openFile } from './engine.ts';
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 
@@ -30,7 +31,7 @@ export interface Connection {
 }
 
 interface Opened {
-  readonly db: Database;
+  readonly db: EngineFile;
   readonly file: string | null;
   /** SQLite's count of changes to the schema. */
   schema: number;
@@ -40,8 +41,8 @@ interface Opened {
  * Opens the mirror. A read that fails because the log is just being recovered or cut is made once more, at once; where
  * another file stands at the path (a restored mirror, a new snapshot) that one is read, and while none does, the old one.
  */
-export function connect(path: string, now: () => number): Connection {
-  let opened = openMirror(path);
+export function connect(path: string, now: () => number, engine: Engine | undefined): Connection {
+  let opened = openMirror(path, engine);
   let era = 0;
   let form = 0;
   let looked_at = now();
@@ -65,7 +66,7 @@ export function connect(path: string, now: () => number): Connection {
   function reopen(): void {
     let next: Opened;
     try {
-      next = openMirror(path);
+      next = openMirror(path, engine);
     } catch {
       // What stands there cannot be read (yet): the file that is open still can.
       return;
@@ -86,7 +87,7 @@ export function connect(path: string, now: () => number): Connection {
   }
 
   function missing(what: string): CataloguedError {
-    const there = opened.db.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get() ?? 0;
+    const there = numberOf(opened.db, 'SELECT contract_version AS number FROM mirror_info');
     return otherContract(path, what, there, contractVersion);
   }
 
@@ -106,19 +107,19 @@ export function connect(path: string, now: () => number): Connection {
   }
 
   function query<Bound extends object, Row>(sql: string): Query<Bound, Row> {
-    let statement: Statement<[Bound], Row> | null = null;
+    let statement: EngineStatement | null = null;
     let formed = -1;
-    const current = (): Statement<[Bound], Row> => {
+    const current = (): EngineStatement => {
       if (within === 0) look();
       if (statement === null || formed !== form) {
-        statement = opened.db.prepare<[Bound], Row>(plannedOnce(sql));
+        statement = opened.db.prepare(plannedOnce(sql));
         formed = form;
       }
       return statement;
     };
     return {
-      all: (bound) => attempt(() => current().all(bound)),
-      get: (bound) => attempt(() => current().get(bound)),
+      all: (bound) => attempt(() => current().all(bound as BoundValues) as Row[]),
+      get: (bound) => attempt(() => current().get(bound as BoundValues) as Row | undefined),
     };
   }
 
@@ -168,31 +169,36 @@ function causeOf(error: unknown): unknown {
   return sqliteCode(error) === '' && error instanceof Error ? error.cause : error;
 }
 
-function schemaOf(db: Database): number {
-  return Number(db.pragma('schema_version', { simple: true }));
+function numberOf(db: EngineFile, sql: string): number {
+  return Number((db.prepare(sql).get([]) as { number: unknown } | undefined)?.number ?? 0);
 }
 
-function openMirror(path: string): Opened {
+function schemaOf(db: EngineFile): number {
+  return numberOf(db, 'SELECT schema_version AS number FROM pragma_schema_version');
+}
+
+function openMirror(path: string, engine: Engine | undefined): Opened {
   const file = fileAt(path);
   if (file === null) throw noMirror(path);
   try {
-    return opening(path, file);
+    return opening(path, file, engine);
   } catch (error) {
     if (!isPassing(error)) throw unreadable(path, error);
   }
   try {
-    return opening(path, file);
+    return opening(path, file, engine);
   } catch (error) {
     throw unreadable(path, error);
   }
 }
 
-function opening(path: string, file: string): Opened {
-  const db = openReadOnly(path);
+function opening(path: string, file: string, engine: Engine | undefined): Opened {
+  const db = openFile(path, engine);
   try {
     const schema = schemaOf(db);
-    if (db.pragma('application_id', { simple: true }) !== applicationId) {
-      if (isOfDevelopment(db)) throw developmentFile(path);
+    const mark = numberOf(db, 'SELECT application_id AS number FROM pragma_application_id');
+    if (mark !== applicationId) {
+      if (isDevelopmentMark(mark)) throw developmentFile(path);
       throw schema === 0 ? noMirror(path) : foreignFile(path);
     }
     return { db, file, schema };

@@ -1,12 +1,13 @@
 import type { Day, OfDay, Span } from './calendar.ts';
-import type { Door, DoorCalls } from './door-types.ts';
+import type { DaemonAddress, DaemonCalls } from './daemon-types.ts';
 import type { Edition } from './editions.ts';
+import type { Engine } from './engine.ts';
+import type { ExactHit, ExactQuestion } from './exact.ts';
 import type { ChangesPage, FeedEnd, FeedOptions } from './feed.ts';
-import type { Found } from './find/find.ts';
-import type { ProductsQuestion } from './find/list.ts';
-import type { FindQuestion } from './find/question.ts';
-import type { RelatedOptions } from './find/related.ts';
-import type { SearchHit, SearchQuestion } from './search.ts';
+import type { ProductsQuestion } from './search/list.ts';
+import type { SearchQuestion } from './search/question.ts';
+import type { RelatedOptions } from './search/related.ts';
+import type { Found } from './search/search.ts';
 import type { ViewRow } from './views.ts';
 
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
@@ -46,15 +47,20 @@ export interface CitiesQuestion {
 export interface ReaderOptions extends Edition {
   /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
   readonly now?: () => number;
+  /**
+   * The class `Database` of better-sqlite3; absent: Node's own SQLite. A process that has the mirror open with better-sqlite3
+   * passes it in: two SQLite libraries on one file in one process lose each other's locks, and then commits.
+   */
+  readonly engine?: Engine | undefined;
   /** The storefront interface of the daemon: `check`, `order` and `seen` go through it, and nothing else does. */
-  readonly door?: Door | undefined;
+  readonly daemon?: DaemonAddress | undefined;
 }
 
 /**
  * The mirror, read-only. Every function may throw a `CataloguedError`: `bad-argument`, `damaged`, `unreadable`, `busy`,
  * `older-contract` where the file was written by a version that does not have what is asked yet, `closed`.
  */
-export interface Reader extends DoorCalls, Disposable {
+export interface Reader extends DaemonCalls, Disposable {
   info(): MirrorInfoRow;
   /** Null: no such product is visible. */
   product(product_id: number, options?: Edition): ProductRow | null;
@@ -97,13 +103,13 @@ export interface Reader extends DoorCalls, Disposable {
   slots(product_id: number, date: string, options?: Edition): SlotRow[];
   /** Returns the date on which an adult pays least, the earliest of those; null: none has tickets and such a price. */
   cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
-  /** Returns every word as it is typed, the last one perhaps unfinished; `find` minds more. */
-  search(question: SearchQuestion): SearchHit[];
   /**
    * Returns what a shopper means: by words with typos and without endings, by filters, or both. Also throws
    * `bad-argument`.
    */
-  find(question?: FindQuestion): Found;
+  search(question?: SearchQuestion): Found;
+  /** Returns products that have every word exactly as it is typed, the last one perhaps unfinished. */
+  exact(question: ExactQuestion): ExactHit[];
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
   /** Returns what else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */

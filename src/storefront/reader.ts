@@ -3,16 +3,16 @@ import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
 import { type Connection, connect } from './connection.ts';
-import { doorOf } from './door.ts';
+import { daemonCalls } from './daemon.ts';
 import { type Editions, editionsOf } from './editions.ts';
+import { exactSearcher } from './exact.ts';
 import { feedOf } from './feed.ts';
-import { finder } from './find/find.ts';
-import { lister } from './find/list.ts';
-import { relatedTo } from './find/related.ts';
 import { badArgument, noMirror } from './problems.ts';
 import type { CurrencyRow, FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
-import { searcher } from './search.ts';
+import { lister } from './search/list.ts';
+import { relatedTo } from './search/related.ts';
+import { searcher } from './search/search.ts';
 import { whereReads } from './where.ts';
 
 export { CataloguedError } from '../errors.ts';
@@ -20,24 +20,20 @@ export type { Day, OfDay, Span, UnknownDay } from './calendar.ts';
 // The package's own names, which inside the program would be taken for what it has by these names itself.
 export type {
   Asking,
-  Door,
-  DoorCheckAnswer as CheckAnswer,
-  DoorCheckedDate as CheckedDate,
-  DoorCheckQuestion as CheckQuestion,
-  DoorCheckReason as CheckReason,
-  DoorOrderNoted as OrderNoted,
-  DoorOrderReport as OrderReport,
-  DoorSeen as Seen,
+  DaemonAddress,
+  DaemonCheckAnswer as CheckAnswer,
+  DaemonCheckedDate as CheckedDate,
+  DaemonCheckQuestion as CheckQuestion,
+  DaemonCheckReason as CheckReason,
+  DaemonOrderNoted as OrderNoted,
+  DaemonOrderReport as OrderReport,
+  DaemonSeen as Seen,
   Money,
-} from './door-types.ts';
+} from './daemon-types.ts';
 export type { Edition } from './editions.ts';
+export type { Engine } from './engine.ts';
+export type { ExactHit, ExactQuestion } from './exact.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
-export type { Facets, FacetValue } from './find/facets.ts';
-export type { FindHit, Found } from './find/find.ts';
-export type { Piece } from './find/highlight.ts';
-export type { ProductsQuestion } from './find/list.ts';
-export type { Filters, FindQuestion, Order } from './find/question.ts';
-export type { RelatedOptions } from './find/related.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
@@ -61,7 +57,12 @@ export type {
   VariantRow as Variant,
   WithdrawnRow as Withdrawn,
 } from './reader-types.ts';
-export type { SearchHit, SearchQuestion } from './search.ts';
+export type { Facets, FacetValue } from './search/facets.ts';
+export type { Piece } from './search/highlight.ts';
+export type { ProductsQuestion } from './search/list.ts';
+export type { Filters, Order, SearchQuestion } from './search/question.ts';
+export type { RelatedOptions } from './search/related.ts';
+export type { Found, SearchHit } from './search/search.ts';
 
 /**
  * Opens a mirror that a daemon of the same host keeps, or a snapshot of one; no daemon needs to run. Language and
@@ -71,14 +72,19 @@ export type { SearchHit, SearchQuestion } from './search.ts';
 export function openReader(path: string, options: ReaderOptions = {}): Reader {
   if (typeof path !== 'string' || path === '')
     throw badArgument('path: found none', 'give the path of the mirror, or of a snapshot of one');
-  const known = ['language', 'currency', 'now', 'door'] as const;
-  const { language, currency, door, now = systemClock.now } = members('options', options, known);
-  const connection = connect(path, now);
+  const known = ['language', 'currency', 'now', 'daemon', 'engine'] as const;
+  const { language, currency, daemon, engine, now = systemClock.now } = members('options', options, known);
+  if (engine !== undefined && typeof engine !== 'function')
+    throw badArgument(
+      'engine: found no class',
+      "give the default export of better-sqlite3, or nothing for Node's own SQLite",
+    );
+  const connection = connect(path, now, engine);
   try {
     const editions = editionsOf(connection, { language, currency });
     editions.language(undefined);
     editions.currency(undefined);
-    return readerOver(connection, editions, { door, currency });
+    return readerOver(connection, editions, { daemon, currency });
   } catch (error) {
     connection.close();
     throw error;
@@ -88,7 +94,7 @@ export function openReader(path: string, options: ReaderOptions = {}): Reader {
 function readerOver(
   connection: Connection,
   editions: Editions,
-  { door, currency }: Pick<ReaderOptions, 'door' | 'currency'>,
+  { daemon, currency }: Pick<ReaderOptions, 'daemon' | 'currency'>,
 ): Reader {
   const { query } = connection;
   const info = query<[], MirrorInfoRow>(`SELECT ${allColumns('mirror_info', 'm')} FROM mirror_info m`);
@@ -98,9 +104,9 @@ function readerOver(
   );
   const policies = query<[], PolicyRow>(`SELECT ${allColumns('policies', 'p')} FROM policies p`);
   const feed = feedOf(connection);
-  const { calls, close: closeDoor } = doorOf(door, currency);
+  const { calls, close: closeDaemon } = daemonCalls(daemon, currency);
   const close = () => {
-    closeDoor();
+    closeDaemon();
     connection.close();
   };
   return {
@@ -109,7 +115,7 @@ function readerOver(
     ...whereReads(connection, editions),
     ...calls,
     search: searcher(connection, editions),
-    find: finder(connection, editions),
+    exact: exactSearcher(connection, editions),
     products: lister(connection, editions),
     related: relatedTo(connection, editions),
     info: () => {

@@ -1,5 +1,5 @@
 import { later } from '../clock.ts';
-import type { DoorSeen } from './door-types.ts';
+import type { DaemonSeen } from './daemon-types.ts';
 
 /** Views are told together, this long after the first. */
 const togetherMs = 5000;
@@ -10,7 +10,7 @@ const mostViews = 10_000;
 /** Collects what shoppers look at. */
 export interface Seen {
   /** Never throws. */
-  note(seen: DoorSeen): void;
+  note(seen: DaemonSeen): void;
   /** Tells what was collected. */
   flush(): void;
 }

@@ -126,7 +126,7 @@ async function reading({ root, home }: Side): Promise<Record<string, number>> {
         reader.calendar(id, { from: inDays(0), to: inDays(91) });
         reader.slots(id, inDays(0));
       }
-      reader.search({ text: 'golden mus' });
+      reader.exact({ text: 'golden mus' });
     }
   };
   read(5);

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { openReader, type Reader } from '../../src/storefront/reader.ts';
+import type { Reader } from '../../src/storefront/reader.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { openReader } from '../fakes/reader.ts';
 import { inDays, type Line, most, quantile } from './measure.ts';
 import { Home, load, type Service, startService } from './stage.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { plannedOnce } from '../../src/storefront/planned-once.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { largeMirror } from './large-mirror.ts';
 import { type Line, median, optionsOf, processorTime, spread } from './measure.ts';
 

@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { plannedOnce } from '../../src/storefront/planned-once.ts';
-import { openReader } from '../../src/storefront/reader.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { openReader } from '../fakes/reader.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { inDays, type Line, median, optionsOf, processorTime, spread } from './measure.ts';
 

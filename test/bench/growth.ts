@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { putProducts } from '../fakes/stored-products.ts';
 import type { TestMirror } from '../fakes/test-mirror.ts';
 import { entryOf, largeMirror } from './large-mirror.ts';

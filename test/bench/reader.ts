@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 import { around } from '../../src/storefront/places.ts';
-import { openReader, type Reader } from '../../src/storefront/reader.ts';
+import type { Reader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { inDays, type Line, median, optionsOf, spread } from './measure.ts';
@@ -52,12 +53,12 @@ function readsOf({ from, to, date, near }: Setting): Read[] {
     { what: 'the slots of a day', ask: (reader, id) => reader.slots(id, date), bound: (id) => [id, 'EUR', date] },
     {
       what: 'a search for words',
-      ask: (reader) => reader.search({ text: 'golden mus' }),
+      ask: (reader) => reader.exact({ text: 'golden mus' }),
       bound: () => ({ ...page, match: '"golden" "mus"*' }),
     },
     {
       what: 'sellable within 5 km, available on a date, under 30 €, cheapest first',
-      ask: (reader) => reader.search({ near, date, max_price: 3000, sellable: true, order: 'price' }),
+      ask: (reader) => reader.exact({ near, date, max_price: 3000, sellable: true, order: 'price' }),
       bound: () => ({ ...page, ...around(near), date, max_price: 3000 }),
     },
   ];

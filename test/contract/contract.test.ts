@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { openReader } from '../fakes/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 import { contractJson } from './generate.ts';
@@ -139,8 +139,8 @@ it('the reader’s functions are those of the contract, and return the fields th
     calendar: reader.calendar(product_id),
     slots: reader.slots(product_id, day?.date ?? ''),
     cheapest: reader.cheapest(product_id),
-    search: reader.search({ text: 'a' }),
-    find: reader.find(),
+    search: reader.search(),
+    exact: reader.exact({ text: 'a' }),
     related: reader
       .products()
       .map(({ product_id: id }) => reader.related(id))
@@ -155,7 +155,7 @@ it('the reader’s functions are those of the contract, and return the fields th
       const answer = answers[name];
       const first = Array.isArray(answer) ? answer[0] : answer;
       // No product of this seed is closed: a row of alternatives is a product.
-      // Answered by a daemon: test/storefront/door.test.ts holds them to the same lists.
+      // Answered by a daemon: test/storefront/daemon.test.ts holds them to the same lists.
       if (name === 'check' || name === 'order') return [name, contractReader[name] ?? []];
       if (name === 'alternatives') return [name, Object.keys(answers.product ?? {})];
       return [name, typeof first === 'object' && first !== null ? Object.keys(first) : []];

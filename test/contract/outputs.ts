@@ -85,11 +85,11 @@ export const reader: Readonly<Record<string, readonly string[]>> = {
   calendar: rowOf('availability_days'),
   slots: rowOf('availability_slots'),
   cheapest: rowOf('availability_days'),
-  search: [
+  exact: [
     'product_id', 'language', 'title', 'tagline', 'city_id', 'city_name', 'latitude', 'longitude', 'sellable', 'rating',
     'popularity', 'price', 'price_variant_type', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
   ], // biome-ignore format: a list of fields
-  find: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
+  search: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
   alternatives: rowOf('products'),
   related: rowOf('products'),
   newest: ['next', 'feed'],

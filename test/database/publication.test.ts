@@ -10,10 +10,10 @@ import { databaseSource } from '../../src/follow/database-source.ts';
 import { openFollowed } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import type { Near } from '../../src/storefront/places.ts';
-import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
+import { openReader } from '../fakes/reader.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type PublishedStage, publishedStage } from './stage.ts';
@@ -121,7 +121,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
         { latitude: 89, longitude: 180, km },
         { latitude: -10, longitude: -179, km },
       ]) {
-        const ours = reader.search({ near, limit: 100 }).map(({ product_id }) => product_id);
+        const ours = reader.exact({ near, limit: 100 }).map(({ product_id }) => product_id);
         const theirs = await at.postgres.query<{ product_id: number }>(
           'SELECT product_id FROM products_near($1, $2, $3)',
           [near.latitude, near.longitude, km],

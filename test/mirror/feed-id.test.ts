@@ -8,7 +8,7 @@ import { wire } from '../../src/daemon/wiring.ts';
 import { judgeFeed } from '../../src/domain/changes/feed.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';

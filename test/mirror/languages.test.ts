@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
@@ -133,8 +133,8 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
     () => reader.variants(1, { language }),
     () => reader.alternatives(1, { language }),
     () => reader.related(1, { language }),
-    () => reader.search({ text: 'a', language }),
-    () => reader.find({ language }),
+    () => reader.exact({ text: 'a', language }),
+    () => reader.search({ language }),
     () => openReader(test.mirror.path, { language }),
   ])
     expect(ask).toThrow(noFrench);
@@ -142,8 +142,8 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
   for (const ask of [
     () => reader.product(1, { currency }),
     () => reader.products({ currency }),
-    () => reader.search({ text: 'a', currency }),
-    () => reader.find({ currency }),
+    () => reader.exact({ text: 'a', currency }),
+    () => reader.search({ currency }),
     () => reader.calendar(1, { currency }),
     () => reader.slots(1, '2026-12-05', { currency }),
     () => reader.cheapest(1, { currency }),
@@ -154,18 +154,18 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
     );
   const nowhere = refused('city_id: no product has 9', 'the commonest are 1 (Amsterdam)');
   for (const ask of [
-    () => reader.find({ city_id: 9 }),
-    () => reader.products({ city_id: 9 }),
     () => reader.search({ city_id: 9 }),
+    () => reader.products({ city_id: 9 }),
+    () => reader.exact({ city_id: 9 }),
     () => reader.experiences({ city_id: 9 }),
   ])
     expect(ask).toThrow(nowhere);
   const noTag = refused('tag_id: no product has 9', 'the commonest are 4');
-  for (const ask of [() => reader.find({ tag_id: 9 }), () => reader.products({ tag_id: 9 })])
+  for (const ask of [() => reader.search({ tag_id: 9 }), () => reader.products({ tag_id: 9 })])
     expect(ask).toThrow(noTag);
   const noCountry = refused('country_id: no product has 9', 'the commonest are 1 (Netherlands)');
   for (const ask of [
-    () => reader.find({ country_id: 9 }),
+    () => reader.search({ country_id: 9 }),
     () => reader.products({ country_id: 9 }),
     () => reader.cities({ country_id: 9 }),
   ])

@@ -7,8 +7,8 @@ import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForReading, openForWriting } from '../../src/sqlite/database-file.ts';
-import { openReader } from '../../src/storefront/reader.ts';
 import { nextVersion } from '../fakes/next-version.ts';
+import { openReader } from '../fakes/reader.ts';
 import { emptyMirror, temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
@@ -90,8 +90,8 @@ describe('a filled mirror and its inbox', () => {
     expect(db.pragma('foreign_key_check')).toEqual([]);
     expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
     using reader = openReader(path);
-    expect(reader.search({ text: 'another name' })).toHaveLength(1);
-    expect(reader.find({ text: 'anoter name' }).hits[0]?.title).toBe('Another Name');
+    expect(reader.exact({ text: 'another name' })).toHaveLength(1);
+    expect(reader.search({ text: 'anoter name' }).hits[0]?.title).toBe('Another Name');
     // Control: an index that is not filled again differs from what it is about.
     db.exec("INSERT INTO product_search (product_search) VALUES ('delete-all')");
     expect(() => db.exec("INSERT INTO product_search (product_search, rank) VALUES ('integrity-check', 1)")).toThrow();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { openReader } from '../../src/storefront/reader.ts';
 import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
+import { openReader } from '../fakes/reader.ts';
 import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';

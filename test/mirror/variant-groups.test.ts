@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { VariantGroup } from '../../src/domain/catalogue/variant.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 

@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CataloguedError, type FindQuestion, openReader, type Reader } from '../../src/storefront/reader.ts';
+import { CataloguedError, type Reader, type SearchQuestion } from '../../src/storefront/reader.ts';
 import { filledDaemon } from '../fakes/filled-daemon.ts';
+import { openReader } from '../fakes/reader.ts';
 
 /* What nobody can answer, asked through every door: one line that names it, what there is, and never an empty list. */
 
@@ -100,10 +101,10 @@ const titled = questions.map(
   ([question, says, names = /./]) => [JSON.stringify(question).slice(0, 60), question, says, names] as const,
 );
 
-describe('at each door, and by reader.find', () => {
+describe('at each door, and by reader.search', () => {
   it.each(titled)('the question %s is refused in one line', async (_, question, says, names) => {
     expectOneLine(
-      refusalOf(() => reader.find(question as FindQuestion)),
+      refusalOf(() => reader.search(question as SearchQuestion)),
       'txt' in question || 'text' in question ? /txt|text/ : says,
       names,
     );
@@ -134,11 +135,11 @@ it('whatever is typed is a search, and the words that nothing has are told', asy
   for (const text of typed) {
     const { status, ...answer } = await ask(sockets.storefront, 'POST', '/v1/search', JSON.stringify({ text }));
     expect([text.slice(0, 30), status]).toEqual([text.slice(0, 30), 200]);
-    if (text !== '\ud800') expect(answer).toEqual(reader.find({ text }));
-    expect(Array.isArray(reader.search({ text }))).toBe(true);
+    if (text !== '\ud800') expect(answer).toEqual(reader.search({ text }));
+    expect(Array.isArray(reader.exact({ text }))).toBe(true);
   }
-  expect(reader.find({ text: '👩‍👩‍👧‍👦🏳️‍🌈' })).toMatchObject({ total: 0, dropped: [] });
-  expect(reader.find({ text: 'Xyzzy AND' })).toMatchObject({ total: 0, dropped: ['xyzzy', 'and'] });
+  expect(reader.search({ text: '👩‍👩‍👧‍👦🏳️‍🌈' })).toMatchObject({ total: 0, dropped: [] });
+  expect(reader.search({ text: 'Xyzzy AND' })).toMatchObject({ total: 0, dropped: ['xyzzy', 'and'] });
   // Control: a question that is one is answered over each door.
   for (const socket of Object.values(sockets)) expect((await ask(socket, 'POST', '/v1/search', '{}')).status).toBe(200);
 });
@@ -161,7 +162,7 @@ it('a function of the reader names the language, currency, city, country, tag or
     (options: object) => reader.calendar(product_id, options),
     (options: object) => reader.slots(product_id, '2026-12-01', options),
     (options: object) => reader.cheapest(product_id, options),
-    (options: object) => reader.search({ text: 'a', ...options }),
+    (options: object) => reader.exact({ text: 'a', ...options }),
   ];
   for (const asked of both) {
     expectOneLine(
@@ -179,7 +180,7 @@ it('a function of the reader names the language, currency, city, country, tag or
   const others: [() => unknown, RegExp, RegExp][] = [
     [() => reader.cities(unknown), /"xx" is not mirrored/, /en/],
     [() => reader.products({ city_id: 1 }), /^city_id: no product has 1$/, /commonest/],
-    [() => reader.search({ city_id: 1 }), /^city_id: no product has 1$/, /commonest/],
+    [() => reader.exact({ city_id: 1 }), /^city_id: no product has 1$/, /commonest/],
     [() => reader.experiences({ city_id: 1 }), /^city_id: no product has 1$/, /commonest/],
     [() => reader.cities({ country_id: 1 }), /^country_id: no product has 1$/, /commonest/],
     [() => reader.products({ tag_id: 99_999 }), /^tag_id: no product has 99999$/, /commonest/],
@@ -187,7 +188,7 @@ it('a function of the reader names the language, currency, city, country, tag or
     [() => reader.calendar(product_id, dates), /2026-12-01\) is before from/, /earlier date/],
     [() => reader.cheapest(product_id, dates), /2026-12-01\) is before from/, /earlier date/],
     [
-      () => reader.search({ text: 'a', sellable: 'yes' as unknown as boolean }),
+      () => reader.exact({ text: 'a', sellable: 'yes' as unknown as boolean }),
       /^sellable: found "yes"/,
       /true or false/,
     ],

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { openReader } from '../../src/storefront/reader.ts';
 import { needs } from '../fakes/needs.ts';
+import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { documentedSearch } from './documented-search.ts';
@@ -62,7 +62,7 @@ describe('schema/search.sql', () => {
         { text: '👍 museum "*' },
       ];
       const expected = asked.map(({ text, ...filters }) => {
-        const { hits, meant } = reader.find({ text, ...filters, sellable: 'sellable' in filters ? true : undefined });
+        const { hits, meant } = reader.search({ text, ...filters, sellable: 'sellable' in filters ? true : undefined });
         return `${JSON.stringify(hits.map(({ product_id }) => product_id)).replaceAll(',', ', ')} ${JSON.stringify(hits.length > 0 ? meant : null)}`;
       });
       const args = [test.mirror.path, schema.pathname, JSON.stringify(asked)];

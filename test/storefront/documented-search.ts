@@ -1,5 +1,5 @@
-import { foundSql, relevanceSql } from '../../src/storefront/find/hits-sql.ts';
-import { understood } from '../../src/storefront/find/understood.ts';
+import { foundSql, relevanceSql } from '../../src/storefront/search/hits-sql.ts';
+import { understood } from '../../src/storefront/search/understood.ts';
 
 /** The search as one statement, for those who read the file without the reader: what stands in schema/search.sql. */
 export const documentedSearch =

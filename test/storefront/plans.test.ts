@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { openReader, type SearchQuestion } from '../../src/storefront/reader.ts';
+import type { ExactQuestion } from '../../src/storefront/reader.ts';
 import { document, documents } from '../documents.ts';
+import { openReader } from '../fakes/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -10,7 +11,7 @@ const date = '2026-12-05';
 const near = { latitude: 52.37, longitude: 4.9, km: 5 };
 
 /** Every form of search that there is. */
-function searches(): SearchQuestion[] {
+function searches(): ExactQuestion[] {
   const choices = <Value>(value: Value) => [undefined, value];
   const all = choices('tower').flatMap((text) =>
     choices(near).flatMap((place) =>
@@ -57,7 +58,7 @@ function everyStatement(path: string): string[] {
     reader.alternatives(7);
     reader.sellable(7);
     reader.changes(0);
-    for (const question of searches()) reader.search(question);
+    for (const question of searches()) reader.exact(question);
   }).filter((text) => text.startsWith('SELECT') && !text.includes('pragma_table_info'));
 }
 

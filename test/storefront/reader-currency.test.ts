@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import contract from '../../schema/contract.json' with { type: 'json' };
 import { minorUnitExponent } from '../../src/domain/values/money.ts';
-import { openReader, type Reader } from '../../src/storefront/reader.ts';
+import type { Reader } from '../../src/storefront/reader.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
+import { openReader } from '../fakes/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -17,10 +18,10 @@ function pricesOf(path: string, product_id: number, options: { currency?: string
   using reader = openReader(path, options);
   const dates = { from: '2026-11-25', to: '2026-12-10' };
   const product = reader.product(product_id);
-  const hits = reader.find().hits.find((hit) => hit.product_id === product_id);
-  const onDates = reader.find(dates).hits.find((hit) => hit.product_id === product_id);
+  const hits = reader.search().hits.find((hit) => hit.product_id === product_id);
+  const onDates = reader.search(dates).hits.find((hit) => hit.product_id === product_id);
   const listed = reader.products().find((row) => row.product_id === product_id);
-  const searched = reader.search({ city_id: product?.city_id ?? 0 }).find((hit) => hit.product_id === product_id);
+  const searched = reader.exact({ city_id: product?.city_id ?? 0 }).find((hit) => hit.product_id === product_id);
   const cheapest = reader.cheapest(product_id);
   const day = reader.calendar(product_id, dates).find(({ state }) => state === 'available');
   const most = hits?.price ?? 0;
@@ -32,9 +33,9 @@ function pricesOf(path: string, product_id: number, options: { currency?: string
     searched: searched?.price,
     cheapest: cheapest?.lowest_adult_price,
     day: day?.lowest_adult_price,
-    filtered: [most, most - 1].map((max_price) => reader.find({ max_price }).hits.some((hit) => hit.product_id === product_id)),
+    filtered: [most, most - 1].map((max_price) => reader.search({ max_price }).hits.some((hit) => hit.product_id === product_id)),
     listed_by_price: reader.products({ max_price: most - 1 }).some((row) => row.product_id === product_id),
-    bands: reader.find({ facets: true }).facets?.price.map(({ id }) => id),
+    bands: reader.search({ facets: true }).facets?.price.map(({ id }) => id),
     currencies: new Set([product, listed, hits, onDates, searched, cheapest, day].map((row) => row?.currency)),
   }; // biome-ignore format: one row each
 }
@@ -102,10 +103,10 @@ function allPriced(reader: Reader, product_ids: readonly number[], closed: numbe
     slots: days.flatMap(({ product_id, date }) => reader.slots(product_id, date)),
     cheapest: product_ids.flatMap((id) => reader.cheapest(id) ?? []),
     search: [
-      ...reader.search({ city_id: reader.product(first)?.city_id ?? 0 }),
-      ...reader.search({ date: '2026-11-27' }),
+      ...reader.exact({ city_id: reader.product(first)?.city_id ?? 0 }),
+      ...reader.exact({ date: '2026-11-27' }),
     ],
-    find: [...reader.find().hits, ...reader.find(dates).hits, ...reader.find({ order: 'price' }).hits],
+    find: [...reader.search().hits, ...reader.search(dates).hits, ...reader.search({ order: 'price' }).hits],
   };
 }
 

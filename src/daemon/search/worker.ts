@@ -1,19 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { CataloguedError, type FindQuestion, type Found, openReader } from '../../storefront/reader.ts';
+import { sqliteLibrary } from '../../sqlite/read-only.ts';
+import { CataloguedError, type Found, openReader, type SearchQuestion } from '../../storefront/reader.ts';
 
-/** The answer to a question: the result, or an error. */
+/** What a question is answered with. */
 export type SearchAnswer =
   | { readonly found: Found }
   | { readonly refused: { readonly code: string; readonly message: string; readonly hint: string | undefined } }
   | { readonly error: Error };
 
-/* The thread of `searchThread`: it has its own reader, and answers each question in order. */
-const reader = openReader(String(workerData));
-parentPort?.on('message', (question: FindQuestion) => parentPort?.postMessage(answer(question)));
+/*
+ * The thread of `searchThread`: a reader of its own, and an answer for each question, in order.
+ */
+const reader = openReader(String(workerData), { engine: sqliteLibrary });
+parentPort?.on('message', (question: SearchQuestion) => parentPort?.postMessage(answer(question)));
 
-function answer(question: FindQuestion): SearchAnswer {
+function answer(question: SearchQuestion): SearchAnswer {
   try {
-    return { found: reader.find(question) };
+    return { found: reader.search(question) };
   } catch (error) {
     if (!(error instanceof CataloguedError)) return { error: error as Error };
     const { code, message, hint } = error;

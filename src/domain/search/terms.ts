@@ -1,3 +1,4 @@
+import { placeMark } from './place-mark.ts';
 import { type Word, wordsOf } from './words.ts';
 
 /** Texts of a product in a language. */
@@ -72,9 +73,6 @@ function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
   const term = wordsOf(stem(bare))[0]?.folded ?? folded;
   return { term, typed: [whole, folded, term, ...(arabic.test(folded) ? withArticle(folded) : [])] };
 }
-
-/** Stands before the whole name of a city or a country, written as one term. No letter that is typed becomes it. */
-export const placeMark = '·';
 
 /** The texts of a product in a language, and the terms of that language. */
 export interface Spoken {

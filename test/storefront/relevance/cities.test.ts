@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
 import { generateCatalogue } from '../../../src/sandbox/world/catalogue.ts';
-import { openReader } from '../../../src/storefront/reader.ts';
 import { needs } from '../../fakes/needs.ts';
+import { openReader } from '../../fakes/reader.ts';
 import { productOf, putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
 import { realEntries, townEntries } from './entries.ts';
@@ -31,7 +31,7 @@ function misled(entries: readonly ProductEntry[], order: 'listed' | 'rated'): st
   using test = stored(entries, order);
   using reader = openReader(test.mirror.path);
   return large(entries).flatMap(([city, many]) => {
-    const { hits } = reader.find({ text: city, limit: Math.min(many, page) });
+    const { hits } = reader.search({ text: city, limit: Math.min(many, page) });
     const places = hits.map(({ place }) => place);
     const sorted = places.every((place, index) => place >= (places[index - 1] ?? 0));
     return sorted && hits.every(({ city_name }) => city_name === city) ? [] : [city];
@@ -77,7 +77,7 @@ describe('the name of a city', () => {
       ];
       using test = stored([...elsewhere, ...townEntries(), ...museums], 'listed');
       using reader = openReader(test.mirror.path);
-      const { hits } = reader.find({ text });
+      const { hits } = reader.search({ text });
       const first = hits.findIndex(({ city_name }) => city_name !== 'Amsterdam');
       const before = hits.slice(0, first).map(({ product_id }) => product_id);
       expect(before).toEqual(expect.arrayContaining([904, 905]));
@@ -91,7 +91,7 @@ describe('the name of a city', () => {
     );
     using test = stored(entries, 'rated');
     using reader = openReader(test.mirror.path);
-    const found = (text: string) => reader.find({ text }).hits.map(({ product_id }) => product_id);
+    const found = (text: string) => reader.search({ text }).hits.map(({ product_id }) => product_id);
     expect([found('san')[0], found('san antonio')[0], found('tower san diego')[0]]).toEqual([3, 1, 2]);
   });
 });

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { applySearchRules } from '../../../src/mirror/catalogue/search/rules.ts';
 import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
-import { openReader, type Reader } from '../../../src/storefront/reader.ts';
+import type { Reader } from '../../../src/storefront/reader.ts';
+import { openReader } from '../../fakes/reader.ts';
 import { productOf, putProducts } from '../../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../../fakes/test-mirror.ts';
 
@@ -44,7 +45,7 @@ const typed = [
   'deutschland',
   'kollosseum',
 ] as const;
-const first = (reader: Reader) => typed.map((text) => reader.find({ text }).hits[0]?.product_id);
+const first = (reader: Reader) => typed.map((text) => reader.search({ text }).hits[0]?.product_id);
 
 function translated(test: TestMirror): void {
   putProducts(test.mirror, german, { language: 'de' });
@@ -57,8 +58,8 @@ it('a city, a country and a landmark are found by their names in each mirrored l
   using test = testMirror();
   putProducts(test.mirror, english);
   using before = openReader(test.mirror.path);
-  expect(before.find({ text: 'firenze' }).hits).toEqual([]);
-  expect(before.find({ text: 'deutschland' }).hits).toEqual([]);
+  expect(before.search({ text: 'firenze' }).hits).toEqual([]);
+  expect(before.search({ text: 'deutschland' }).hits).toEqual([]);
   translated(test);
   using reader = openReader(test.mirror.path);
   expect(first(reader)).toEqual([1, 1, 2, 2, 3, 3, 3, 1]);
@@ -70,7 +71,7 @@ it('the name of a city in another language puts its products first', () => {
   putProducts(test.mirror, [...english, elsewhere]);
   translated(test);
   using reader = openReader(test.mirror.path);
-  expect(reader.find({ text: 'firenze' }).hits.map(({ product_id }) => product_id)).toEqual([2, 9]);
+  expect(reader.search({ text: 'firenze' }).hits.map(({ product_id }) => product_id)).toEqual([2, 9]);
 });
 
 it('a name that the service no longer has finds nothing, and the words are those that are made from scratch', () => {
@@ -80,7 +81,7 @@ it('a name that the service no longer has finds nothing, and the words are those
   const renamed = productOf(3, { title: 'Bierhalle', city_name: 'Monaco', country_name: 'Baviera' });
   putProducts(test.mirror, [renamed], { language: 'de' });
   using reader = openReader(test.mirror.path);
-  expect(reader.find({ text: 'münchen' }).hits).toEqual([]);
+  expect(reader.search({ text: 'münchen' }).hits).toEqual([]);
   const tables = ['_search_word', '_search_text', '_search_delete'];
   const words = () => tables.map((table) => test.all(`SELECT * FROM ${table} ORDER BY 1, 2`));
   const kept = words();

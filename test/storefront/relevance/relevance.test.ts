@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
-import { openReader, type Reader } from '../../../src/storefront/reader.ts';
+import type { Reader } from '../../../src/storefront/reader.ts';
 import { needs } from '../../fakes/needs.ts';
+import { openReader } from '../../fakes/reader.ts';
 import { putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
 import { realEntries, townEntries } from './entries.ts';
@@ -29,8 +30,8 @@ function judge(entries: readonly ProductEntry[], queries: Queries, search: Searc
   return { missed, empty, asked: Object.values(queries).flat().length };
 }
 
-const find: Search = (reader, text) => reader.find({ text }).hits;
-const search: Search = (reader, text) => reader.search({ text });
+const find: Search = (reader, text) => reader.search({ text }).hits;
+const search: Search = (reader, text) => reader.exact({ text });
 
 describe('what people type', () => {
   it('names a product of its catalogue, in ten sorts and more', () => {

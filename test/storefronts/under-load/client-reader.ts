@@ -1,5 +1,5 @@
 import { addDays } from '../../../src/domain/time/dates.ts';
-import { openReader } from '../../../src/storefront/reader.ts';
+import { openReader } from '../../fakes/reader.ts';
 import { readHard } from './read-hard.ts';
 
 /* A storefront in Node with `catalogued/reader`, which tries again by itself and has transactions of its own. */

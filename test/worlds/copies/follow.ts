@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { instant } from '../../../src/clock.ts';
 import { roll } from '../../../src/sandbox/random.ts';
-import { openReader } from '../../../src/storefront/reader.ts';
 import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
+import { openReader } from '../../fakes/reader.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../../fakes/virtual-harness.ts';
 import { events } from './events.ts';

@@ -1,4 +1,4 @@
-import { placeMark } from '../../domain/search/terms.ts';
+import { placeMark } from '../../domain/search/place-mark.ts';
 
 /**
  * Reads what was typed, as the beginning of a statement (`WITH RECURSIVE …`): letters are folded, words looked up in

@@ -1,14 +1,14 @@
 import { dayNumber, identifier, members, truth, wholeNumber } from './arguments.ts';
 import type { Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
+import { type ExactForm, exactSql } from './exact-sql.ts';
 import { existing } from './existing.ts';
 import { around, kilometres, type Near } from './places.ts';
 import { badArgument } from './problems.ts';
-import { type SearchForm, searchSql } from './search-sql.ts';
 import { matchOf } from './words.ts';
 
 /** What to search for; everything that is given has to hold. One of text, near, city_id and date is needed. */
-export interface SearchQuestion {
+export interface ExactQuestion {
   /** As a person types it; without a word in it, it finds nothing unless more is asked. */
   readonly text?: string | undefined;
   readonly near?: Near | undefined;
@@ -28,7 +28,7 @@ export interface SearchQuestion {
   readonly offset?: number | undefined;
 }
 
-const known: readonly (keyof SearchQuestion)[] = [
+const known: readonly (keyof ExactQuestion)[] = [
   'text',
   'near',
   'city_id',
@@ -42,7 +42,7 @@ const known: readonly (keyof SearchQuestion)[] = [
   'offset',
 ];
 
-export interface SearchHit {
+export interface ExactHit {
   readonly product_id: number;
   readonly language: string;
   readonly title: string | null;
@@ -69,17 +69,17 @@ export interface SearchHit {
   readonly stale: 0 | 1;
 }
 
-type Found = Omit<SearchHit, 'distance_km'> & { readonly chord2: number | null };
+type Found = Omit<ExactHit, 'distance_km'> & { readonly chord2: number | null };
 
-export function searcher(connection: Connection, editions: Editions): (question: SearchQuestion) => SearchHit[] {
+export function exactSearcher(connection: Connection, editions: Editions): (question: ExactQuestion) => ExactHit[] {
   const named = existing(connection);
   const queries = new Map<string, Query<object, Found>>();
 
-  function queryFor(form: SearchForm): Query<object, Found> {
+  function queryFor(form: ExactForm): Query<object, Found> {
     const key = Object.values(form).join();
     const prepared = queries.get(key);
     if (prepared !== undefined) return prepared;
-    const made = connection.query<object, Found>(searchSql(form));
+    const made = connection.query<object, Found>(exactSql(form));
     queries.set(key, made);
     return made;
   }
@@ -90,7 +90,7 @@ export function searcher(connection: Connection, editions: Editions): (question:
     named(question);
     const { text, near, city_id, date, max_price, order = 'relevance' } = question;
     const match = text === undefined ? null : matchOf(text);
-    const form: SearchForm = {
+    const form: ExactForm = {
       text: match !== null,
       near: near !== undefined,
       date: date !== undefined,
@@ -115,7 +115,7 @@ export function searcher(connection: Connection, editions: Editions): (question:
   };
 }
 
-function checkQuestion({ text, near, city_id, date, max_price, sellable, order = 'relevance' }: SearchQuestion): void {
+function checkQuestion({ text, near, city_id, date, max_price, sellable, order = 'relevance' }: ExactQuestion): void {
   if (text === undefined && near === undefined && city_id === undefined && date === undefined)
     throw badArgument('the search has no condition', 'give text, near, city_id or date; products() lists all');
   if (!['relevance', 'price', 'distance'].includes(order))
@@ -131,6 +131,6 @@ function checkQuestion({ text, near, city_id, date, max_price, sellable, order =
   if (sellable !== undefined) truth('sellable', sellable);
 }
 
-function hitOf({ chord2, ...found }: Found): SearchHit {
+function hitOf({ chord2, ...found }: Found): ExactHit {
   return { ...found, distance_km: chord2 === null ? null : kilometres(chord2) };
 }

@@ -1,5 +1,5 @@
 import { type PrintedSql, printedOfDate, printedOfDates, printedOfProduct } from '../printed-sql.ts';
-import type { Filters, FindQuestion, Order } from './question.ts';
+import type { Filters, Order, SearchQuestion } from './question.ts';
 
 /** Which parts a search has: each form of it is one statement, prepared once. */
 export interface Form {
@@ -14,7 +14,7 @@ export interface FilterForm
   readonly dates: 'none' | 'one' | 'several';
 }
 
-export function formOf(question: FindQuestion, text: boolean): Form {
+export function formOf(question: SearchQuestion, text: boolean): Form {
   return {
     text,
     near: question.near !== undefined,

@@ -8,20 +8,20 @@ import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { openMirrorFacts } from '../../src/mirror/reading.ts';
-import {
-  type CheckAnswer,
-  type CheckQuestion,
-  type OrderNoted,
-  type OrderReport,
-  openReader,
-  type Reader,
-  type ReaderOptions,
-  type Seen,
+import type {
+  CheckAnswer,
+  CheckQuestion,
+  OrderNoted,
+  OrderReport,
+  Reader,
+  ReaderOptions,
+  Seen,
 } from '../../src/storefront/reader.ts';
 import { noDate } from '../../src/sync/records/weights.ts';
 import { reader as contractReader } from '../contract/outputs.ts';
 import { canary } from '../fakes/canary.ts';
 import { filledDaemon } from '../fakes/filled-daemon.ts';
+import { openReader } from '../fakes/reader.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -29,7 +29,7 @@ import { temporaryDirectory } from '../fakes/test-mirror.ts';
 const stack = new AsyncDisposableStack();
 let daemon: Daemon;
 let question: CheckQuestion;
-/** Where the door is: the socket, and the same daemon's files behind a port. */
+/** Where the daemon is: the socket, and the same daemon's files behind a port. */
 let socket = '';
 let mirror = '';
 let directory = '';
@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-function open(options: ReaderOptions = { door: { listen: `unix:${socket}` } }): Reader {
+function open(options: ReaderOptions = { daemon: { listen: `unix:${socket}` } }): Reader {
   return openReader(mirror, options);
 }
 
@@ -74,7 +74,7 @@ describe('through the storefront interface a reader', () => {
   });
 
   it('asks in the currency that it was opened with, unless the question names another', async () => {
-    using reader = open({ currency: 'USD', door: { listen: `unix:${socket}` } });
+    using reader = open({ currency: 'USD', daemon: { listen: `unix:${socket}` } });
     const holds = { verdict: 'holds', now: { price: { currency: 'USD' } }, mirror: { price: { currency: 'USD' } } };
     expect(await reader.check(question)).toMatchObject(holds);
     expect(await reader.check({ ...question, currency: 'EUR' })).toMatchObject({ now: { price: { currency: 'EUR' } } });
@@ -142,7 +142,7 @@ describe('through the storefront interface a reader', () => {
     const left = new Error('the shopper has left');
     await expect(reader.check(question, { signal: AbortSignal.abort(left) })).rejects.toBe(left);
     using never = await listening(join(directory, 'mute.sock'), () => undefined);
-    using mute = open({ door: { listen: never.listen } });
+    using mute = open({ daemon: { listen: never.listen } });
     const leaving = new AbortController();
     const asked = mute.check(question, { signal: leaving.signal });
     never.server.once('connection', () => leaving.abort(left));
@@ -150,12 +150,12 @@ describe('through the storefront interface a reader', () => {
   });
 });
 
-describe('where the door cannot be used, a reader says so in one line, and goes on reading', () => {
+describe('where the daemon cannot be used, a reader says so in one line, and goes on reading', () => {
   const cases: [title: string, options: () => ReaderOptions, code: string, exitCode: number][] = [
-    ['it was opened without one', () => ({}), 'no-door', 78],
-    ['no daemon was ever there', () => ({ door: { listen: `unix:${directory}/none.sock` } }), 'no-daemon', 69],
-    ['nobody listens at the port', () => ({ door: { listen: '127.0.0.1:9' } }), 'no-daemon', 69],
-    ['its path leads over a file', () => ({ door: { listen: `unix:${mirror}/s.sock` } }), 'no-daemon', 69],
+    ['it was opened without one', () => ({}), 'daemon-not-configured', 78],
+    ['no daemon was ever there', () => ({ daemon: { listen: `unix:${directory}/none.sock` } }), 'no-daemon', 69],
+    ['nobody listens at the port', () => ({ daemon: { listen: '127.0.0.1:9' } }), 'no-daemon', 69],
+    ['its path leads over a file', () => ({ daemon: { listen: `unix:${mirror}/s.sock` } }), 'no-daemon', 69],
   ];
   test.each(cases)('%s', async (_, options, code, exitCode) => {
     using reader = open(options());
@@ -174,7 +174,7 @@ describe('where the door cannot be used, a reader says so in one line, and goes 
   ];
   test.each(strangers)('what answers there %s', async (title, answer, said) => {
     using stranger = await listening(join(directory, `${title.replaceAll(' ', '-')}.sock`), () => answer);
-    using reader = open({ door: { listen: stranger.listen } });
+    using reader = open({ daemon: { listen: stranger.listen } });
     await expect(reader.check(question)).rejects.toMatchObject({
       code: 'no-daemon',
       exitCode: 69,
@@ -184,7 +184,7 @@ describe('where the door cannot be used, a reader says so in one line, and goes 
 
   test('whoever listens says nothing', async () => {
     using mute = await listening(join(directory, 'hangs.sock'), () => undefined);
-    using reader = open({ door: { listen: mute.listen } });
+    using reader = open({ daemon: { listen: mute.listen } });
     await expect(reader.check({ ...question, deadline_ms: 50 })).rejects.toMatchObject({
       code: 'daemon-silent',
       exitCode: 75,
@@ -192,16 +192,16 @@ describe('where the door cannot be used, a reader says so in one line, and goes 
   });
 
   test.each(['', 'storefront.sock', 'unix:', 'http://127.0.0.1:80', '127.0.0.1'])('"%s" is no address', (listen) => {
-    expect(() => open({ door: { listen } })).toThrow(expect.objectContaining({ code: 'bad-argument' }));
+    expect(() => open({ daemon: { listen } })).toThrow(expect.objectContaining({ code: 'bad-argument' }));
   });
 
   test('a token with a line break is none', () => {
-    const door = { listen: '127.0.0.1:8482', token: 'a\r\nb' };
-    expect(() => open({ door })).toThrow(expect.objectContaining({ code: 'bad-argument' }));
+    const daemon = { listen: '127.0.0.1:8482', token: 'a\r\nb' };
+    expect(() => open({ daemon })).toThrow(expect.objectContaining({ code: 'bad-argument' }));
   });
 });
 
-describe('over TCP the door', () => {
+describe('over TCP the daemon', () => {
   it('wants its token, and a wrong one is a matter of permission that repeats no token', async () => {
     using own = temporaryDirectory();
     const more = { storefront: { listen: '127.0.0.1:0' }, receiver: { listen: '127.0.0.1:0' } };
@@ -210,12 +210,12 @@ describe('over TCP the door', () => {
     await using other = await startDaemon(config, testLog('silent').log);
     const listen = new URL(other.storefront ?? '').host;
     for (const token of [undefined, canary.admin]) {
-      using reader = open({ door: { listen, token } });
+      using reader = open({ daemon: { listen, token } });
       const refusal = await reader.check(question).catch((error: unknown) => error);
       expect(refusal).toMatchObject({ code: 'unauthorized', exitCode: 77 });
       expect(JSON.stringify(refusal)).not.toContain(canary.admin);
     }
-    using reader = open({ door: { listen, token: canary.storefront } });
+    using reader = open({ daemon: { listen, token: canary.storefront } });
     // It is let in, and this daemon mirrors nothing yet.
     await expect(reader.check(question)).rejects.toMatchObject({ code: 'unknown-product' });
   });
@@ -226,7 +226,7 @@ it.skipIf(process.getuid?.() !== 0)('a user outside the group is told so', () =>
   // A child of its own: it gives up its rights.
   const script = `
     const { openReader } = await import(${JSON.stringify(reader)});
-    const opened = openReader(${JSON.stringify(mirror)}, { door: { listen: ${JSON.stringify(`unix:${socket}`)} } });
+    const opened = openReader(${JSON.stringify(mirror)}, { daemon: { listen: ${JSON.stringify(`unix:${socket}`)} } });
     process.seteuid(65534);
     await opened.check(${JSON.stringify(question)}).catch(({ code, exitCode }) => console.log(code, exitCode));`;
   const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });

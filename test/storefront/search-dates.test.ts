@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
+import { openReader } from '../fakes/reader.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 it(
@@ -25,7 +25,7 @@ it(
     using reader = openReader(path);
     const within = days.filter(({ date }) => date >= from && date <= to);
     const wanted = [...new Set(within.map(({ product_id }) => product_id))].sort((a, b) => a - b);
-    const { hits, total } = reader.find({ from, to, limit: 1000 });
+    const { hits, total } = reader.search({ from, to, limit: 1000 });
     expect(wanted.length).toBeGreaterThan(3);
     expect(hits.map(({ product_id }) => product_id).sort((a, b) => a - b)).toEqual(wanted);
     expect(total).toBe(wanted.length);
@@ -37,6 +37,6 @@ it(
       expect(price).toBe(Math.min(...printed.map(({ lowest_adult_price }) => lowest_adult_price)));
       expect(printed.map((day) => day.price_variant_type)).toContain(price_variant_type);
     }
-    expect(reader.find({ from, to, max_price: hits[0]?.price ?? 0 }).total).toBeLessThanOrEqual(total);
+    expect(reader.search({ from, to, max_price: hits[0]?.price ?? 0 }).total).toBeLessThanOrEqual(total);
   },
 );

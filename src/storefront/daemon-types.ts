@@ -4,7 +4,7 @@
  */
 
 /** Where the daemon's `storefront.listen` is, and what it asks for. */
-export interface Door {
+export interface DaemonAddress {
   /** `unix:PATH` or `HOST:PORT`, as in the configuration of the daemon. */
   readonly listen: string;
   /** Its token; none is needed for a socket. */
@@ -18,7 +18,7 @@ export interface Money {
 }
 
 /** What is asked before an order. */
-export interface DoorCheckQuestion {
+export interface DaemonCheckQuestion {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue. */
   readonly date: string;
@@ -37,7 +37,7 @@ export interface DoorCheckQuestion {
 }
 
 /** Why something does not hold; each belongs to one verdict (docs/orders.md). */
-export type DoorCheckReason =
+export type DaemonCheckReason =
   | 'withdrawn'
   | 'not-found'
   | 'not-on-sale'
@@ -64,7 +64,7 @@ export type DoorCheckReason =
   | 'stopping';
 
 /** One date beside what was asked of it. */
-export interface DoorCheckedDate {
+export interface DaemonCheckedDate {
   /** As asked: the time, the variants, the number. */
   readonly sellable: boolean;
   readonly state: 'available' | 'sold_out' | 'not_on_sale';
@@ -84,17 +84,17 @@ export interface DoorCheckedDate {
   }[];
 }
 
-export interface DoorCheckAnswer {
+export interface DaemonCheckAnswer {
   /**
    * holds: as asked, at the price expected or shown; changed: for sale, but price or quantity differ; gone: not for sale;
    * unknown: nobody can say, and nothing should be ordered.
    */
   readonly verdict: 'holds' | 'changed' | 'gone' | 'unknown';
-  readonly reasons: readonly DoorCheckReason[];
+  readonly reasons: readonly DaemonCheckReason[];
   /** What the service says; null: it was not asked, or did not answer. */
-  readonly now: (DoorCheckedDate & { readonly read_at: number }) | null;
+  readonly now: (DaemonCheckedDate & { readonly read_at: number }) | null;
   /** What the mirror showed before; null: it had no row. */
-  readonly mirror: (DoorCheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
+  readonly mirror: (DaemonCheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
   /** Where it does not hold: the nearest first. */
   readonly alternatives: readonly {
     readonly kind: 'time' | 'date' | 'product';
@@ -107,7 +107,7 @@ export interface DoorCheckAnswer {
 }
 
 /** How an order went: nothing of the customer. */
-export interface DoorOrderReport {
+export interface DaemonOrderReport {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue. */
   readonly date: string;
@@ -122,7 +122,7 @@ export interface DoorOrderReport {
   readonly order_id?: string | null | undefined;
 }
 
-export interface DoorOrderNoted {
+export interface DaemonOrderNoted {
   /** Whether this id was counted before: nothing was done. */
   readonly repeated: boolean;
   /** Records that are due by it; 0: they were due already. */
@@ -132,7 +132,7 @@ export interface DoorOrderNoted {
 }
 
 /** What shoppers look at: nothing of who they are. */
-export interface DoorSeen {
+export interface DaemonSeen {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue: the date they look at; null or absent: none in particular. */
   readonly date?: string | null | undefined;
@@ -146,19 +146,19 @@ export interface Asking {
   readonly signal?: { readonly aborted: boolean; readonly reason: unknown } | undefined;
 }
 
-/** What a storefront asks and tells the daemon, through its own door. */
-export interface DoorCalls {
+/** What a storefront asks and tells the daemon, through its storefront interface. */
+export interface DaemonCalls {
   /**
    * Returns the live check before an order: what the service says now, and whether what was shown still holds. Resolves
-   * with `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
+   * with `unknown` where the service does not answer in time. Rejects with `daemon-not-configured`, `no-daemon`, `daemon-silent`,
    * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
    */
-  check(question: DoorCheckQuestion, options?: Asking): Promise<DoorCheckAnswer>;
+  check(question: DaemonCheckQuestion, options?: Asking): Promise<DaemonCheckAnswer>;
   /** Tells how an order went. Rejects as `check`, and with `order-differs` where its id came with other contents. */
-  order(report: DoorOrderReport, options?: Asking): Promise<DoorOrderNoted>;
+  order(report: DaemonOrderReport, options?: Asking): Promise<DaemonOrderNoted>;
   /**
    * Notes that a product was looked at, so that it is read more often. Collected for up to five seconds and told together.
-   * Never throws: what is wrong, or cannot be told, is forgotten, as everything is where the reader has no door.
+   * Never throws: what is wrong, or cannot be told, is forgotten, as everything is where the reader has no daemon.
    */
-  seen(seen: DoorSeen): void;
+  seen(seen: DaemonSeen): void;
 }

@@ -28,7 +28,7 @@ export type Order = 'relevance' | 'popularity' | 'price' | 'price_down' | 'ratin
 const orders: readonly Order[] = ['relevance', 'popularity', 'price', 'price_down', 'rating', 'distance'];
 
 /** What to find. Without text and filters, everything. */
-export interface FindQuestion extends Filters {
+export interface SearchQuestion extends Filters {
   /** As a person types it: generic words, typos and beginnings of words are minded. */
   readonly text?: string | undefined;
   readonly near?: Near | undefined;
@@ -43,7 +43,7 @@ export interface FindQuestion extends Filters {
   readonly offset?: number | undefined;
 }
 
-export const questionNames: readonly (keyof FindQuestion)[] = [
+export const questionNames: readonly (keyof SearchQuestion)[] = [
   ...filterNames, 'text', 'near', 'language', 'currency', 'order', 'facets', 'limit', 'offset',
 ]; // biome-ignore format: a list of members
 
@@ -75,7 +75,7 @@ export function checkFilters({
   if (sellable !== undefined) truth('sellable', sellable);
 }
 
-export function checkQuestion({ text, near, order = 'relevance', facets, ...filters }: FindQuestion): void {
+export function checkQuestion({ text, near, order = 'relevance', facets, ...filters }: SearchQuestion): void {
   if (text !== undefined && typeof text !== 'string') throw badArgument('text: found no text', 'give what was typed');
   if (near === null) throw badArgument('near: found null', 'give latitude, longitude and km');
   if (!orders.includes(order))

@@ -6,11 +6,11 @@ import { around, kilometres } from '../places.ts';
 import { type Facets, facetCounter, noFacets } from './facets.ts';
 import { highlighter, type Piece } from './highlight.ts';
 import { fields, filterBindings, formOf, mostCounted, pageSql, totalSql } from './hits-sql.ts';
-import { checkQuestion, type FindQuestion, questionNames } from './question.ts';
+import { checkQuestion, questionNames, type SearchQuestion } from './question.ts';
 import { statements } from './statements.ts';
 import { understoodSql } from './understood.ts';
 
-export interface FindHit {
+export interface SearchHit {
   readonly product_id: number;
   readonly language: string;
   /** The language that its texts are in: the primary one where the service has none in `language`. */
@@ -47,7 +47,7 @@ export interface FindHit {
 }
 
 export interface Found {
-  readonly hits: readonly FindHit[];
+  readonly hits: readonly SearchHit[];
   readonly total: number;
   /** The typed words that what was found has, folded; generic words are in neither list. */
   readonly matched: readonly string[];
@@ -66,7 +66,7 @@ interface Understood {
   readonly best: string;
 }
 
-type Row = Omit<FindHit, 'highlight' | 'found_in' | 'distance_km'> & {
+type Row = Omit<SearchHit, 'highlight' | 'found_in' | 'distance_km'> & {
   readonly field: number | null;
   /** The words that the best hit of all pages has: a bit for each of their numbers. */
   readonly kept: number;
@@ -74,7 +74,7 @@ type Row = Omit<FindHit, 'highlight' | 'found_in' | 'distance_km'> & {
   readonly total: number;
 };
 
-export function finder(connection: Connection, editions: Editions): (question?: FindQuestion) => Found {
+export function searcher(connection: Connection, editions: Editions): (question?: SearchQuestion) => Found {
   const understand = connection.query<object, Understood>(understoodSql);
   const highlight = highlighter(connection);
   const named = existing(connection);
@@ -82,7 +82,7 @@ export function finder(connection: Connection, editions: Editions): (question?: 
   const totals = statements<{ total: number }>(connection, totalSql);
   const facets = facetCounter(connection);
 
-  function answer(question: FindQuestion): Found {
+  function answer(question: SearchQuestion): Found {
     const language = editions.language(question.language);
     const currency = editions.currency(question.currency);
     named(question);
@@ -120,7 +120,7 @@ export function finder(connection: Connection, editions: Editions): (question?: 
   };
 }
 
-function nothing(question: FindQuestion, text: string): Found {
+function nothing(question: SearchQuestion, text: string): Found {
   const facets = question.facets === true ? noFacets : null;
   const dropped =
     text
@@ -134,7 +134,7 @@ function hitOf(
   { field, chord2, kept: _, total: __, ...row }: Row,
   isAsked: boolean,
   highlight: (title: string) => Piece[],
-): FindHit {
+): SearchHit {
   const { title } = row;
   return {
     ...row,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { type ListenAddress, listenAddress } from '../listen-address.ts';
 import { members } from './arguments.ts';
-import type { Asking, Door, DoorCalls } from './door-types.ts';
+import type { Asking, DaemonAddress, DaemonCalls } from './daemon-types.ts';
 import { badArgument } from './problems.ts';
 import { seenTogether } from './seen.ts';
 
@@ -17,25 +17,25 @@ interface Call {
   readonly patience_ms: number;
 }
 
-/** Asks the daemon through the door that the reader was opened with, each call over a connection of its own. */
-export function doorOf(
-  door: Door | undefined,
+/** Asks the daemon that the reader was opened with, each call over a connection of its own. */
+export function daemonCalls(
+  daemon: DaemonAddress | undefined,
   /** The currency that the reader was opened with; undefined: the mirror's first one, which is the daemon's too. */
   own: string | undefined,
 ): {
-  readonly calls: DoorCalls;
+  readonly calls: DaemonCalls;
   close(): void;
 } {
-  const asking = door === undefined ? null : talkTo(door);
+  const asking = daemon === undefined ? null : talkTo(daemon);
   const ask = async <Answer>(call: Call, options: Asking): Promise<Answer> => {
     const { signal } = members('options', options, ['signal']);
-    if (asking === null) throw noDoor();
+    if (asking === null) throw noDaemon();
     const left = signal as AbortSignal | undefined;
     left?.throwIfAborted();
     return (await asking(call, left)) as Answer;
   };
   const seen = seenTogether((body) => ask({ path: '/v1/seen', body, patience_ms: patienceMs }, {}));
-  const calls: DoorCalls = {
+  const calls: DaemonCalls = {
     check: async (question, options = {}) => {
       const { deadline_ms = patienceMs } = question;
       const wait = typeof deadline_ms === 'number' && deadline_ms > 0 ? deadline_ms : 0;
@@ -51,10 +51,10 @@ export function doorOf(
   return { calls, close: seen.flush };
 }
 
-function talkTo(door: Door): (call: Call, signal: AbortSignal | undefined) => Promise<unknown> {
-  const { listen, token } = members('door', door, ['listen', 'token']);
+function talkTo(daemon: DaemonAddress): (call: Call, signal: AbortSignal | undefined) => Promise<unknown> {
+  const { listen, token } = members('daemon', daemon, ['listen', 'token']);
   if (token !== undefined && (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)))
-    throw badArgument('door.token: found no token', 'give the content of storefront.token_file, without spaces');
+    throw badArgument('daemon.token: found no token', 'give the content of storefront.token_file, without spaces');
   const address = addressOf(listen);
   const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -86,7 +86,7 @@ function addressOf(listen: unknown): ListenAddress {
   if (typeof listen === 'string' && /^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5})$/.test(listen))
     return listenAddress(listen);
   throw badArgument(
-    `door.listen: found ${typeof listen === 'string' ? JSON.stringify(listen.slice(0, 60)) : String(listen)}`,
+    `daemon.listen: found ${typeof listen === 'string' ? JSON.stringify(listen.slice(0, 60)) : String(listen)}`,
     'give unix:PATH or HOST:PORT, like storefront.listen of the daemon',
   );
 }
@@ -119,7 +119,7 @@ function answerOf(listen: string, status: number, text: string): unknown {
 }
 
 const hints: Readonly<Record<number, string>> = {
-  401: 'open the reader with the token of storefront.token_file: { door: { listen, token } }',
+  401: 'open the reader with the token of storefront.token_file: { daemon: { listen, token } }',
   403: 'ask from a server, not from a web page',
   500: "see the daemon's log",
 };
@@ -149,11 +149,15 @@ function failed(listen: string, error: unknown): unknown {
   return strange(listen, `the connection failed (${code ?? String(error)})`, error);
 }
 
-function noDoor(): CataloguedError {
-  return new CataloguedError('no-door', 'the reader was opened without the storefront interface of a daemon', {
-    exitCode: exitCodes.configuration,
-    hint: "open it with one: openReader(path, { door: { listen: 'unix:/var/lib/catalogued/storefront.sock' } })",
-  });
+function noDaemon(): CataloguedError {
+  return new CataloguedError(
+    'daemon-not-configured',
+    'the reader was opened without the storefront interface of a daemon',
+    {
+      exitCode: exitCodes.configuration,
+      hint: "open it with one: openReader(path, { daemon: { listen: 'unix:/var/lib/catalogued/storefront.sock' } })",
+    },
+  );
 }
 
 function silent(listen: string, patience_ms: number): CataloguedError {

@@ -1,7 +1,7 @@
 import { printedOfDate, printedOfProduct } from './printed-sql.ts';
 
 /** Which parts a search has: each form of it is one statement, prepared once. */
-export interface SearchForm {
+export interface ExactForm {
   readonly text: boolean;
   readonly near: boolean;
   readonly date: boolean;
@@ -17,7 +17,7 @@ export interface SearchForm {
  * is asked for by its price, with the place as a set of products: twenty cheap ones are found long before all the others
  * there are looked up (`+` keeps the planner from doing that).
  */
-export function searchSql(form: SearchForm): string {
+export function exactSql(form: ExactForm): string {
   const { text, near, date, city, priced, sellable } = form;
   const printed = date ? printedOfDate('b') : printedOfProduct('p.product_id');
   const { price } = printed;
@@ -50,13 +50,13 @@ const boxes = `(
 ) l`;
 
 /** The table that a search begins with. */
-function firstOf({ text, near, date, city }: SearchForm): 's' | 'l' | 'p' | 'b' {
+function firstOf({ text, near, date, city }: ExactForm): 's' | 'l' | 'p' | 'b' {
   if (text) return 's';
   if (near) return date ? 'b' : 'l';
   return date && !city ? 'b' : 'p';
 }
 
-function joins(form: SearchForm): string[] {
+function joins(form: ExactForm): string[] {
   const { text, near, date } = form;
   const first = firstOf(form);
   const on = `.product_id = ${first}.product_id`;
@@ -73,7 +73,7 @@ function joins(form: SearchForm): string[] {
 }
 
 /** What can be sold comes first; what is equal keeps its order from page to page. */
-function orders({ text, date, near, order }: SearchForm, price: string): string[] {
+function orders({ text, date, near, order }: ExactForm, price: string): string[] {
   const relevance = text ? 's.rank * (1 + r.popularity)' : 'r.popularity DESC';
   const sellable = date ? [] : ['p.sellable DESC'];
   switch (order) {

@@ -1,0 +1,2 @@
+/** Stands before the whole name of a city or a country, written as one term. No letter that is typed becomes it. */
+export const placeMark = '·';
