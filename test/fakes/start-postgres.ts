@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 
 /** A PostgreSQL of a test's own, in a temporary directory, reached by a unix socket alone: no port, no password. */
 export interface StartedPostgres extends Disposable {
@@ -103,18 +102,13 @@ function clusterIn(settings: readonly string[]) {
       const kept = `${data}.kept`;
       const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to]);
       stop();
-      // Connections learn that they are broken in the event loop's next turn.
-      const begin = () => {
-        start();
-        return setImmediate();
-      };
       copy(data, kept);
-      await begin();
+      start();
       await meanwhile();
       stop('immediate');
       rmSync(data, { recursive: true });
       copy(kept, data);
-      await begin();
+      start();
     },
     sql: (statement: string) => run('psql', '-h', directory, '-U', 'owner', '-d', 'postgres', '-qc', statement),
     [Symbol.dispose]: () => {
