@@ -704,8 +704,6 @@ CREATE TABLE _offer (
   asked_at INTEGER                  -- when it was last asked while it counts so
 ) STRICT;
 
-CREATE INDEX product_dates_off ON _product (dates_off_at) WHERE dates_off_at IS NOT NULL;
-
 CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
 
 CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;

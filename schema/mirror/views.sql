@@ -231,23 +231,16 @@ WHERE w.shut < 3 AND json_extract(t.value, '$[1]') > unixepoch()*1000;
 
 -- Titles are those of the list, which is walked in the primary language; places are named in each.
 CREATE VIEW experiences AS
-SELECT e.experience_id, l.language, m.language AS language_shown, CAST(COALESCE(e.title, t.venue_name) AS TEXT) AS title, e.tagline, e.url,
+SELECT e.*, l.language, m.language AS language_shown, CAST(COALESCE(e.title, t.venue_name) AS TEXT) AS title,
   CAST(COALESCE(e.address, t.venue_address) AS TEXT) AS address,
   v.city_id, CAST(COALESCE(t.city_name, e.city_name) AS TEXT) AS city_name,
   v.country_id, CAST(COALESCE(t.country_name, e.country_name) AS TEXT) AS country_name,
   CAST(COALESCE(e.latitude, v.latitude) AS REAL) AS latitude, CAST(COALESCE(e.longitude, v.longitude) AS REAL) AS longitude,
-  e.rating, e.rating_count, CAST(CASE WHEN e.currency = m.currency THEN e.from_price END AS INTEGER) AS from_price, m.currency,
-  CAST((SELECT count(*) FROM (
-    SELECT x.product_id FROM _product_experience x CROSS JOIN _product p ON p.product_id = x.product_id
-    WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL
-    UNION SELECT p.product_id FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)) AS INTEGER) AS products,
-  CAST((SELECT count(*) FROM (
-    SELECT x.product_id FROM _product_experience x CROSS JOIN _product p ON p.product_id = x.product_id
-    WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1
-    UNION SELECT p.product_id FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1)) AS INTEGER) AS sellable_products,
-  e.document, e.checked_at, e.changed_at,
-  CAST(unixepoch()*1000 >= e.stale_at AS INTEGER) AS stale,
-  CAST(4 * e.stale_at - 3 * e.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN e.currency = m.currency THEN e.from_price END AS INTEGER) AS from_price, m.currency,
+  CAST((SELECT count(*) FROM product_experiences x WHERE x.experience_id = e.experience_id) AS INTEGER) AS products,
+  CAST((SELECT count(*) FROM product_experiences x CROSS JOIN _product p ON p.product_id = x.product_id
+    WHERE x.experience_id = e.experience_id AND p.sellable = 1) AS INTEGER) AS sellable_products,
+  CAST(unixepoch()*1000 >= e.stale_at AS INTEGER) AS stale, CAST(4 * e.stale_at - 3 * e.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= 4 * e.stale_at - 3 * e.checked_at THEN 'expired'
     WHEN unixepoch()*1000 >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM _experience e

@@ -6,7 +6,6 @@ CREATE INDEX ON product (city_id, language);
 CREATE INDEX ON product (country_id, language);
 CREATE INDEX ON product (venue_id, language);
 CREATE INDEX ON product_tags (tag_id, product_id);
-CREATE INDEX ON _product_experience (experience_id, product_id);
 CREATE INDEX ON product_experiences (experience_id, product_id);
 CREATE INDEX ON day (currency, date, lowest_adult_price, product_id) WHERE state = 'available';
 CREATE INDEX ON date_window (product_id);

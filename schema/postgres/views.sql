@@ -213,24 +213,19 @@ CROSS JOIN _elements(t.value -> 3) o (value)
 WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();
 
 CREATE VIEW experiences AS
-SELECT e.experience_id, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title, e.tagline, e.url,
-  COALESCE(e.address, t.venue_address) AS address,
-  v.city_id, COALESCE(t.city_name, e.city_name) AS city_name,
-  v.country_id, COALESCE(t.country_name, e.country_name) AS country_name,
+SELECT e.*, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title, COALESCE(e.address, t.venue_address) AS address,
+  v.city_id, COALESCE(t.city_name, e.city_name) AS city_name, v.country_id, COALESCE(t.country_name, e.country_name) AS country_name,
   COALESCE(e.latitude, v.latitude) AS latitude, COALESCE(e.longitude, v.longitude) AS longitude,
-  e.rating, e.rating_count, CASE WHEN e.currency = m.currency THEN e.from_price END AS from_price, m.currency,
-  n.products, n.sellable_products,
-  e.document, e.checked_at, e.changed_at,
+  CASE WHEN e.currency = m.currency THEN e.from_price END AS from_price, m.currency, n.products, n.sellable_products,
   _is_stale(e.stale_at) AS stale, _expired_at(e.checked_at, e.stale_at) AS expired_at, _freshness(e.checked_at, e.stale_at) AS freshness
 FROM _experience e
 CROSS JOIN _mirror m
 CROSS JOIN languages l
 CROSS JOIN LATERAL (
-  SELECT count(*) AS products, count(*) FILTER (WHERE o.sellable = 1) AS sellable_products
-  FROM (
-    SELECT p.product_id, p.sellable FROM _product_experience x JOIN _product p ON p.product_id = x.product_id
-    WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL
-    UNION SELECT p.product_id, p.sellable FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL) o
+  SELECT count(*) AS products, count(*) FILTER (WHERE p.sellable = 1) AS sellable_products
+  FROM product_experiences x
+  JOIN _product p ON p.product_id = x.product_id
+  WHERE x.experience_id = e.experience_id
 ) n
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
