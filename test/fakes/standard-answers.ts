@@ -1,5 +1,6 @@
 import { configFromObject } from '../../src/config/load.ts';
-import type { Adapter, AdapterProfile, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
+import type { AdapterProfile, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
+import { builtIn } from '../../src/domain/service/named-adapter.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
 import { type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
 import { standard } from '../../src/upstream/adapter/standard.ts';
@@ -10,24 +11,20 @@ import { WrongShape } from '../../src/upstream/shape.ts';
 export const defaultProfile: AdapterProfile = configFromObject({ service: { base_url: 'http://127.0.0.1' } }).service
   .profile;
 
-/** Asks a service over a client of HTTP; the built-in adapter is asked what `module` leaves out. */
+/** Asks a service over a client of HTTP, through the built-in adapter. */
 export function askerOver(
   http: Http,
   {
     key = null,
-    module = {},
     signing = 'jwt',
     profile = {},
   }: {
     key?: { reveal(): string } | null;
-    module?: Partial<Adapter>;
     signing?: 'jwt' | 'json';
     profile?: Partial<AdapterProfile>;
   } = {},
 ): ServiceAsker {
-  const named = Object.keys(module).length === 0 ? null : '/etc/catalogued/adapter.mjs';
-  const adapter = { file: named, hash: named === null ? null : 'sha256:012345678901', module };
-  return new ServiceAsker(http, adapter, { key, signing, select: {}, profile: { ...defaultProfile, ...profile } });
+  return new ServiceAsker(http, builtIn, { key, signing, select: {}, profile: { ...defaultProfile, ...profile } });
 }
 
 /** What the built-in adapter reads of an answer; throws why it cannot. */

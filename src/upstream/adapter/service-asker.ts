@@ -193,7 +193,7 @@ export class ServiceAsker {
 
   #read(question: Question, status: number, body: unknown): ListAnswer | RowAnswer {
     const answer = this.#answer(question, status, body);
-    if ('unusable' in answer) throw new WrongShape(answer.unusable);
+    if ('unusable' in answer) throw new WrongShape(line(withoutKey(answer.unusable, this.#key), 300));
     if ('refused' in answer) throw new Refusal(refusal(answer.refused.status ?? status, answer.refused, this.#key));
     return answer;
   }
