@@ -54,15 +54,67 @@ function licenseOf(name: string): string {
   return `== ${name} ${version} (${license})\n${text}`;
 }
 
-export default defineConfig({
-  input: Object.fromEntries(['cli', 'storefront/reader', ...ownPrograms].map((name) => [name, `src/${name}.ts`])),
-  platform: 'node',
-  plugins: [copiedAddon, licenses],
-  output: {
-    dir: dist,
-    // Right below dist/: src/package.ts finds the package from there.
-    chunkFileNames: '[name]-[hash].js',
-    cleanDir: true,
-    comments: false,
+/** The package of the reader: what npm needs to know, its README and its types. */
+const readerPackage: Plugin = {
+  name: 'reader-package',
+  generateBundle() {
+    const { version, license } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8')) as {
+      version: string;
+      license: string;
+    };
+    const described = {
+      name: 'catalogued-reader',
+      version,
+      description:
+        'Reads the SQLite mirror that catalogued keeps of a ticketing catalogue: products, calendars, search',
+      license,
+      main: './index.cjs',
+      types: './index.d.cts',
+      exports: {
+        '.': {
+          import: { types: './index.d.mts', default: './index.mjs' },
+          require: { types: './index.d.cts', default: './index.cjs' },
+        },
+        './package.json': './package.json',
+      },
+      engines: { node: '>=22.16' },
+      peerDependencies: { 'better-sqlite3': '>=11' },
+      peerDependenciesMeta: { 'better-sqlite3': { optional: true } },
+    };
+    const types = "export * from './types/storefront/reader.js';\n";
+    const files = {
+      'package.json': `${JSON.stringify(described, null, 2)}\n`,
+      'README.md': readFileSync(join(import.meta.dirname, 'docs/reader.md'), 'utf8'),
+      LICENSE: readFileSync(join(import.meta.dirname, 'LICENSE'), 'utf8'),
+      'index.d.mts': types,
+      'index.d.cts': types,
+    };
+    for (const [fileName, source] of Object.entries(files)) this.emitFile({ type: 'asset', fileName, source });
   },
-});
+};
+
+const reader = { input: { index: 'src/storefront/reader.ts' }, platform: 'node' } as const;
+
+export default defineConfig([
+  {
+    input: Object.fromEntries(['cli', 'storefront/reader', ...ownPrograms].map((name) => [name, `src/${name}.ts`])),
+    platform: 'node',
+    plugins: [copiedAddon, licenses],
+    output: {
+      dir: dist,
+      // Right below dist/: src/package.ts finds the package from there.
+      chunkFileNames: '[name]-[hash].js',
+      cleanDir: true,
+      comments: false,
+    },
+  },
+  {
+    ...reader,
+    plugins: [readerPackage],
+    output: { dir: join(dist, 'reader'), format: 'esm', entryFileNames: 'index.mjs', comments: false },
+  },
+  {
+    ...reader,
+    output: { dir: join(dist, 'reader'), format: 'cjs', entryFileNames: 'index.cjs', comments: false },
+  },
+]);

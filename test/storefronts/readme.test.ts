@@ -12,7 +12,7 @@ function example(language: string, path: string): string {
   const code = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(
     section('Reading the mirror in three languages'),
   )?.[1];
-  return (code ?? '').replaceAll('data/mirror.db', path).replace('catalogued/reader', reader);
+  return (code ?? '').replaceAll('data/mirror.db', path).replace('catalogued-reader', reader);
 }
 
 it('the README’s examples in PHP, Python and Node read a mirror', needs('php', 'python3'), () => {

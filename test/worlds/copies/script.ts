@@ -26,7 +26,7 @@ const reader = new URL('../../../src/storefront/reader.ts', import.meta.url).hre
 /** Writes the scripts of docs/copies.md into a directory, as a shop would copy them from the page. */
 export function writeScripts(directory: string): void {
   for (const [, name = '', code = ''] of document('docs/copies.md').matchAll(/```js\n\/\/ (\S+)\n(.*?)```/gs))
-    writeFileSync(join(directory, name), code.replace("'catalogued/reader'", JSON.stringify(reader)));
+    writeFileSync(join(directory, name), code.replace("'catalogued-reader'", JSON.stringify(reader)));
 }
 
 export async function copyScript(directory: string): Promise<CopyScript> {
