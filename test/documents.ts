@@ -51,3 +51,10 @@ export const documents: readonly string[] = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
+
+/** Returns the `sql` blocks of a document, but for those of PostgreSQL: roles, grants and replication. */
+export function sqliteStatements(path: string): string[] {
+  return [...document(path).matchAll(/```sql\n(.*?)```/gs)]
+    .map(([, text = '']) => text)
+    .filter((text) => !/\b(ROLE|GRANT|PUBLICATION|SUBSCRIPTION)\b/.test(text));
+}

@@ -171,7 +171,7 @@ test('a state that comes in pages is seen whole or not at all, by a reader that 
 
 test('a row that a trigger of the mirror writes may come in a page before the one that fires it', async () => {
   await using at = await stage(3);
-  const db = new Database(at.mirror);
+  const db = otherWriter(at.mirror);
   db.pragma('foreign_keys = OFF');
   const columns = columnsOf(db, '_product').all.join();
   db.exec(`CREATE TEMPORARY TABLE added AS SELECT ${columns} FROM _product;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { document, documents } from '../documents.ts';
+import { document, documents, sqliteStatements } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
 import { standingCopy } from '../fakes/standing-copy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -14,7 +14,7 @@ function statements(): string[] {
     [...document(path).matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code);
   const quoted = (code: string) => [...code.matchAll(/(["'])(SELECT .*?)\1(?:\)|, \()/gs)].map(([, , sql = '']) => sql);
   const found = documents.flatMap((path) => [
-    ...blocks(path, 'sql').map((sql) => sql.replace(/;\s*$/, '')),
+    ...sqliteStatements(path).map((sql) => sql.replace(/;\s*$/, '')),
     ...['php', 'python'].flatMap((language) => blocks(path, language)).flatMap(quoted),
   ]);
   return [...new Set([...found, document('schema/search.sql')])];

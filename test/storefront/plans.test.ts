@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { ExactQuestion } from '../../src/storefront/reader.ts';
-import { document, documents } from '../documents.ts';
+import { documents, sqliteStatements } from '../documents.ts';
 import { openReader } from '../fakes/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
@@ -59,12 +59,12 @@ function everyStatement(path: string): string[] {
     reader.sellable(7);
     reader.changes(0);
     for (const question of searches()) reader.exact(question);
-  }).filter((text) => text.startsWith('SELECT') && !text.includes('pragma_table_info'));
+  }).filter((text) => text.startsWith('SELECT') && !text.includes('pragma_'));
 }
 
-/** `sql` blocks of the documents. */
+/** Statements of the documents. */
 function examples(): string[] {
-  return documents.flatMap((path) => [...document(path).matchAll(/```sql\n(.*?)```/gs)].map(([, text = '']) => text));
+  return documents.flatMap(sqliteStatements);
 }
 
 /** What of a plan goes through a whole table that grows with the catalogue. */

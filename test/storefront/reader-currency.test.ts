@@ -102,11 +102,8 @@ function allPriced(reader: Reader, product_ids: readonly number[], closed: numbe
     calendar: days,
     slots: days.flatMap(({ product_id, date }) => reader.slots(product_id, date)),
     cheapest: product_ids.flatMap((id) => reader.cheapest(id) ?? []),
-    search: [
-      ...reader.exact({ city_id: reader.product(first)?.city_id ?? 0 }),
-      ...reader.exact({ date: '2026-11-27' }),
-    ],
-    find: [...reader.search().hits, ...reader.search(dates).hits, ...reader.search({ order: 'price' }).hits],
+    exact: [...reader.exact({ city_id: reader.product(first)?.city_id ?? 0 }), ...reader.exact({ date: '2026-11-27' })],
+    search: [...reader.search().hits, ...reader.search(dates).hits, ...reader.search({ order: 'price' }).hits],
   };
 }
 

@@ -82,7 +82,7 @@ it('a name that the service no longer has finds nothing, and the words are those
   putProducts(test.mirror, [renamed], { language: 'de' });
   using reader = openReader(test.mirror.path);
   expect(reader.search({ text: 'münchen' }).hits).toEqual([]);
-  const tables = ['_search_word', '_search_text', '_search_delete'];
+  const tables = ['search_words', '_search_text', 'search_deletes'];
   const words = () => tables.map((table) => test.all(`SELECT * FROM ${table} ORDER BY 1, 2`));
   const kept = words();
   expect(kept.flat().length).toBeGreaterThan(100);
