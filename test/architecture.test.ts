@@ -16,7 +16,9 @@ const files = sourceFiles(src);
 const imports = allImports(src);
 const schema = fileURLToPath(new URL('../schema/', import.meta.url));
 const migrations = ['mirror', 'inbox'].flatMap((file) =>
-  readdirSync(join(schema, file)).map((name) => readFileSync(join(schema, file, name), 'utf8')),
+  readdirSync(join(schema, file), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.sql'))
+    .map((name) => readFileSync(join(schema, file, name), 'utf8')),
 );
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
 const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));

@@ -4,11 +4,11 @@ import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { factsOf, membersOf } from '../contract/document-facts.ts';
 import { variants as variantsOfContract } from '../contract/sale.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
+import { factsOf, membersOf } from './document-facts.ts';
 import { variantGroups } from './variant-groups.ts';
 
 type Row = Tables['_variant'];

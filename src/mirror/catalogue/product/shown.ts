@@ -1,9 +1,9 @@
 import type { Members } from '../../../domain/values/members.ts';
 import { type Bound, pick, sql, type Writes } from '../../../sqlite/statements.ts';
-import { factsOf, membersOf } from '../../contract/document-facts.ts';
 import { products } from '../../contract/products.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import { factsOf, membersOf } from '../document-facts.ts';
 import { offsetColumns } from '../zones.ts';
 
 export type Text = Tables['_product_text'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { factsOf } from '../../src/mirror/catalogue/document-facts.ts';
 import { factColumns } from '../../src/mirror/catalogue/product/shown.ts';
-import { factsOf } from '../../src/mirror/contract/document-facts.ts';
 
 const nothing = factsOf({}, factColumns);
 

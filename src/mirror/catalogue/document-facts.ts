@@ -1,6 +1,6 @@
 import { isMembers, type Members } from '../../domain/values/members.ts';
 import { pageAddress } from '../../domain/values/page-address.ts';
-import { type Column, type Columns, flag, integers, pageUrl, texts, type ValueOf } from './table.ts';
+import { type Column, type Columns, flag, integers, pageUrl, texts, type ValueOf } from '../contract/table.ts';
 
 /** Returns the members of a document; none where there is none. */
 export function membersOf(document: string | null): Members {
