@@ -159,12 +159,12 @@ asked_of (queries) AS MATERIALIZED (
     FROM json_each(json_array(s0, s1 || ' NOT ' || s0, s2 || ' NOT ' || s1, s3 || ' NOT ' || s2, '(' || every || ') NOT ' || s3)) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, 4, 1, 0
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, NULL, 1, 0
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
     UNION ALL
     SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
         || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
-      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 4, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
+      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
     WHERE json_array_length(parts) > 1 AND 20 > (SELECT count(*) FROM (
       SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
@@ -196,7 +196,7 @@ hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIA
   SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.kept, r.sellable, r.place
   FROM found f
   CROSS JOIN product_popularity r ON r.product_id = f.product_id
-  WHERE likelihood(f.field >= 0, 0.000001)
+  WHERE likelihood(f.typos >= 0, 0.000001)
     AND (:city_id IS NULL OR r.city_id = CAST(:city_id AS INTEGER))
     AND (:country_id IS NULL OR r.country_id = CAST(:country_id AS INTEGER))
     AND (:tag_id IS NULL OR EXISTS (SELECT 1 FROM product_tags g WHERE g.product_id = r.product_id AND g.tag_id = CAST(:tag_id AS INTEGER)))
@@ -210,7 +210,7 @@ hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIA
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
   (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
-  -- What it is ordered by: where every word was found (0 name or city … 4 summary), letters that differ, its place in popularity.
+  -- What it is ordered by: where every word was found (0 name or city … 4 summary; NULL: not every word was), letters that differ, its place in popularity.
   h.field, h.typos, h.place,
   -- Of the best one: the typed words that it lacks, and what was typed with its typos mended; and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w
@@ -225,5 +225,5 @@ FROM answer a
 CROSS JOIN (SELECT * FROM hit h ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.sellable DESC, h.place, h.product_id
   LIMIT CAST(:limit AS INTEGER) OFFSET CAST(:offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = :language
-WHERE likelihood(h.field >= 0, 0.000001)
+WHERE likelihood(h.typos >= 0, 0.000001)
 ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.sellable DESC, h.place, h.product_id

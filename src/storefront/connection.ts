@@ -87,7 +87,7 @@ export function connect(path: string, now: () => number, engine: Engine | undefi
   }
 
   function missing(what: string): CataloguedError {
-    const there = numberOf(opened.db, 'SELECT contract_version AS number FROM mirror_info');
+    const there = numberOf(opened.db, 'SELECT contract_version FROM mirror_info');
     return otherContract(path, what, there, contractVersion);
   }
 
@@ -169,12 +169,13 @@ function causeOf(error: unknown): unknown {
   return sqliteCode(error) === '' && error instanceof Error ? error.cause : error;
 }
 
+/** Returns the only value of a row; 0: there is no row. */
 function numberOf(db: EngineFile, sql: string): number {
-  return Number((db.prepare(sql).get([]) as { number: unknown } | undefined)?.number ?? 0);
+  return Number(Object.values((db.prepare(sql).get([]) ?? {}) as object)[0] ?? 0);
 }
 
 function schemaOf(db: EngineFile): number {
-  return numberOf(db, 'SELECT schema_version AS number FROM pragma_schema_version');
+  return numberOf(db, 'PRAGMA schema_version');
 }
 
 function openMirror(path: string, engine: Engine | undefined): Opened {
@@ -196,7 +197,7 @@ function opening(path: string, file: string, engine: Engine | undefined): Opened
   const db = openFile(path, engine);
   try {
     const schema = schemaOf(db);
-    const mark = numberOf(db, 'SELECT application_id AS number FROM pragma_application_id');
+    const mark = numberOf(db, 'PRAGMA application_id');
     if (mark !== applicationId) {
       if (isDevelopmentMark(mark)) throw developmentFile(path);
       throw schema === 0 ? noMirror(path) : foreignFile(path);

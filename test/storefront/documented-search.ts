@@ -13,7 +13,7 @@ hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIA
   SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.kept, r.sellable, r.place
   FROM found f
   CROSS JOIN product_popularity r ON r.product_id = f.product_id
-  WHERE likelihood(f.field >= 0, 0.000001)
+  WHERE likelihood(f.typos >= 0, 0.000001)
     AND (@city_id IS NULL OR r.city_id = CAST(@city_id AS INTEGER))
     AND (@country_id IS NULL OR r.country_id = CAST(@country_id AS INTEGER))
     AND (@tag_id IS NULL OR EXISTS (SELECT 1 FROM product_tags g WHERE g.product_id = r.product_id AND g.tag_id = CAST(@tag_id AS INTEGER)))
@@ -27,7 +27,7 @@ hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIA
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
   (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency) AS price,
-  -- What it is ordered by: where every word was found (0 name or city … 4 summary), letters that differ, its place in popularity.
+  -- What it is ordered by: where every word was found (0 name or city … 4 summary; NULL: not every word was), letters that differ, its place in popularity.
   h.field, h.typos, h.place,
   -- Of the best one: the typed words that it lacks, and what was typed with its typos mended; and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w
@@ -42,6 +42,6 @@ FROM answer a
 CROSS JOIN (SELECT * FROM hit h ORDER BY ${relevanceSql}, h.sellable DESC, h.place, h.product_id
   LIMIT CAST(@limit AS INTEGER) OFFSET CAST(@offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
-WHERE likelihood(h.field >= 0, 0.000001)
+WHERE likelihood(h.typos >= 0, 0.000001)
 ORDER BY ${relevanceSql}, h.sellable DESC, h.place, h.product_id
 `.replaceAll('@', ':');

@@ -128,12 +128,12 @@ export function foundSql(answer = '(SELECT @every AS every, @best AS best, @part
     FROM json_each(json_array(${parts.join(', ')})) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, ${scopes.length}, 1, 0
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, NULL, 1, 0
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
     UNION ALL
     SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
         || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
-      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, ${scopes.length}, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
+      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
     WHERE json_array_length(parts) > 1 AND ${fewFound} > (SELECT count(*) FROM (
       SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
@@ -161,7 +161,7 @@ found (product_id, weight, typos, field, places, kept) AS MATERIALIZED (
 )`;
 }
 
-/** Where a product has every word: the first of these that, with those before it, has them all. The last is also of partial matches. */
+/** Where a product has every word: the first of these that, with those before it, has them all. */
 export const fields = ['name', 'title', 'venue', 'tagline', 'summary'] as const;
 
 const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';

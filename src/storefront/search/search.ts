@@ -32,7 +32,7 @@ export interface SearchHit {
   readonly place: number;
   /** How many letters of what was typed are not in it, as it was read; one more where a word is read in a less likely way. */
   readonly typos: number;
-  /** The first of these that, with those before it, has every word; null: no words were asked for. */
+  /** The first of these that, with those before it, has every word; null: no words were asked for, or it has only some. */
   readonly found_in: (typeof fields)[number] | null;
   /** What a shop prints, in minor units of the currency: the least lowest_adult_price of the dates, else of the product, else from_price. */
   readonly price: number | null;
