@@ -4,22 +4,24 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { readManifest } from '../src/backup/manifest.ts';
-import { systemClock } from '../src/clock.ts';
+import { instant, systemClock } from '../src/clock.ts';
 import { backupsIn, manifestOf, mirrorCopy } from '../src/files/backups.ts';
 import { startRefusal } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
 import { openFollowed } from '../src/follow/followed-file.ts';
 import { follow } from '../src/follow/follower.ts';
 import type { RowSource } from '../src/follow/source.ts';
+import { openInbox } from '../src/inbox/inbox.ts';
 import { rowPages } from '../src/mirror/rows/pages.ts';
 import { mirrorFile } from '../src/mirror/sql/files.ts';
+import { wasOurs } from '../src/sqlite/file.ts';
 import { publishCopy } from '../src/sqlite/published-copy.ts';
 import { host } from './backup/hosts.ts';
 import { ofDevelopment } from './fakes/development.ts';
 import { notifiedHarness } from './fakes/notified-harness.ts';
 import { openReader } from './fakes/reader.ts';
 import { testLog } from './fakes/test-log.ts';
-import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
+import { emptyMirror, temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -204,4 +206,21 @@ describe('restore', () => {
     const quarantine = join(dirname(here.mirror), 'quarantine');
     expect(readdirSync(quarantine).map((name) => digest(join(quarantine, name)))).toContain(stamped);
   });
+});
+
+it('a mirror and an inbox whose first bytes were overwritten are still taken for ours, and another file is not', () => {
+  using directory = temporaryDirectory();
+  const files = [join(directory.path, 'mirror.db'), join(directory.path, 'inbox.db'), join(directory.path, 'other.db')];
+  const [mirror = '', inbox = '', other = ''] = files;
+  emptyMirror.write(mirror);
+  openInbox(inbox, { master: null, now: instant(0) })[Symbol.dispose]();
+  const db = new Database(other);
+  db.exec('CREATE TABLE t (a)');
+  db.close();
+  for (const file of files) {
+    const bytes = readFileSync(file);
+    bytes.fill(0x2a, 0, 16);
+    writeFileSync(file, bytes);
+  }
+  expect(files.map(wasOurs)).toEqual([true, true, false]);
 });
