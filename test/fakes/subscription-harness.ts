@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import { createSchedule } from '../../src/daemon/schedule.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
@@ -12,6 +11,7 @@ import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { memoryAddresses } from './callback-addresses.ts';
 import { noNeeds } from './no-needs.ts';
+import { otherWriter } from './other-writer.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
 import { askerOver, defaultProfile } from './standard-answers.ts';
@@ -60,7 +60,7 @@ export async function subscriptionHarness(
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
   const test = stack.use(testMirror());
-  const db = stack.adopt(new Database(test.mirror.path), (file) => {
+  const db = stack.adopt(otherWriter(test.mirror.path), (file) => {
     file.close();
   });
   const addresses = memoryAddresses();

@@ -52,7 +52,7 @@ it.each(someOf(cases))(
     expect(Object.keys(shown)).toEqual(['service-unusable']);
     expect(shown['service-unusable']).toMatch(says);
     expect(log.lines().filter(({ condition }) => condition === 'service-unusable')).toMatchObject([
-      { msg: 'condition began', hint: expect.stringContaining('Look at the example') },
+      { msg: 'condition began', hint: expect.stringContaining('Open service.base_url') },
     ]);
     sandbox.faults.clear();
     await harness.liveUntil(clock.now() + minute, 5 * second);
