@@ -40,6 +40,7 @@ export async function tryAdapter(
   });
   const exchanges: Exchange[] = [];
   const findings: ProbeReport['findings'][number][] = [];
+  let failed: string | null = null;
   for (const answer of kept) {
     const question = questionOf(answer, service);
     if (question === null) continue;
@@ -48,18 +49,22 @@ export async function tryAdapter(
     const { result, says } = await tryOn(asker, question, came);
     const name = question.kind;
     const judged =
-      result === 'failed' ? otherwise(says, 'the record fails, and what was mirrored stays') : asBelieved(says);
+      result === 'failed'
+        ? otherwise(says, 'the record fails, and what was mirrored stays')
+        : result === 'partly'
+          ? otherwise(says, 'these rows are left out')
+          : asBelieved(says);
     findings.push({ name, believed: 'an answer that can be read', profile: null, ...judged });
+    if (result === 'failed') failed ??= `${name}: ${says}`;
     const looked = status >= 400 ? null : asker.look(question, came);
     const read = looked === null || 'kind' in looked ? null : looked;
     exchanges.push({ name, question, status, headers: {}, json: body, read, failure: null, sent_at: 0, took_ms: 0 });
   }
-  const failed = findings.find(({ verdict }) => verdict === 'otherwise');
   const evidence = { exchanges, attempts: exchanges } as unknown as ProbeEvidence;
   for (const { name, believed, judge } of memberAssumptions)
     findings.push({ name, believed, profile: null, ...judge(evidence) });
   return {
-    unusable: failed === undefined ? null : { code: 'not-followed', message: `${failed.name}: ${failed.seen}` },
+    unusable: failed === null ? null : { code: 'not-followed', message: failed },
     cut_short: null,
     calls: 0,
     findings,

@@ -8,7 +8,8 @@ import { decodeVariants } from './decode-variants.ts';
 
 /** The result of reading an answer as the daemon would, without storing it. */
 export interface AdapterTrial {
-  readonly result: 'read' | 'refused' | 'failed';
+  /** `partly`: some rows of a list cannot be used. */
+  readonly result: 'read' | 'partly' | 'refused' | 'failed';
   readonly says: string;
 }
 
@@ -28,44 +29,50 @@ export async function tryOn(
     return { result: 'refused', says: `${asked}: ${status} ${code}, ${message}` };
   }
   try {
-    return { result: 'read', says: `${asked}: ${decoded(asker, question, { status, text })}` };
+    const { says, result } = decoded(asker, question, { status, text });
+    return { result, says: `${asked}: ${says}` };
   } catch (error) {
     const { kind, message } = asker.undecodable(question, error, text);
     return { result: kind, says: `${asked}: ${message}` };
   }
 }
 
-function decoded(asker: ServiceAsker, question: Question, came: CameText): string {
+function decoded(asker: ServiceAsker, question: Question, came: CameText): AdapterTrial {
   switch (question.kind) {
     case 'products':
-      return pageText(decodeProductPage(asker.rows(question, came), question.currency, anywhere));
+      return page(decodeProductPage(asker.rows(question, came), question.currency, anywhere));
     case 'experiences':
-      return pageText(decodeExperiencePage(asker.rows(question, came), question.currency));
+      return page(decodeExperiencePage(asker.rows(question, came), question.currency));
     case 'product': {
       const { product_id, currency } = question;
       decodeProductDetail(asker.row(question, came).row, product_id, currency, anywhere);
-      return 'a product';
+      return read('a product');
     }
     case 'checkout_information':
       decodeCheckoutInformation(asker.row(question, came).row);
-      return 'checkout information';
+      return read('checkout information');
     case 'variants':
-      return `${decodeVariants(asker.rows(question, came).rows).length} variants`;
+      return read(`${decodeVariants(asker.rows(question, came).rows).length} variants`);
     case 'availability': {
       const { days, covered_to } = decodeAvailability(asker.row(question, came), { ...question, commission: false });
-      return `${days.size} dates, up to ${covered_to}`;
+      return read(`${days.size} dates, up to ${covered_to}`);
     }
     default:
       asker.row(question, came);
-      return 'a subscription';
+      return read('a subscription');
   }
 }
 
-function pageText({ entries, rejected, total, next }: Page<unknown>): string {
+function read(says: string): AdapterTrial {
+  return { result: 'read', says };
+}
+
+function page({ entries, rejected, total, next }: Page<unknown>): AdapterTrial {
   const [first] = rejected;
   const unusable = first === undefined ? '' : `, and ${rejected.length} that cannot be used: ${first}`;
-  const follows = next === undefined ? '' : next === null ? ', the last page' : ', and a next page';
-  return `${entries.length} rows${unusable}${total === null ? '' : ` of ${total}`}${follows}`;
+  const follows = next === undefined ? ', pages by number' : next === null ? ', the last page' : ', and a next page';
+  const says = `${entries.length} rows${unusable}${total === null ? '' : ` of ${total}`}${follows}`;
+  return { result: rejected.length === 0 ? 'read' : entries.length === 0 ? 'failed' : 'partly', says };
 }
 
 const anywhere = () => true;

@@ -98,6 +98,26 @@ describe('probe --adapter', () => {
     expect(out).toMatch(/GET \/v2\/products \(.*\): 1 rows of 1, the last page/);
   });
 
+  it('says of rows that cannot be used that they are left out, and fails where none can (69)', async () => {
+    await using at = await stage(cursorShape);
+    const kept = { resource: 'products', product_id: null, recorded_on: '2026-11-24', status: 200 };
+    const save = (...data: object[]) =>
+      writeFileSync(
+        join(at.path, '1.json'),
+        JSON.stringify({ ...kept, body: { data, meta: { next_cursor: null, total: data.length } } }),
+      );
+    save({ product_id: '7', title: 'Lantern Museum' }, { title: 'Harbour Tower' });
+    const some = await probe(at.config, '--adapter', cursor, '--recorded', at.path);
+    expect(some.out).toMatch(/≠ products: .*\n.*: 1 rows, and 1 that cannot be used: row without id.*\n.*left out/);
+    expect(some.error).toBeNull();
+    save({ title: 'Harbour Tower' });
+    const none = await probe(at.config, '--adapter', cursor, '--recorded', at.path);
+    expect(none.error).toMatchObject({ exitCode: 69, message: expect.stringMatching(/row without id/) });
+    writeFileSync(join(at.path, '1.json'), JSON.stringify({ body: {} }));
+    const foreign = await probe(at.config, '--adapter', cursor, '--recorded', at.path);
+    expect(foreign.error?.message).toMatch(/1\.json is no recorded answer: it lacks resource, status or recorded_on/);
+  });
+
   it('says why a module cannot be used (78)', async () => {
     await using at = await stage(cursorShape);
     const { error } = await probe(at.config, '--adapter', join(at.path, 'nothing.mjs'));

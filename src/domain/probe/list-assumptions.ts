@@ -147,7 +147,7 @@ function listOrder(evidence: ProbeEvidence): Judgement {
   if (second.length > 0 && second.every((id, index) => first[index] === id))
     return unusable(
       `page 2 is page 1 once more; members: ${memberNames(answerTo(evidence, 'page 2'))}`,
-      'check service.profile.parameters.page and first_page. Pages by offset or cursor take an adapter (docs/service.md); nothing is filled until then',
+      'check service.profile.parameters.page and first_page. Pages by offset or cursor take an adapter (docs/service.md). If there is one: it returned no `next`, or its request for `after` was answered with the same page. Nothing is filled until then',
     );
   const moved = first.filter((id, index) => again[index] !== id).length;
   const repeated = second.filter((id) => first.includes(id)).length;

@@ -29,7 +29,7 @@ function readAnswer(directory: string, name: string): RecordedAnswer {
   }
   const { resource, status, recorded_on } = json ?? {};
   if (typeof resource !== 'string' || typeof status !== 'number' || Number.isNaN(Date.parse(recorded_on ?? '')))
-    throw refused(`${join(directory, name)} is no recorded answer`);
+    throw refused(`${join(directory, name)} is no recorded answer: it lacks resource, status or recorded_on (a date)`);
   return json as RecordedAnswer;
 }
 

@@ -227,7 +227,7 @@ function refusal(first: Exchange | null): ProbeReport['unusable'] {
   if (status === 401 || status === 403)
     return { code: 'key-refused', message: `it refuses the key (${status}): ${failure.message}` };
   if (status === null) return { code: 'unreachable', message: failure.message };
-  return { code: 'no-list', message: `the product list is not answered: ${ending(first)}` };
+  return { code: 'no-list', message: `the product list is not answered: ${ending(first)}, ${failure.message}` };
 }
 
 function idsOf(rows: readonly Members[]): number[] {
