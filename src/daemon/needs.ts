@@ -19,12 +19,16 @@ export type Need = 'mirror' | 'inbox' | 'writing' | 'leads' | 'time' | 'certain-
  */
 export type Unmet = (need: Need) => string | null;
 
-type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & { readonly ports: Pick<Wiring['ports'], 'refusals'> };
+type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & { readonly ports: Pick<Wiring['ports'], 'refusals' | 'clock'> };
 
 export function unmetIn(wiring: Facts): Unmet {
   const { files, watch, ports } = wiring;
+  let looked_at = Number.NaN;
   const lost = (file: 'mirror' | 'inbox') => {
-    files.look();
+    // Many jobs ask in one tick.
+    const now = ports.clock.monotonic();
+    if (now !== looked_at) files.look();
+    looked_at = now;
     return files.isWell(file) ? null : (files.trouble()?.message ?? `the ${file} is lost`);
   };
   const reasons: Readonly<Record<Need, () => string | null>> = {
