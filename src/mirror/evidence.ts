@@ -12,7 +12,7 @@ import type { Tables } from './sql/tables.ts';
 
 export type StoredClaim = Tables['_claim'];
 
-/** What a claim is about. */
+/** Identifies the subject of a claim. */
 export type ClaimKey = RecordKey & { readonly subject: Subject };
 
 /** A hold with the records that its sample asks. */
@@ -23,12 +23,12 @@ export interface Example extends Pick<StoredClaim, 'product_id' | 'edition' | 'p
   readonly title: string | null;
 }
 
-/** What is held of one subject, for people. */
+/** Held claims of one subject, for display. */
 export interface HeldClaims extends ToldHold, Pick<Hold, 'ended_at'> {
   readonly examples: readonly Example[];
 }
 
-/** What is known of claims, and of holds. */
+/** Queries about claims and holds. */
 export interface EvidenceReads {
   claim(key: ClaimKey): StoredClaim | null;
   isAny(): boolean;

@@ -52,9 +52,9 @@ import { type AlarmTable, alarmTable } from './status/alarms.ts';
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed goes on with this start, or begins again. */
+  /** Whether the change feed continues with this start or begins again. */
   readonly feed: FeedDecision;
-  /** Whether the open files still have their names: what is written to others, no reader sees. */
+  /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
   standing(): FileStanding;
   readonly products: ProductTables;
   readonly images: ImageLedger;
@@ -106,7 +106,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
    * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
    */
   checkpoint(space?: 'plenty' | 'tight'): number;
-  /** How long a write waits, and blocks the event loop, while another program writes. */
+  /** Sets how many milliseconds a write waits, and blocks the event loop, while another program writes. */
   waitForLocks(ms: number): void;
 }
 

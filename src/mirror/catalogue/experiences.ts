@@ -14,12 +14,12 @@ interface OfExperience {
   readonly experience_id: number;
 }
 
-/** What is asked about them. */
+/** Queries about experiences. */
 export interface ExperienceReads {
   count(): number;
 }
 
-/** Which read of the list brings experiences, and in which currency it was asked for. */
+/** A read of the experience list, and the currency that it asked for. */
 export interface ExperiencesRead extends FoundBy {
   readonly currency: string;
   readonly now: Instant;
@@ -98,7 +98,7 @@ function telling(db: Writes, changes: ChangeTable) {
   };
 }
 
-/** What an experience says; beside it are the document that says it, and the instants of its reads. */
+/** Columns taken from the experience itself, without its document and the instants of its reads. */
 const saidColumns = [
   'title', 'tagline', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
   'currency',

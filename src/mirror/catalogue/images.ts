@@ -17,9 +17,9 @@ export interface ImageTable {
 
 /** A complete read of a product's images. */
 export interface ImagesRead extends FoundBy {
-  /** When the one before was sent; null: this is the first. */
+  /** Instant at which the previous complete read was sent; null if this is the first. */
   readonly before_at: Instant | null;
-  /** Of one that is added now, the change feed tells no images. */
+  /** For a product that is `added` by this read, the change feed reports no images. */
   readonly product: 'added' | 'known';
   readonly now: Instant;
 }

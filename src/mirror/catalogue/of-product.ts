@@ -2,7 +2,7 @@ import { type Expression, type RawBuilder, sql } from '../../sqlite/statements.t
 import { query } from '../sql/sql.ts';
 
 /*
- * What other tables say of a product, as a part of queries.
+ * Query fragments that look up a product's data in other tables.
  */
 
 /** Returns its title in the primary language. */

@@ -5,7 +5,7 @@ import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/sta
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** Which read found a change: when it was sent, and why it was made. */
+/** The read that found a change: the instant at which it was sent, and its reason. */
 export interface FoundBy {
   readonly sent_at: Instant;
   readonly reason: DueReason;
@@ -27,7 +27,7 @@ export interface DateChange {
   readonly detail: { readonly currency: string; readonly old: unknown; readonly new: unknown };
 }
 
-/** What is asked about changes. */
+/** Queries about changes. */
 export interface ChangeReads {
   /** Returns the newest number that the feed has given out; 0: none yet. */
   newest(): number;
@@ -59,7 +59,7 @@ export interface ChangeTable extends ChangeReads {
   prune(before: Instant, bytes?: number): number;
 }
 
-/** Which numbers may be given out: made durable in another file before the commit that does it. */
+/** Upper limit of the numbers that may be given out. It is made durable in another file before the commit that uses them. */
 export interface FeedCeiling {
   ceiling(): number;
   reserve(ceiling: number): void;
@@ -94,7 +94,7 @@ export function changeReads(db: Reads): ChangeReads {
 
 const columns = ['at', 'product_id', 'kind', 'language', 'date', 'detail', 'reason'] as const;
 
-/** What a row takes beside its texts: the number, instant and product, and its place in the indexes. */
+/** Bytes of a row beside its texts: the number, instant and product, and its place in the indexes. */
 const rowBytes = 64;
 
 type Written = Pick<Row, (typeof columns)[number]>;

@@ -57,7 +57,7 @@ export const leastPrices = {
   ),
 };
 
-/** What a date costs. */
+/** Prices of a date. */
 export const pricesOfDate = {
   lowest_adult_price: money(
     { null: 'sold out, or no exact price of those' },

@@ -8,7 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 type Row = Tables['_subscription'];
 type Key = Pick<Row, 'subscription_id'>;
 
-/** What a read or a PUT has shown; what is null keeps what was known. */
+/** Facts from a read or a PUT. A null keeps the previous value. */
 export interface SubscriptionFacts {
   readonly status: string;
   readonly type: string | null;
@@ -19,16 +19,16 @@ export interface SubscriptionFacts {
   readonly at: Instant;
 }
 
-/** Why an attempt did not work: what is decided by, and the same for people. */
+/** Reason why an attempt failed: `kind` decides what happens next, `message` is for people. */
 export interface FailedAttempt {
   readonly kind: AttemptFailure;
   readonly message: string;
 }
 
-/** What is learned of subscriptions, from reads and from what was tried. */
+/** Knowledge about subscriptions, from reads and attempts. */
 export interface SubscriptionLearning {
   learn(subscription_id: string, facts: SubscriptionFacts): void;
-  /** The service has none of this id. */
+  /** Records that the service has no subscription of this id. */
   missing(subscription_id: string, at: Instant): void;
   /** The master secret is another one: every address that the service calls is void. */
   addressesVoid(): void;

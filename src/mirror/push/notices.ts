@@ -22,11 +22,11 @@ export interface Announcer extends Trust {
   readonly trusted: 0 | 1;
   /** Since when it covers the product. */
   readonly covered_since: Instant;
-  /** When it last told of such a change of this product; null: never. */
+  /** Instant at which it last announced such a change of this product; null if it never did. */
   readonly received_at: Instant | null;
 }
 
-/** What was announced, and what is expected to be. */
+/** Notices received, and notices expected. */
 export interface NoticeReads {
   /** The newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['_notice'][];
@@ -38,14 +38,14 @@ export interface NoticeReads {
   documentsOf(product_id: number): string[];
   /** Those whose notifications have had their time. */
   ripe(found_before: Instant): ExpectedNotice[];
-  /** Who covers the product and was asked for such changes. */
+  /** Returns the subscriptions that cover the product and were asked to announce such changes. */
   announcers(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): Announcer[];
 }
 
 export interface AnnouncedUpdates {
   readonly products: number;
   readonly shown: number;
-  /** When the first was announced; null: none was. */
+  /** Instant of the first announcement; null if there was none. */
   readonly since: Instant | null;
 }
 

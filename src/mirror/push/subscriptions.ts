@@ -20,7 +20,7 @@ export interface StoredSubscription
   readonly trust: number | null;
 }
 
-/** Which mirrored products or experiences a declaration means; null: it is not narrowed so. */
+/** Mirrored products or experiences that a declaration selects; null if it has no such filter. */
 export interface EntityFilter {
   readonly categories: readonly string[] | null;
   readonly city_ids: readonly number[] | null;

@@ -16,9 +16,9 @@ import { type GapReads, type GapTable, gapReads, gapTable } from './gaps.ts';
 import { type NoticeReads, type NoticeTable, noticeReads, noticeTable } from './notices.ts';
 import { working } from './working.ts';
 
-/** What is asked about push: notices, what was expected of them, coverage and gaps. */
+/** Queries about push: notices, expected notices, coverage and gaps. */
 export interface TrustReads extends NoticeReads, GapReads {
-  /** Subscriptions that are not trusted, and how many products they cover. */
+  /** Returns the subscriptions that are not trusted, and how many products each covers. */
   distrusted(): { readonly subscription_id: string; readonly products: number }[];
   covered(): number;
 }

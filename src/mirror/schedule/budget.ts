@@ -12,8 +12,8 @@ export interface Surveyed {
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
   /**
-   * How often the product list is best walked, and the calls a millisecond that takes beyond its cadence; left out: by its
-   * cadence.
+   * Best interval between walks of the product list, and the additional calls per millisecond compared with its cadence.
+   * Absent: the list is walked by its cadence.
    */
   readonly walks?: { readonly every: number; readonly calls: number };
   readonly interest: SurveyedInterest;
@@ -31,9 +31,9 @@ export interface SurveyedInterest {
   readonly greatest: number;
 }
 
-/** What the limiter has learned, and the demand for extra calls: so that a restart forgets neither. */
+/** State of the limiter and the demand for extra calls, stored so that a restart keeps both. */
 export interface BudgetReads {
-  /** Null: nothing was learned, or it cannot be read. */
+  /** Returns null if nothing was learned or the stored value cannot be read. */
   learned(): Budget | null;
   /** Null: not surveyed yet. */
   demand(): Surveyed | null;

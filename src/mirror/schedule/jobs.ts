@@ -52,7 +52,7 @@ export interface JobTable {
   leaveOut(key: RecordKey, job_id: number): void;
   /** Makes a record due at `at` for the job, which waits for it too. One that it has already stays as it is. */
   waitFor(key: RecordKey, job_id: number, at: Instant): void;
-  /** Whether a job is not finished. */
+  /** Returns whether any job is unfinished. */
   isAnyOpen(): boolean;
   /** Ends the jobs that have no record left; returns how many. */
   finish(at: Instant): number;
@@ -232,7 +232,7 @@ function jobRows(db: Writes) {
 
 type OfJob = { job_id: number };
 
-/** What ties records to jobs. Functions return how many they tied. */
+/** Functions that tie records to jobs. They return how many records they tied. */
 function jobTies(db: Writes) {
   type Tied = KindKey & OfJob & Planned;
   const tie = (bound: Bound<Tied>) =>

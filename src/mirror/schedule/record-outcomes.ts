@@ -7,7 +7,7 @@ import { query, type Schema } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { isRecord, type Planned, planned, triggeredApartMs } from './record-rows.ts';
 
-/** What a record's reads came to. */
+/** Results of reads of a record. */
 export interface RecordOutcomes {
   /** A request sent at `sent_at` was answered and stored. */
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;

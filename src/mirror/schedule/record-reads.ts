@@ -8,7 +8,7 @@ import { type Bound, type Reads, sql } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import { isRecord, triggered } from './record-rows.ts';
 
-/** What is known of each record's reads, and when it is due. */
+/** State of each record's reads, and the instant at which it is due. */
 export interface RecordReads {
   /**
    * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the
@@ -17,7 +17,7 @@ export interface RecordReads {
   due(now: Instant, entry: LaneEntry, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
   dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[];
-  /** When the next record is due, of a job or of all; null where there is none. */
+  /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
   /** Returns how many products have dates that the service left out, or answered others for. */

@@ -8,7 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 /** A kind of record, whatever its product. */
 export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
-/** Which records a resync asks for; null means all of that dimension. */
+/** Records that a resync asks for. Null means all of that dimension. */
 export interface RecordSelection {
   readonly kinds: readonly KindKey[];
   readonly product_ids: readonly number[] | null;
@@ -34,7 +34,7 @@ export function templateRows(templates: RawBuilder<string>) {
     value ->> '$.part' as part, value ->> '$.due_at' as due_at from json_each(${templates}))`.as<'t'>('t');
 }
 
-/** When a record is due as it is stored, with the lane that goes with the reason. */
+/** Due instant of a record as stored, with the lane that belongs to its reason. */
 export type Planned = Pick<Tables['_record'], 'due_at' | 'due_reason' | 'lane'>;
 
 export function planned(key: RecordKey, { at, reason }: Due): Planned {
@@ -44,5 +44,5 @@ export function planned(key: RecordKey, { at, reason }: Due): Planned {
 /** One read a product and minute at most, however many notifications come (reliability.md 2.3). */
 export const triggeredApartMs = 60_000;
 
-/** Why a record is due that notifications ask for. */
+/** Reasons for records that are due because of notifications. */
 export const triggered: readonly DueReason[] = ['notified', 'closure-unconfirmed'];

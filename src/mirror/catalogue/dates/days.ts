@@ -23,14 +23,14 @@ type Summary = Pick<StoredDay, 'state' | 'lowest_price'>;
 /** `most`: how many tickets one may order; null: the service names no limit. `window_id`: the window that the date is in now. */
 type DayRead = WindowRead & DateSetting & { readonly most: number | null; readonly window_id: number };
 
-/** What a date is beside the stored one. */
+/** Difference between a read date and the stored one. */
 interface DayStored {
   /**
    * `counts` if only the tickets left differ. `offers` if no change of its state tells that times or prices differ, or
    * that it has its first row.
    */
   readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
-  /** Whether a shopper would notice it who saw the stored one; of today only by what has not begun. */
+  /** Whether a shopper who saw the stored date would notice the difference. For today, only what has not begun counts. */
   readonly noticed: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { Tables } from '../../sql/tables.ts';
 export interface Recommending {
   /** The product can be had, or no longer, or recommends another one. Tells the change feed of those that lead to it. */
   changed(product_id: number, by: FoundBy): void;
-  /** Whether the product itself is in need of an alternative is decided otherwise. */
+  /** Recomputes the stored alternative of a product after a change in whether the product itself needs one. */
   again(product_id: number): void;
 }
 

@@ -14,7 +14,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { stemOf } from './stems.ts';
 
-/** What a product says in a language, as `search_entries` has it. */
+/** Text of a product in one language, as in `search_entries`. */
 export interface Entry extends SearchedText {
   readonly search_id: number;
   readonly product_id: number;
@@ -29,9 +29,9 @@ type Word = Tables['search_words'];
 
 /** The second index, its words and their deletions. */
 export interface SearchWords {
-  /** What a product says has changed from `before` to `after`: its entries in all languages. */
+  /** Replaces the entries of a product, in all languages, after its text changed from `before` to `after`. */
   replace(before: readonly Entry[], after: readonly Entry[]): void;
-  /** Makes all of it again from these entries. */
+  /** Builds the whole index from these entries. */
   rebuild(entries: Iterable<Entry>): void;
 }
 
