@@ -161,7 +161,7 @@ function mapped(headers: Readonly<Record<string, string>>, each: (value: string)
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, each(value)]));
 }
 
-/** When it was sent, by the clock as it is now: this very answer may have shown that it was wrong. */
+/** Returns when a request was sent, by the clock as it is now: its answer may have shown that the clock was wrong. */
 function sentAt({ at, boot }: { at: Instant; boot: number }, clock: Clock): Instant {
   const moved = clock.now() - at - (clock.boot() - boot);
   return Math.abs(moved) > movedMs ? instant(at + moved) : at;

@@ -20,11 +20,11 @@ export interface ImageHostOptions {
   readonly requests_per_second: number;
   readonly concurrency: number;
   readonly clock: Clock;
-  /** How names are resolved; all addresses are wanted. */
+  /** Resolves names; must return all addresses. */
   readonly lookup?: LookupFunction;
 }
 
-/** What is known about the kept file, so that the host need not send it again. */
+/** Validators of the kept file, so that the host need not send it again. */
 export interface Validators {
   readonly etag: string | null;
   readonly last_modified: string | null;

@@ -1,12 +1,12 @@
-/** How far our clock is from the service's, as its `Date` headers tell. */
+/** Offset of our clock from the service's clock, estimated from the service's `Date` headers. */
 export interface ServiceClock {
-  /** What one answer says: the service's time less ours, in milliseconds; null: it says nothing. */
+  /** Records the offset in one answer: the service's time minus ours, in milliseconds; null if the answer has none. */
   heard(offset_ms: number | null): void;
-  /** Forgets what was heard: our own time was moved. */
+  /** Forgets the recorded offsets because our own time was changed. */
   forget(): void;
   /** The median of the last five answers; null: none has come yet. */
   offset(): number | null;
-  /** Returns what the last answer alone says. */
+  /** Returns the offset in the newest answer alone. */
   newest(): number | null;
 }
 
