@@ -10,9 +10,9 @@ export interface Problem {
 export interface ConfigDocument {
   /** The values; undefined where the text is no YAML. */
   readonly values: unknown;
-  /** What is wrong with the text itself. */
+  /** Problems of the text itself. */
   readonly problems: readonly Problem[];
-  /** Where a key, or the nearest thing above it that is written down, stands in the text. */
+  /** Returns the line of a key, or of its nearest parent that is written in the text; null if there is none. */
   lineOf(path: readonly PropertyKey[]): number | null;
 }
 

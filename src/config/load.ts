@@ -20,7 +20,7 @@ import { warningsOf } from './warnings.ts';
 export type { Config } from './schema.ts';
 export type { Secret, Secrets } from './secrets.ts';
 
-/** Where a value comes from. */
+/** Source of a value. */
 export type Origin = 'default' | 'file' | 'environment';
 
 /** A configuration without its secrets. */
