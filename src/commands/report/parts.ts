@@ -23,7 +23,7 @@ export interface ReportPart {
   readonly tables: readonly ReportTable[];
 }
 
-/** What follows is in JSON only. */
+/** Number of rows in the text; the others are in the JSON only. */
 const listedAtMost = 20;
 
 /** Returns the days of a week in words: `2026-11-09 to 2026-11-15, UTC`. */

@@ -19,7 +19,7 @@ import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
-/** What the command shows: the mirror as its file says, and what only a running daemon knows. */
+/** Status as the command shows it: the mirror as its file states, and what only a running daemon knows. */
 export type ShownStatus = MirrorStatus & {
   readonly daemon: LiveStatus | null;
   /** False: a daemon listens but does not answer; null: none runs. */
