@@ -30,7 +30,7 @@ export type Engine = new (
   close(): unknown;
 };
 
-/** How long to wait while another process opens or recovers the file. */
+/** Longest wait, in milliseconds, while another process opens or recovers the file. */
 const patience_ms = 2000;
 
 /** Opens a file read-only, by the library that was passed in, or else by Node's own. */
@@ -77,7 +77,7 @@ class NodeFile implements EngineFile {
   }
 }
 
-/** Whatever is bound by name is one value for Node. */
+/** Returns the values as arguments for Node: values bound by name are one argument. */
 function valuesOf(bound: BoundValues): SQLInputValue[] {
   return (Array.isArray(bound) ? bound : [bound]) as SQLInputValue[];
 }

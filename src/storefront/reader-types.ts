@@ -110,9 +110,9 @@ export interface Reader extends DaemonCalls, Disposable {
   search(question?: SearchQuestion): Found;
   /** Returns products that have every word exactly as it is typed, the last one perhaps unfinished. */
   exact(question: ExactQuestion): ExactHit[];
-  /** What the service recommends instead of a closed product, as long as it is itself on sale. */
+  /** Returns the products that the service recommends instead of a closed one, as long as they are on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
-  /** Returns what else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
+  /** Returns related products: on sale, of one of its experiences or in its city, the most similar first. */
   related(product_id: number, options?: RelatedOptions): ProductRow[];
   /** Returns where the change feed ends now: noted before the views are read, it is the cursor of what they show. */
   newest(): FeedEnd;
