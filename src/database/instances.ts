@@ -5,9 +5,9 @@ import { packageRoot } from '../package.ts';
 import { type Postgres, quoted, type Statements } from './connect.ts';
 import { makeSchema, refuseDevelopment } from './schema.ts';
 
-/** What makes several instances one: all have the same, or are refused. */
+/** Values that make several instances one: all have the same, or are refused. */
 export interface Shared {
-  /** Of the mirror and the inbox of every instance. */
+  /** Pair id of the mirror and the inbox of every instance. */
   readonly pair_id: string;
   /** Tells API keys apart without telling them. */
   readonly key_fingerprint: string;

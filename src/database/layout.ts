@@ -288,7 +288,7 @@ function viewOf({ name, sql }: { name: string; sql: string }, standing: readonly
 }
 
 interface Dependent {
-  /** What it stands on: a table or view of ours, and a column of it or all. */
+  /** Table or view of ours that it depends on, and its column (null: all). */
   readonly of: string;
   readonly column: string | null;
   readonly name: string;

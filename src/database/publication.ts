@@ -15,21 +15,21 @@ export interface PublicationOptions extends WholeOptions {
   readonly postgres: Postgres;
   /** Throws in the transaction where somebody else may publish by now; absent: nobody else does. */
   readonly fence?: (statements: Statements) => Promise<void>;
-  /** Which state the mirror was equal to before it noted any row; absent or null: that is not known. */
+  /** State that the mirror was equal to before it recorded any row; absent or null if unknown. */
   readonly begun?: Begun | null;
 }
 
-/** What another mirror had published when this one took over. */
+/** State that another mirror had published when this one took over. */
 export type Begun = Pick<Published, 'origin' | 'state'>;
 
-/** What is published now, and up to which change. */
+/** Published state, and the change that it reaches. */
 export type Finished = Done & { readonly change: number };
 
 /** Publishes a mirror's states. Its methods throw what PostgreSQL says, and then nothing was published. */
 export interface Publication extends Disposable {
   /** Publishes what has changed since the last time, or everything where that is not known. */
   publish(): Promise<Finished>;
-  /** Whether anything has changed since, as far as this process knows. */
+  /** Returns whether anything has changed since the last publication, as far as this process knows. */
   isBehind(): boolean;
 }
 

@@ -36,7 +36,7 @@ function typeOf(declared = ''): PostgresType {
   return declared === 'TEXT' ? 'text' : 'double precision';
 }
 
-/** What PostgreSQL computes as SQLite does: it is in no row. */
+/** Columns that PostgreSQL computes as SQLite does; published rows do not contain them. */
 const computed: Partial<Record<PublishedTable, string>> = {
   product: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
     expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
