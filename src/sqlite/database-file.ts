@@ -63,7 +63,7 @@ export function addTriggers(db: Database.Database, triggers: readonly URL[]): vo
   for (const url of triggers) db.exec(readFileSync(url, 'utf8'));
 }
 
-/** How long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for not at all. */
+/** Sets how long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for none. */
 export function waitForLocks(db: Database.Database, ms: number): void {
   db.pragma(`busy_timeout = ${ms}`);
 }

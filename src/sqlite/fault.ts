@@ -1,14 +1,14 @@
 import { constants } from 'node:os';
 
-/** What SQLite says is wrong, as far as anything is decided by it. */
+/** Kind of error that SQLite reports, as far as the program's decisions depend on it. */
 export type Fault =
   /** Nothing can be stored until space is freed. */
   | 'disk-full'
   /** Another connection is writing, or keeps the file from being written. */
   | 'locked'
-  /** Another process opens or recovers the file, and does not come to an end. */
+  /** Another process is opening or recovering the file, and does not finish. */
   | 'contended'
-  /** The disk did not make durable what was written: fatal (`SyncFailed`). */
+  /** The disk did not make written data durable: fatal (`SyncFailed`). */
   | 'sync'
   | 'io'
   | 'damaged'

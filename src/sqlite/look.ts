@@ -8,16 +8,16 @@ import { guarded } from './refusals.ts';
 
 type Condition = 'missing' | 'empty' | 'well' | 'damaged' | 'foreign' | 'newer' | 'development';
 
-/** What stands at a path: its condition (domain/files.ts), and for a person what is wrong with it. */
+/** Condition of the file at a path (domain/files.ts), and a description for a person of what is wrong with it. */
 export interface Look {
   readonly condition: Condition;
-  /** Null where nothing is. */
+  /** Null if nothing is wrong. */
   readonly wrong: string | null;
   /** Of a newer file: the program that has written it and opens it again, where the file says so. */
   readonly writer?: string;
 }
 
-/** How far a look goes: its first page, every page, or every page and what the indexes say of them. */
+/** Depth of an inspection: the first page, every page, or every page and the consistency of the indexes. */
 export type LookDepth = 'header' | 'whole' | 'thorough';
 
 const checks = { whole: 'quick_check(1)', thorough: 'integrity_check(1)' };

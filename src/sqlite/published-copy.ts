@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sync } from './sync.ts';
 
-/** What was published: bytes of the file. */
+/** Size of the published copy in bytes. */
 export interface PublishedCopy {
   readonly bytes: number;
 }
