@@ -12,15 +12,15 @@ import { type RowSource, SourceAway } from './source.ts';
 export interface FollowOptions {
   readonly source: RowSource;
   readonly path: string;
-  /** How often the daemon is asked, in milliseconds. */
+  /** Milliseconds between two requests to the daemon. */
   readonly every: number;
   readonly clock: Clock;
   readonly log: Logger;
   /** Tells two processes apart that begin the same file. */
   readonly own: number;
-  /** Whether a mirror of its own at the path gives way: what it holds beyond the daemon's is forgotten. */
+  /** True: an independent mirror at the path is replaced, and its data beyond the daemon's is lost. */
   readonly replaces?: boolean;
-  /** Called whenever the file is a whole state of the daemon's. */
+  /** Called whenever the file is a whole state of the daemon's mirror. */
   readonly caughtUp?: () => void;
 }
 

@@ -113,7 +113,7 @@ function notOurs(from: string): SourceAway {
   return new SourceAway(`${from} answers 200, but not as a daemon does`);
 }
 
-/** What the daemon said, to be asked again later (`SourceAway`) or for a person to mend. */
+/** Returns the error for a refusal by the daemon: `SourceAway` is retried later, any other needs a person to fix it. */
 function refusal(from: string, status: number | undefined, body: string): Error {
   let said: { message?: string; hint?: string } = {};
   try {
