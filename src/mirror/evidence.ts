@@ -245,7 +245,7 @@ function isClaim(bound: Bound<ClaimKey>) {
     and(key.map((column) => eb(column, '=', bound[column] as never)));
 }
 
-/** Tells whether the row of `_record as r` is the one of a claim. */
+/** Returns whether the row of `_record as r` is the one of a claim. */
 function isRecordOf(claim: '_claim' | 'c') {
   return ({ and, eb }: ExpressionBuilder<Schema & { r: Tables['_record'] }, 'r'>) =>
     and(ofRecord.map((column) => eb(`r.${column}`, '=', sql.ref<never>(`${claim}.${column}`))));

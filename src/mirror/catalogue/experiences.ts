@@ -65,7 +65,7 @@ function links(db: Writes) {
   return { drop, add, of };
 }
 
-/** Tells the change feed which experiences differ, and which products show it: one line for each. */
+/** Reports to the change feed the experiences that differ and the products that show them: one line for each. */
 function telling(db: Writes, changes: ChangeTable) {
   const visible = db.values(({ ids }: Bound<{ ids: string }>) =>
     query

@@ -18,7 +18,7 @@ export function ofPrimaryText(product_id: Expression<number>) {
     .whereRef('t.language', '=', 'm.language');
 }
 
-/** Tells whether its checkout information says, in any language, that its prices are dynamic. */
+/** Returns whether its checkout information says, in any language, that its prices are dynamic. */
 export function hasDynamicPricing(product_id: Expression<number>): RawBuilder<0 | 1> {
   const said = query
     .selectFrom('checkout as c')

@@ -14,7 +14,7 @@ export function metBy(resource: Resource, edition: RawBuilder<string>) {
 }
 
 /**
- * Tells whether it is far enough from the last one to count beside it. An instant that has not come yet counts as
+ * Returns whether it is far enough from the last one to count beside it. An instant that has not come yet counts as
  * absent: a machine that once lived in 2038 counts on.
  */
 export function countsBeside(last_missing_at: Expression<number>, started_at: RawBuilder<number>): RawBuilder<0 | 1> {

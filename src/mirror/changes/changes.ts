@@ -19,7 +19,7 @@ export interface FoundChange {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** One change of a date, as `explain` tells its history. */
+/** One change of a date, as `explain` prints its history. */
 export interface DateChange {
   readonly at: Instant;
   readonly kind: ChangeKind;
@@ -37,19 +37,19 @@ export interface ChangeReads {
 
 /** The change feed: written in the transaction of the change itself. */
 export interface ChangeTable extends ChangeReads {
-  /** Until the mirror is filled, changes of the newer kinds come to nothing. */
+  /** Adds a change. Until the mirror is filled, changes of the newer kinds are ignored. */
   add(change: FoundChange, by: FoundBy): void;
-  /** Tells whether the mirror is filled, so that what is read for the first time is a change. */
+  /** Returns whether the mirror is filled, so that what is read for the first time is a change. */
   tellsFirstReads(): boolean;
   /** Has readers see changes up to a number, where they see no more than what is published. */
   tell(newest: number): void;
-  /** Returns how many were added or told through this connection, committed or not. */
+  /** Returns how many were added or reported through this connection, committed or not. */
   added(): number;
-  /** Tells whether there are changes that no pass has ended yet; not while the mirror is being filled. */
+  /** Returns whether changes were added since the last sync cycle ended; false while the mirror is being filled. */
   isPassOpen(): boolean;
   /**
-   * Ends the pass: says which changes were added since the end of the last one, whoever made them. Adds nothing if there
-   * are none. Only the feed itself is asked, so what a kill left open ends later.
+   * Ends the sync cycle: records which changes were added since the end of the last one, by any writer. Adds nothing if
+   * there are none. Only the feed itself is asked, so what a kill left open ends later.
    */
   completePass(now: Instant): void;
   /**

@@ -79,7 +79,7 @@ export function words<const Word extends string, const Given extends Options>(
 export type Columns = Readonly<Record<string, Column>>;
 
 interface TableOptions<Name> {
-  /** Names the columns that tell its rows apart. */
+  /** Columns that identify its rows. */
   readonly key: readonly Name[];
   /** Completes "one row for …". */
   readonly rows: string;

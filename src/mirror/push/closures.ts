@@ -32,7 +32,7 @@ export interface ClosureReads {
   ofProduct(product_id: number): Tables['_closure'][];
 }
 
-/** Closures that notifications told of. */
+/** Closures that notifications reported. */
 export interface ClosureTable extends ClosureReads {
   /**
    * Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now, unless

@@ -14,12 +14,12 @@ export interface GapReads {
     subscription_id: string,
     span: { readonly from: Instant; readonly to: Instant; readonly now: Instant },
   ): boolean;
-  /** Subscriptions that worked once and do not now, since when; and those with an open gap that work again. */
+  /** Returns subscriptions that stopped working, and since when; `mended`: those with an open gap that work again. */
   broken(): { readonly subscription_id: string; readonly since: Instant }[];
   mended(): string[];
-  /** The first gap that is over and not healed. */
+  /** Returns the first gap that is over and not repaired; null if there is none. */
   toHeal(): Gap | null;
-  /** The next products that a gap concerns. */
+  /** Returns the next products that a gap concerns. */
   concerned(gap: Gap, limit: number): number[];
   /** Returns the number of records that still wait for the read that a gap asked for. */
   waiting(): number;

@@ -30,14 +30,14 @@ export interface SubscriptionLearning {
   learn(subscription_id: string, facts: SubscriptionFacts): void;
   /** Records that the service has no subscription of this id. */
   missing(subscription_id: string, at: Instant): void;
-  /** The master secret is another one: every address that the service calls is void. */
+  /** Records that the master secret has changed: every address that the service calls is void. */
   addressesVoid(): void;
-  /** A read that brought nothing, and when the next one may be tried. */
+  /** Records a failed read, and the instant at which the next one may be attempted. */
   unread(subscription_id: string, failures: number, not_before: Instant): void;
   compared(subscription_id: string, differences: readonly string[]): void;
   put(subscription_id: string, put: { at: Instant; hash: string }): void;
   tookOver(subscription_id: string, at: Instant): void;
-  /** An attempt that did not work, or that has to prove itself (`failure` null). */
+  /** Records an attempt that failed, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
     attempt: { at: Instant; failures: number; failure: FailedAttempt | null; not_before: Instant | null },

@@ -35,7 +35,7 @@ export interface SubscriptionReads extends CoveringReads {
   parts(declared_id: string): Part[];
   /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
   mirrored(type: 'product_ids' | 'experience_ids', filter: EntityFilter): number[];
-  /** Tells whether the lists that `mirrored` depends on have been walked to their end once. */
+  /** Returns whether the lists that `mirrored` depends on have been walked to their end once. */
   isListed(type: 'product_ids' | 'experience_ids'): boolean;
 }
 

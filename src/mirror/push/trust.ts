@@ -26,7 +26,7 @@ export interface TrustReads extends NoticeReads, GapReads {
 /** Push, measured. */
 export interface TrustTable extends TrustReads, NoticeTable, GapTable {
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
-  /** Tells whether `cover` would find anything: a read, where that is a write. */
+  /** Returns whether `cover` would find anything: a read, where that is a write. */
   isCoverageOutdated(now: Instant): boolean;
   /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
   cover(now: Instant, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];

@@ -121,7 +121,7 @@ export interface CaptureOptions {
 
 /**
  * Has a connection that was just opened note the rows that it changes: each that writes a mirror does, but for copies. Where other rows were noted
- * before, or by another schema, rows may have changed unseen: the numbers then get another origin, and followers begin anew.
+ * before, or by another schema, rows may have changed unseen: the numbers get another origin, and followers start again.
  */
 export function captureRows(db: Database, { publish, another, newOrigin }: CaptureOptions): void {
   for (const table of capturedTables[publish]) for (const sql of triggersOf(table, columnsOf(db, table))) db.exec(sql);

@@ -56,7 +56,7 @@ export interface RowPages {
    * never given out: a follower starts with a new copy.
    */
   after(question: RowQuestion): RowPage;
-  /** Tells whether the numbers of a question are this file's. */
+  /** Returns whether the numbers of a question are this file's. */
   knows(question: RowQuestion): boolean;
   /** Returns the keys that a page has, instead of the rows. Throws as `after` does. */
   keysAfter(question: RowQuestion): NotedKeys;

@@ -7,7 +7,7 @@ import { query } from '../sql/sql.ts';
 /** The demand for extra calls as it was last surveyed (domain/schedule/price.ts). */
 export interface Surveyed {
   readonly demand: Demand;
-  /** Calls a millisecond that the promises need. */
+  /** Calls per millisecond that the freshness targets need. */
   readonly promised: number;
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
@@ -24,7 +24,7 @@ export interface SurveyedInterest {
   readonly products: number;
   /** The most that counts of one product (domain/schedule/interest.ts). */
   readonly most: number;
-  /** The views that were told, and how many products they were of. */
+  /** Number of reported views, and of the products that they were of. */
   readonly views: number;
   readonly viewed: number;
   /** The share of the ten that shoppers look at most. */

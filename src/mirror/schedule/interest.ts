@@ -20,7 +20,7 @@ export interface InterestReads {
 export interface InterestTable extends InterestReads {
   /** Stores the views of a window as they are counted now. */
   count(views: Tables['_interest']): void;
-  /** Forgets what was counted last before an instant. */
+  /** Deletes views that were last counted before an instant. Returns how many rows. */
   prune(before: Instant): number;
 }
 

@@ -46,7 +46,7 @@ export interface JobTable {
   adopt(product_ids: readonly number[]): void;
   /** The job has asked for a product's dates, and they were answered as not on sale before its own read said otherwise: it waits for them. */
   rejoinOffSale(product_id: number, job_id: number): void;
-  /** A record of the job has failed for good: the job goes on without it. */
+  /** Removes a record that has failed for good from the job, which goes on without it. */
   giveUp(key: RecordKey, job_id: number): void;
   /** The job counts a record no more: the service has its product no longer, or another record of the job answers for it. */
   leaveOut(key: RecordKey, job_id: number): void;

@@ -28,7 +28,7 @@ export interface PromiseTable {
   replanned(to: number | null): void;
   /** Drops the freshness target of a resource. */
   drop(resource: Resource): void;
-  /** Moves `stale_at` of what depends on the product with its cadence, of one product or (null) of all. */
+  /** Moves `stale_at` of rows whose cadence depends on the product, for one product or (null) for all. */
   moveStaleAt(cadence: StaleAfter, product_id: number | null): void;
 }
 

@@ -5,7 +5,7 @@ import { type Bound, type ExpressionBuilder, type RawBuilder, sql } from '../../
 import type { Schema } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** A kind of record, whatever its product. */
+/** A kind of record, for any product. */
 export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
 /** Records that a resync asks for. Null means all of that dimension. */
@@ -16,13 +16,13 @@ export interface RecordSelection {
 
 type OfRecord = ExpressionBuilder<Schema, '_record'>;
 
-/** Tells whether a row is of this kind. */
+/** Returns whether a row is of this kind. */
 export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
   return ({ and, eb }: OfRecord) =>
     and([eb('resource', '=', resource), eb('edition', '=', edition), eb('part', '=', part)]);
 }
 
-/** Tells whether a row is this one. */
+/** Returns whether a row is this one. */
 export function isRecord(bound: Bound<RecordKey>) {
   const ofKind = isOfKind(bound);
   return ({ and, eb }: OfRecord) => and([ofKind(eb), eb('product_id', '=', bound.product_id)]);

@@ -25,7 +25,7 @@ export function signalReads(db: Reads): SignalReads {
   return { of: (tier) => one.get({ tier }) ?? priorSignal };
 }
 
-/** Value of the list as a signal for near and far dates, and the interval of its walks for that; null: its cadence. */
+/** Value of the list as a signal of changed near and far dates, and the walk interval for it; null: its cadence. */
 export interface ListSignal extends Readonly<Record<SignalTier, SignalWorth>> {
   readonly walked_every_ms: number | null;
 }

@@ -68,7 +68,7 @@ export interface MirrorStatus {
   /** Products that notifications closed and no read has decided: in effect, and held back. */
   readonly closures: { readonly unconfirmed: number; readonly held: number };
   readonly subscriptions: readonly SubscriptionStatus[];
-  /** Times without notifications that are not healed yet, the newest first. */
+  /** Periods without notifications that are not repaired yet, the newest first. */
   readonly gaps: readonly {
     readonly subscription_id: string | null;
     readonly from_at: number;

@@ -12,7 +12,7 @@ import { wantedFiles } from './wanted.ts';
  * are to be removed.
  */
 export interface ImageFileTable {
-  /** Tells whether no file is kept, or wanted. */
+  /** Returns whether no file is kept, or wanted. */
   isEmpty(): boolean;
   /** Returns the range of the next `limit` products; null: there are no more. */
   rangeAfter(product_id: number, limit: number): ProductRange | null;
@@ -38,7 +38,7 @@ export interface ImageFileTable {
   gone(row: ImageFile, checked_at: Instant, due_at: Instant): string[];
   /** Nothing of an origin is due before an instant. */
   postpone(origin: string, until: Instant): void;
-  /** Tells whether a row uses this file. */
+  /** Returns whether a row uses this file. */
   isUsed(file: string): boolean;
   files(): string[];
   /** Rows whose file is not there: fetched again at once. */

@@ -70,7 +70,7 @@ function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
     });
 }
 
-/** Tells whether the service's document gives a URL for a size. */
+/** Returns whether the service's document gives a URL for a size. */
 function hasUrl(document: Expression<string>, size: Expression<string>): RawBuilder<boolean> {
   return sql`json_type(${document}, '$.' || ${size}) = 'text'`;
 }

@@ -71,7 +71,7 @@ export function productRows(
   const tags = productTags(db);
   const alternatives = recommending(db, changes);
 
-  /** Returns whether a read shows other images; one that leaves them out says nothing of them. */
+  /** Stores the images of a read; returns whether they differ. False if the read leaves images out. */
   function replaceImages(row: Product | undefined, entry: ProductEntry, read: ProductRead): boolean {
     const known = {
       before_at: row?.images_verified_at ?? null,
@@ -110,7 +110,7 @@ export function productRows(
     if (row !== undefined && row.withdrawn_at !== null) shown.again(product_id);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
-    // Those of a withdrawn product were dropped with it, and `product_returned` tells of them.
+    // Those of a withdrawn product were dropped with it, and `product_returned` reports them.
     const otherTags = tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);

@@ -162,7 +162,7 @@ function wordCounts(db: Writes) {
   return { add, take, clear: () => clear.map((all) => all.run()) };
 }
 
-/** Tells whether a typo may mean it: what is written as one word by quirk only, is not guessed. */
+/** Returns whether a typo may mean it: what is written as one word by quirk only, is not guessed. */
 function isGuessed(word: string, term: string): boolean {
   return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
 }
