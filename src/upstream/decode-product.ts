@@ -129,7 +129,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   };
 }
 
-/** Returns the average and how many rated; a rating by nobody is none, whatever the average says. */
+/** Returns the average and how many rated; zero ratings mean no rating, even if there is an average. */
 export function rated({ average, total }: Members): { rating: number | null; rating_count: number | null } {
   const [stars, people] = [measure(average), integer(total)];
   return { rating: people === 0 ? null : stars, rating_count: people };

@@ -15,7 +15,7 @@ export interface ImageHostOptions {
   readonly user_agent: string;
   /** Of what is really received. */
   readonly max_bytes: number;
-  /** From sending to the last byte, whatever trickles in between. */
+  /** Milliseconds from sending to the last byte, however slowly data arrives. */
   readonly deadline_ms: number;
   readonly requests_per_second: number;
   readonly concurrency: number;
@@ -30,7 +30,7 @@ export interface Validators {
   readonly last_modified: string | null;
 }
 
-/** Takes a file as it comes; what it took of an answer that is not `received` is worth nothing. */
+/** Takes a file as it comes; discard what it took of an answer that is not `received`. */
 export interface ImageSink {
   write(part: Uint8Array): Promise<void>;
 }

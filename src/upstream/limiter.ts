@@ -48,7 +48,7 @@ export interface Pause {
   readonly told_until: number;
   /** The whole pause that the service asked for; null: none. */
   readonly asked: AskedPause | null;
-  /** Since when the service has been away: not to be connected to, silent, or without any usable answer; null: it is there. */
+  /** Instant since which the service is away: unreachable, silent, or without a usable answer; null if it is not. */
   readonly unreachable_since: number | null;
   /** Reason why the service is away, according to the last call; null if it is not away. */
   readonly away: Away | null;
@@ -98,7 +98,7 @@ export interface Limiter extends Disposable {
   late(ms: number): void;
   state(): LimiterState;
   pause(): Pause;
-  /** Tells whether the last calls failed, and another one would show whether that is the service's trouble or their own. */
+  /** Returns whether the last calls failed, and another one would show whether that is the service's fault or their own. */
   isInDoubt(): boolean;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;

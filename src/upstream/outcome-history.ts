@@ -4,7 +4,7 @@ import { type Failed, type FailureCode, failedStatus, type WithoutAnswer } from 
 const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set<FailureCode>(['deadline', 'reset', 'closed']), calls: 5 };
-/** Failures of ours and of an adapter: they say nothing about the service. */
+/** Failures of our own and of an adapter: they give no information about the service. */
 const ours: ReadonlySet<FailureCode> = new Set<FailureCode>(['not-sendable', 'no-signing-key', 'adapter']);
 
 /** So many 5xx among the last answers are the service's trouble, unless all are about one product: then they are its own. */
@@ -36,13 +36,13 @@ export interface Away {
   readonly says: string;
 }
 
-/** An outcome as those before it show it, and what it teaches: nothing at all, that the service is away, or that it is there. */
+/** An outcome judged by those before it, and what it shows: nothing, or that the service is away, or that it is there. */
 export interface Judged<Came> {
   readonly teaches: 'nothing' | 'there' | Away;
   readonly outcome: Came | WithoutAnswer;
 }
 
-/** Anything that a call can come to: an answer, decoded or not, or none. */
+/** Any result of a call: an answer, decoded or not, or none. */
 type Came = { readonly kind: 'answer' | 'read' | 'unchanged' } | WithoutAnswer;
 
 /** Judges outcomes by those of the calls before: whether a failure is the service's or that of what was asked for. */
@@ -89,7 +89,7 @@ export class OutcomeHistory {
     return this.#refused_in_a_row;
   }
 
-  /** Tells whether the last calls failed, and another one would show whether that is the service's trouble. */
+  /** Returns whether the last calls failed, and another one would show whether that is the service's trouble. */
   isInDoubt(): boolean {
     return this.#fruitless.length > 0 || this.#silent_in_a_row > 0;
   }

@@ -66,7 +66,7 @@ export interface TransportError {
   readonly cause: unknown;
   /** Error code of Node or undici; empty if there is none. */
   readonly code: string;
-  /** No connection was made; null: it was, as far as the code tells. */
+  /** Reason why no connection was made; null if one was made, as far as the error code shows. */
   readonly unreachable: { readonly code: string; readonly message: string } | null;
 }
 

@@ -11,7 +11,7 @@ export interface SelfTestAnswer {
 }
 
 export interface SelfTestOptions {
-  /** Well formed, and nobody's. */
+  /** Well formed, but not in use by anyone. */
   readonly token: string;
   readonly public_url: string;
   readonly clock: Clock;

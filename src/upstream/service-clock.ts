@@ -4,7 +4,7 @@ export interface ServiceClock {
   heard(offset_ms: number | null): void;
   /** Forgets the recorded offsets because our own time was changed. */
   forget(): void;
-  /** The median of the last five answers; null: none has come yet. */
+  /** Returns the median of the last five answers; null if none has come yet. */
   offset(): number | null;
   /** Returns the offset in the newest answer alone. */
   newest(): number | null;
@@ -17,12 +17,12 @@ const offsetWarnedMs = 30_000;
 
 const kept = 5;
 
-/** Tells whether the two clocks are so far apart that one of them is wrong. */
+/** Returns whether the two clocks are so far apart that one of them is wrong. */
 export function isWrong(offset: number | null): boolean {
   return offset !== null && Math.abs(offset) > offsetWarnedMs;
 }
 
-/** `apart` is told when the clocks begin to be too far apart, once until they agree again. */
+/** `apart` is called when the clocks begin to be too far apart, once until they agree again. */
 export function serviceClock(apart: (offset_ms: number) => void = () => undefined): ServiceClock {
   const heard: number[] = [];
   let told = false;

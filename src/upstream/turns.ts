@@ -19,9 +19,9 @@ export interface TurnsOptions {
   /** Calls at a time; checks may take one more. */
   readonly concurrency: number;
   readonly lanes: LaneShares;
-  /** As it has been learned by now. */
+  /** Returns the budget as learned so far. */
   readonly budget: () => Budget;
-  /** The wall clock that never jumps, by which the budget's pauses go. */
+  /** Returns the time of a clock that never jumps, by which the budget's pauses are measured. */
   readonly steady: () => number;
   /** Returns whether this process may call the service; called right before each call. */
   readonly mayCall: () => boolean;
@@ -83,7 +83,7 @@ export function createTurns(options: TurnsOptions): Turns {
     return lane === null ? { triggered_in } : { lane };
   }
 
-  /** Starts whoever may start now; where the first may not, one timer wakes it. */
+  /** Starts every waiter that may start now. If the first may not, one timer wakes it. */
   function startAll(): void {
     while (!waking.isSet('turn') && in_flight < allowed()) {
       const now = clock.monotonic();
