@@ -31,7 +31,7 @@ export function readDocument(text: string): ConfigDocument {
       line: lineAt(pos[0]),
       text: code === 'DUPLICATE_KEY' ? duplicateKey(text, pos[0]) : yamlProblem(message),
     }));
-    // A key that stands twice leaves the rest readable: what else is wrong is told too.
+    // A key that stands twice leaves the rest readable: other problems are reported too.
     if (wrong.some(({ code }) => code !== 'DUPLICATE_KEY')) return unreadable(firstOfEachLine(problems));
     const values: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
     return {

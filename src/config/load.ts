@@ -26,7 +26,7 @@ export type Origin = 'default' | 'file' | 'environment';
 /** A configuration without its secrets. */
 export interface ParsedConfig {
   readonly config: Config;
-  /** Not wrong, and worth a look. */
+  /** Warnings: allowed settings that deserve a second look. */
   readonly warnings: readonly string[];
   /** Returns the adapter of `service.adapter`: loaded when it is first asked for, and refused then (78). */
   adapter(): NamedAdapter;

@@ -104,7 +104,7 @@ export function secretsOf(config: Config, env: Env): Secrets {
   return secrets as Secrets;
 }
 
-/** Reads every secret, and tells all that is wrong with them at once: for who needs them, before anything is done. */
+/** Reads every secret and reports all problems at once, before anything is done. */
 export function requireSecrets(secrets: Secrets): void {
   const refusals = secretNames.flatMap((name): CataloguedError[] => {
     try {
@@ -133,7 +133,7 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
   );
 }
 
-/** With one token for both, whoever has it opens the operator's door too. */
+/** With one token for both, anyone who has it can use the operator's interface too. */
 function sharedToken({
   admin_token,
   storefront_token,
