@@ -104,7 +104,7 @@ function configurationOf(wanted: Installation, template: string): string {
 /** Directories that the unit hides from the daemon, or that do not outlive a restart. */
 const hidden = ['/home', '/root', '/run/user', '/tmp', '/var/tmp'];
 
-/** Tells whether a daemon under the unit could not read this path. */
+/** Returns whether a daemon under the unit could not read this path. */
 export function isHidden(path: string): boolean {
   return hidden.some((directory) => `${path}/`.startsWith(`${directory}/`));
 }
