@@ -77,7 +77,7 @@ export function connect(path: string, now: () => number, engine: Engine | undefi
     era += 1;
   }
 
-  /** Returns what is to be thrown, unless it is worth another try. */
+  /** Returns the error to throw, unless another attempt may succeed. */
   function failed(error: unknown): unknown {
     const code = sqliteCode(error);
     const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(

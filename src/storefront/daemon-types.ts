@@ -154,7 +154,7 @@ export interface DaemonCalls {
    * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
    */
   check(question: DaemonCheckQuestion, options?: Asking): Promise<DaemonCheckAnswer>;
-  /** Tells how an order went. Rejects as `check`, and with `order-differs` where its id came with other contents. */
+  /** Reports the result of an order. Rejects as `check`, and with `order-differs` if its id came with other contents. */
   order(report: DaemonOrderReport, options?: Asking): Promise<DaemonOrderNoted>;
   /**
    * Notes that a product was looked at, so that it is read more often. Collected for up to five seconds and told together.

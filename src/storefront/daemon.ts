@@ -8,7 +8,7 @@ import { seenTogether } from './seen.ts';
 
 /** A daemon that does not answer within this, beyond the time that the question gives it, hangs. */
 const patienceMs = 5000;
-/** More than any answer has: whoever sends more is no daemon. */
+/** More than any answer has: a server that sends more is no daemon. */
 const longestAnswer = 16 * 1024 * 1024;
 
 interface Call {

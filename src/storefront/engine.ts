@@ -82,7 +82,7 @@ function valuesOf(bound: BoundValues): SQLInputValue[] {
   return (Array.isArray(bound) ? bound : [bound]) as SQLInputValue[];
 }
 
-/** SQLite's codes by which the reader tells what to do, with their names. */
+/** SQLite's error codes that the reader distinguishes, with their names. */
 const names: Readonly<Record<number, string>> = {
   1: 'ERROR', 3: 'PERM', 5: 'BUSY', 6: 'LOCKED', 8: 'READONLY', 10: 'IOERR', 11: 'CORRUPT', 13: 'FULL', 14: 'CANTOPEN',
   15: 'PROTOCOL', 17: 'SCHEMA', 23: 'AUTH', 26: 'NOTADB', 261: 'BUSY_RECOVERY', 517: 'BUSY_SNAPSHOT', 264: 'READONLY_RECOVERY',

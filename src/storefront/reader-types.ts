@@ -91,7 +91,7 @@ export interface Reader extends DaemonCalls, Disposable {
   checkoutInformation(product_id: number, options?: Edition): CheckoutInformationRow | null;
   variants(product_id: number, options?: Edition): VariantRow[];
   /**
-   * Returns every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out.
+   * Returns every date from `from` to `to`; one that the mirror does not know is `unknown`, which does not mean sold out.
    */
   calendar(product_id: number, options?: Span & Edition): Day[];
   /** The same with some columns only, and `date`, which takes less time. */
@@ -124,7 +124,7 @@ export interface Reader extends DaemonCalls, Disposable {
   freshness(): FreshnessRow[];
   /** Returns what a storefront does with what is fresh, stale, expired or unknown. */
   policies(): PolicyRow[];
-  /** Tells whether a product is visible and on sale; says nothing about dates. */
+  /** Returns whether a product is visible and on sale; says nothing about dates. */
   sellable(product_id: number): boolean;
   /** All reads of `work` see one state of the mirror; keep it under a second. It may be called a second time, and is not asynchronous. */
   transaction<Result>(work: () => Result): Result;
