@@ -3,8 +3,8 @@ import type { PoolClient } from 'pg';
 import { databaseError, isAnswer, wrongAddress } from './errors.ts';
 
 /*
- * The only door to PostgreSQL. The driver is loaded when somebody first connects: who keeps the mirror in a file alone
- * never loads it.
+ * The only module that connects to PostgreSQL. The driver is loaded when somebody first connects: an
+ * installation that keeps the mirror in a file alone never loads it.
  */
 
 /** Runs statements of one transaction. */
@@ -15,7 +15,7 @@ export interface Statements {
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
 
-/** Its methods throw `CataloguedError`: what to tell a person; `isAway` says whether to try again. */
+/** Its methods throw `CataloguedError`, with a message for people; `isAway` returns whether to try again. */
 export interface Postgres extends Statements, AsyncDisposable {
   /** `host:port/database`, for people: it has no password. */
   readonly address: string;

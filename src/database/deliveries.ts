@@ -28,7 +28,7 @@ export interface SharedDeliveries {
   epochs(): Promise<readonly CallbackEpoch[]>;
 }
 
-/** A delivery that an inbox has, told from another one of the same number. */
+/** Identifies a delivery that an inbox has, and distinguishes it from another one of the same number. */
 export type Known = Pick<Numbered, 'delivery_id' | 'received_at'>;
 
 /** The newest number that an inbox has; `received_at` is null where its row is gone, or was never there. */

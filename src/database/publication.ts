@@ -59,7 +59,7 @@ export function publicationOf(options: PublicationOptions): Publication {
         const from = isOurs(found, last)
           ? found
           : { ...goingOn(found), origin: await beginOrigin(statements, found, newOrigin) };
-        // Once: whoever published before may have been another version, or was killed before the last step.
+        // Once: the publisher before may have been another version, or was killed before the last step.
         const layout = last === null ? await layoutOf(statements, changes.shapes) : null;
         const stands = layout === null || isStanding(layout);
         const changed = stands ? await publishChanges(statements, from, { ...changes, at }) : null;
@@ -112,7 +112,7 @@ export async function publishing(
   for (;;) {
     const outcome = await inTurn(async (statements) => {
       const turn = await work(statements);
-      // Last: a long publication must not hold up whoever renews the lease.
+      // Last: a long publication must not delay the renewal of the lease.
       await fence?.(statements);
       return turn;
     });
@@ -129,8 +129,8 @@ export async function publishing(
 }
 
 /**
- * Tells whether this process published the state that stands. Another one did before its first, or the database has lost the
- * last ones: it was restored, or is a replica that was promoted without them.
+ * Returns whether this process published the current state. Otherwise another one did before its first, or the database has
+ * lost the last ones: it was restored, or is a replica that was promoted without them.
  */
 function isOurs(found: Published, last: Published | null): boolean {
   return found.origin === last?.origin && found.state >= last.state;
@@ -152,7 +152,7 @@ export function refuseOthers(from: Published, db: Database): void {
     );
 }
 
-/** Tells whether the published mirror is of this installation. */
+/** Returns whether the published mirror is of this installation. */
 export function isOf(from: Published, db: Database): boolean {
   return db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get() === from.pair_id;
 }

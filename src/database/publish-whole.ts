@@ -55,7 +55,7 @@ export async function publishWhole(
   const published_at = now();
   const copy = openReadOnly(mirror_path);
   try {
-    // One state, whatever the daemon writes meanwhile.
+    // One state, even if the daemon writes meanwhile.
     copy.exec('BEGIN');
     const shapes = shapesOf(copy);
     const layout = await layoutOf(statements, shapes);
