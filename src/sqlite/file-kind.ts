@@ -10,7 +10,7 @@ export interface FileKind {
    * catalogued that may open a file which has taken it: an older one refuses the file (`newer-file`).
    */
   readonly migrations: URL;
-  /** The text of its views, made anew where a file's own differ; absent: it has none. */
+  /** The text of its views, created again if those in a file differ; absent: it has none. */
   readonly views?: URL;
   /** Columns that replace `p.*` in that text; see `withColumns`. */
   readonly view_columns?: ViewColumns;

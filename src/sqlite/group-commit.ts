@@ -12,7 +12,7 @@ export interface GroupCommit<Item> {
 export type TryAgain = (error: unknown, waited_ms: number) => Promise<void> | null;
 
 export interface GroupCommitOptions<Item> {
-  /** One transaction: all of them or none. */
+  /** Stores all of them in one transaction, or none. */
   store(items: readonly Item[]): void;
   /** Absent: nothing is attempted again. */
   readonly tryAgain?: TryAgain;

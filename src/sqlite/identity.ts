@@ -25,7 +25,7 @@ export function sameNote(left: FileNote | null, right: FileNote | null): boolean
 export type FileStanding = 'stands' | 'gone' | 'replaced';
 
 /**
- * Tells whether what is open still has its names. A file that was removed or replaced takes every write as before, and
+ * Returns whether what is open still has its names. A file that was removed or replaced takes every write as before, and
  * keeps none of it. By path alone: opening the live file would drop SQLite's locks. Called once a connection has written,
  * when the side files are there.
  */

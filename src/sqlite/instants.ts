@@ -30,7 +30,7 @@ export const earliestMs = Date.UTC(2020);
 const dayMs = 86_400_000;
 
 /**
- * Heals every instant that a wrong clock has written, in one transaction. Returns how many rows it changed, by table:
+ * Repairs every instant that a wrong clock has written, in one transaction. Returns how many rows it changed, by table:
  * none where all instants may be true, which writes nothing.
  */
 export function healInstants(db: Database, rules: InstantRules, now: number): Record<string, number> {

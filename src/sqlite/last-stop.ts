@@ -26,7 +26,7 @@ export function readLastStop(path: string): LastStop {
   }
 }
 
-/** Durable, and whole under its name. */
+/** Writes the note durably; under its name it is always whole. */
 export function writeLastStop(path: string, files: Readonly<Record<string, Leaving>>): void {
   const left = Object.entries(files).flatMap(([file, leaving]) => {
     const note = noteOf(file);
@@ -38,7 +38,7 @@ export function writeLastStop(path: string, files: Readonly<Record<string, Leavi
   sync(dirname(path));
 }
 
-/** Before the first write: from here on the files are in use. */
+/** Removes the note before the first write: from here on the files are in use. */
 export function forgetLastStop(path: string): void {
   rmSync(path, { force: true });
   sync(dirname(path));

@@ -25,7 +25,7 @@ const checks = { whole: 'quick_check(1)', thorough: 'integrity_check(1)' };
 /** Larger files are checked beside the running daemon: a check takes 13 seconds a gigabyte. */
 export const checkedAtOnce = 256 * 1024 * 1024;
 
-/** Tells whether a file is small enough to be checked while somebody waits. */
+/** Returns whether a file is small enough to be checked while somebody waits. */
 export function isChecked(path: string): boolean {
   return (noteOf(path)?.size ?? 0) <= checkedAtOnce;
 }
@@ -93,7 +93,7 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
     : { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };
 }
 
-/** A newer file keeps what the contract promises; another one says nothing. */
+/** Returns the writer that a newer file names, as its contract requires. Empty if a file names none. */
 function writerOf(db: Database.Database, { writer }: FileKind): Pick<Look, 'writer'> {
   try {
     const found = writer === undefined ? undefined : db.prepare<[], string>(writer).pluck().get();
