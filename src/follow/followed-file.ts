@@ -25,7 +25,7 @@ export interface FollowedFile extends Disposable {
   standing(): Standing;
   /**
    * Adds a page to the state that is being put together; a whole one commits it. Returns false where the rows do not fit,
-   * and nothing is changed: the copy has to begin anew.
+   * and nothing is changed: the copy has to start again.
    */
   put(page: PublishedPage): boolean;
   /** Forgets what has come of a state that is not whole. */
@@ -68,8 +68,8 @@ export function beginFollowing(path: string, published_at: number): void {
 export type Ended = Standing & { readonly change: number };
 
 /**
- * Makes a mirror of a followed copy, for the daemon that goes on with it; null: it is none, and stays as it is. Where it is
- * all that was told of the mirror that it followed its change feed goes on; else that gets another name.
+ * Turns a followed copy into a mirror, for the daemon that continues it. Returns null, and changes nothing, if it is no such
+ * copy. With `whole` (it has all that the followed mirror reported) its change feed goes on; otherwise it gets another id.
  */
 export function endFollowing(path: string, { whole }: { readonly whole: boolean }): Ended | null {
   const db = openCopied(path);
@@ -116,7 +116,7 @@ function standingIn(db: Database): Standing | undefined {
   return row && { ...row, schema_version };
 }
 
-/** Tells whether a development version kept this copy: nothing is lost where a new one takes its place. */
+/** Returns whether a development version kept this copy: nothing is lost where a new one takes its place. */
 function isDevelopmentCopy(db: Database): boolean {
   if (!isOfDevelopment(db)) return false;
   const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_followed'").get();

@@ -13,7 +13,7 @@ const { request: httpsRequest } = process.getBuiltinModule('node:https');
 
 /** A daemon whose rows are followed. Its methods throw `SourceAway` where it does not answer. */
 export interface RowSource {
-  /** Returns what has changed after a number, perhaps under another origin; `begun-anew`: a new copy is needed. */
+  /** Returns the changes after a number, perhaps under another origin; `begun-anew`: a new copy is needed. */
   after(question: RowQuestion, signal: AbortSignal): Promise<PublishedPage | 'begun-anew'>;
   /** Fetches a copy of the mirror into a new file; returns the instant of which it is. */
   copy(path: string, signal: AbortSignal): Promise<number>;
