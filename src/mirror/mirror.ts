@@ -52,7 +52,7 @@ import { type AlarmTable, alarmTable } from './status/alarms.ts';
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed continues with this start or begins again. */
+  /** Decision made at this start: the change feed continues, or begins again. */
   readonly feed: FeedDecision;
   /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
   standing(): FileStanding;

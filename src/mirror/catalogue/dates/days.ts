@@ -30,7 +30,7 @@ interface DayStored {
    * that it has its first row.
    */
   readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
-  /** Whether a shopper who saw the stored date would notice the difference. For today, only what has not begun counts. */
+  /** True if a shopper who saw the stored date would notice the difference. Today, only what has not begun counts. */
   readonly noticed: boolean;
 }
 

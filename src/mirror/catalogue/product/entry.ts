@@ -25,7 +25,7 @@ export interface StoredProduct {
   readonly is: SaleStatus;
   /** Effect of the read on the sale: `back` on sale after being off sale, still `on` sale, or neither. */
   readonly sale: 'back' | 'on' | 'neither';
-  /** Whether the price differs from that of the last read. */
+  /** True if the price differs from that of the last read. */
   readonly repriced: boolean;
   /** A list entry has changed, so the single-product read stored over it may be outdated too. */
   readonly detail_doubted: boolean;
