@@ -121,7 +121,7 @@ interface OpenFeed extends Disposable {
   readonly feed: ChangeFeed;
   /** Returns a number that changes with each commit of another connection. */
   version(): number;
-  /** Tells whether another file is at the path now: a newer snapshot, or a restored mirror. */
+  /** Returns whether another file is at the path now: a newer snapshot, or a restored mirror. */
   replaced(): boolean;
 }
 

@@ -9,7 +9,7 @@ import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
-/** How long to wait for a job: the pass of a first fill takes as long as the service needs. */
+/** Longest wait for a job, in milliseconds: a first fill takes as long as the service needs. */
 const patienceMs = 24 * 3_600_000;
 
 export function jobsCommand(io: Io): Command {

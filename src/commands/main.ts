@@ -208,7 +208,7 @@ export async function main(args: readonly string[], outside: Outside): Promise<E
   }
 }
 
-/** Tells whether the stop caused an error: it is the reason of the abort, or says that somebody did not answer. */
+/** Returns whether the stop caused an error: it is the reason of the abort, or says that somebody did not answer. */
 function isOfStop(thrown: unknown, { aborted, reason }: AbortSignal, untilStopped: boolean): boolean {
   if (!aborted || !(reason instanceof Stopped)) return false;
   const error = decisive(firstOf(thrown));

@@ -4,7 +4,7 @@ import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
-/** How long the daemon may take to end its work and to start again with the new configuration. */
+/** Longest wait, in milliseconds, for the daemon to finish its work and to start again with the new configuration. */
 const patienceMs = 90_000;
 
 type Outcome = Answer<'GET /v1/reload'>;

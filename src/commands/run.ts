@@ -10,7 +10,7 @@ import { aborted } from './terminal/aborted.ts';
 import type { Io } from './terminal/io.ts';
 import { upgradeOn } from './terminal/upgrade-progress.ts';
 
-/** What systemd is asked for: while the backup grows it is asked again, and nothing is told while the schema changes. */
+/** Extra time requested from systemd: repeatedly while the backup grows, and once for a change of the schema. */
 const moreTimeMs = { backup: 120_000, change: 3_600_000 } as const;
 
 export function runCommand(io: Io): Command {

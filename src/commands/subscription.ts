@@ -18,7 +18,7 @@ import { table, widthOf } from './terminal/table.ts';
 
 /** Printed while every declaration waits for the first walk over the lists. */
 const nothingRead = 'Nothing to do: no product has been read yet.\n';
-/** How long to wait: the service is asked for each of possibly many subscriptions. */
+/** Longest wait in milliseconds: the service is asked about each of possibly many subscriptions. */
 const patienceMs = 10 * 60_000;
 
 export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command {

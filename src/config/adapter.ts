@@ -69,7 +69,7 @@ function whyNot(error: unknown, path: string): string {
   return `${line === undefined ? '' : `line ${line}: `}${error.name}: ${first}`;
 }
 
-/** Node tells the line of a mistake in a module only to people. */
+/** Node reports the line of a mistake in a module only in text for people. */
 function lineOfMistake(path: string): string | undefined {
   try {
     execFileSync(process.execPath, ['--check', path], { stdio: 'pipe', timeout: 10_000 });

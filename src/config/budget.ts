@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { always, section, share, whole } from './values.ts';
 
 const laneNames = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
-/** What the sweeps are sure of, however much goes on in the lanes before them: together half of the rate. */
+/** Shares of the rate that the sweeps always get, whatever the lanes before them need: together half of it. */
 const laneShares = { checkout: 0, notification: 0, reopening: 0, near: 0.3, far: 0.1, weekly: 0.1, fill: 0 };
 const lanes = section(
   Object.fromEntries(laneNames.map((name) => [name, share(laneShares[name])])) as Record<

@@ -30,7 +30,7 @@ const availability = section({
 }).superRefine((value, context) => {
   const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];
   const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path, 'days'], message });
-  // What is no number has a problem of its own.
+  // A value that is not a number has its own problem message.
   if (typeof middle !== 'number') return;
   if (typeof near === 'number' && near >= middle)
     refuse('near', `is too far ahead; expected fewer than middle.days (${middle})`);
@@ -46,7 +46,7 @@ function keyed<Name extends string, Key>(
   return Object.fromEntries(names.map((name) => [name, key(name)])) as Record<Name, Key>;
 }
 
-/** How long the cadence of a resource may be. */
+/** Returns the shortest and the longest cadence that a resource may have. */
 function limitsOf(resource: UntieredResource) {
   return { ...monthly, max: printDuration(resources[resource].cadence.longest) };
 }
@@ -69,7 +69,7 @@ export const cadence = section({
 
 const everyIfSet = z.strictObject({ every: durationIfSet(tier) }, { error: 'expected keys and values' }).optional();
 
-/** What a category may say of cadences: of everything that is read product by product, and of the list. */
+/** Cadences that a category may set: those of everything read per product, and of the list. */
 const ownCadences = {
   ...keyed(['products', ...textResources] as const, (name) => durationIfSet(limitsOf(name))),
   images: durationIfSet(imageLimit),

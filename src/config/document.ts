@@ -10,9 +10,9 @@ export interface Problem {
 export interface ConfigDocument {
   /** The values; undefined where the text is no YAML. */
   readonly values: unknown;
-  /** What is wrong with the text itself. */
+  /** Problems of the text itself. */
   readonly problems: readonly Problem[];
-  /** Where a key, or the nearest thing above it that is written down, stands in the text. */
+  /** Returns the line of a key, or of its nearest parent that is written in the text; null if there is none. */
   lineOf(path: readonly PropertyKey[]): number | null;
 }
 
@@ -31,7 +31,7 @@ export function readDocument(text: string): ConfigDocument {
       line: lineAt(pos[0]),
       text: code === 'DUPLICATE_KEY' ? duplicateKey(text, pos[0]) : yamlProblem(message),
     }));
-    // A key that stands twice leaves the rest readable: what else is wrong is told too.
+    // A key that stands twice leaves the rest readable: other problems are reported too.
     if (wrong.some(({ code }) => code !== 'DUPLICATE_KEY')) return unreadable(firstOfEachLine(problems));
     const values: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
     return {

@@ -66,7 +66,7 @@ function unknownVariable(variable: string): string {
     : `unknown variable; did you mean ${variableOf(near)}?`;
 }
 
-/** What is not of the key's kind stays text, and the schema says what is wrong with it. */
+/** Converts a variable to the key's kind. Text that does not fit stays text, so that the schema reports the problem. */
 function typed(text: string, { kind, nullable }: Key): unknown {
   if (nullable && (text === '' || text === 'null')) return null;
   if (kind === 'list') return text === '' ? [] : text.split(',').map((each) => number(each.trim()));

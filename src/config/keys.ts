@@ -12,7 +12,7 @@ export interface SchemaNode {
   readonly deprecated?: boolean;
 }
 
-/** What a key holds: how a variable is read, and how a value is shown. */
+/** Kind of value that a key holds: decides how a variable is read, and how a value is shown. */
 export type SettingKind = 'text' | 'number' | 'flag' | 'duration' | 'size' | 'list' | 'structure';
 
 export interface Key {
@@ -20,7 +20,7 @@ export interface Key {
   readonly name: string;
   readonly kind: SettingKind;
   readonly nullable: boolean;
-  /** Whether it has left: understood, with a warning, and no longer shown. */
+  /** True for a former key: it is understood, with a warning, and no longer shown. */
   readonly former: boolean;
 }
 

@@ -20,13 +20,13 @@ import { warningsOf } from './warnings.ts';
 export type { Config } from './schema.ts';
 export type { Secret, Secrets } from './secrets.ts';
 
-/** Where a value comes from. */
+/** Source of a value. */
 export type Origin = 'default' | 'file' | 'environment';
 
 /** A configuration without its secrets. */
 export interface ParsedConfig {
   readonly config: Config;
-  /** Not wrong, and worth a look. */
+  /** Warnings: allowed settings that deserve a second look. */
   readonly warnings: readonly string[];
   /** Returns the adapter of `service.adapter`: loaded when it is first asked for, and refused then (78). */
   adapter(): NamedAdapter;

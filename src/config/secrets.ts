@@ -35,7 +35,7 @@ interface Source {
   readonly least?: number;
 }
 
-/** Where each secret may come from: the systemd credential of its name, the key in the file, the variable. */
+/** Possible sources of each secret: the systemd credential of its name, the key in the file, the variable. */
 export const secretSources: Readonly<Record<SecretName, Source>> = {
   api_key: {
     key: 'service.api_key_file',
@@ -104,7 +104,7 @@ export function secretsOf(config: Config, env: Env): Secrets {
   return secrets as Secrets;
 }
 
-/** Reads every secret, and tells all that is wrong with them at once: for who needs them, before anything is done. */
+/** Reads every secret and reports all problems at once, before anything is done. */
 export function requireSecrets(secrets: Secrets): void {
   const refusals = secretNames.flatMap((name): CataloguedError[] => {
     try {
@@ -133,7 +133,7 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
   );
 }
 
-/** With one token for both, whoever has it opens the operator's door too. */
+/** With one token for both, anyone who has it can use the operator's interface too. */
 function sharedToken({
   admin_token,
   storefront_token,
@@ -247,7 +247,7 @@ function valueAt(values: unknown, key: string): unknown {
 interface Place {
   /** As it is called in messages: a key, a credential, a variable. */
   readonly name: string;
-  /** How another secret there comes into use: systemd reads a credential, and sets a variable, at a start alone. */
+  /** Action by which a changed secret takes effect: systemd reads credentials and sets variables only at a start. */
   readonly changes_by: 'reload' | 'restart';
   read(): string;
 }
@@ -260,7 +260,7 @@ function placesOf(name: SecretName, values: unknown, env: Env): Place[] {
   const credential = credentials === null ? null : join(credentials, name);
   const what = `the credential ${name}`;
   const places: Place[] = [];
-  // What systemd hands over comes first: the file that it was made of is often root's, and named for commands at a shell.
+  // Credentials come first: the original file often belongs to root, and is configured for commands at a shell.
   if (credential !== null && statOf(credential, what) !== null)
     places.push({ name: what, changes_by: 'restart', read: () => readSecretFile(credential, what, 'systemd') });
   if (path !== null) {
@@ -285,7 +285,7 @@ function loadSecret(name: SecretName, values: unknown, env: Env): Secret | null 
 /** A place at which a secret is set, as messages call it. */
 export type SecretPlace = Pick<Place, 'name' | 'changes_by'>;
 
-/** Where a secret comes from, and which other places are passed over; empty: it is set nowhere. */
+/** Returns the place that a secret is read from, then other places that are ignored. Empty if the secret is set nowhere. */
 export function secretPlaces(name: SecretName, config: Config, env: Env): SecretPlace[] {
   return placesOf(name, config, env);
 }

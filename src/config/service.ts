@@ -68,7 +68,7 @@ const parameters = {
 
 const orderError = 'expected a query parameter and its value, like sort=popularity desc';
 
-/** What the specification leaves open (service-facts.md): defaults, and every one can be changed. */
+/** Settings that the specification leaves open (service-facts.md). All have defaults, and all can be changed. */
 const profile = section({
   authorization: section({
     header: token()

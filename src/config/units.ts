@@ -3,9 +3,9 @@ import { z } from 'zod';
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** How a duration is written in the file; also the `pattern` of its JSON Schema. */
+/** Format of durations in the file; also the `pattern` of its JSON Schema. */
 export const durationPattern = /^\d{1,9}(ms|s|m|h|d)$/;
-/** How a size is written in the file; also the `pattern` of its JSON Schema. */
+/** Format of sizes in the file; also the `pattern` of its JSON Schema. */
 export const sizePattern = /^\d{1,9}(B|KiB|MiB|GiB)$/;
 
 /** `6h`, `7d`, `90s`, `500ms` in milliseconds; null for anything else. */
@@ -31,7 +31,7 @@ export function printSize(bytes: number): string {
 interface Limits {
   readonly min?: string;
   readonly max?: string;
-  /** What `max` is called where it is more than sensible. */
+  /** Words for `max` in the error message; absent: "the longest that is supported". */
   readonly maxIs?: string;
 }
 

@@ -23,7 +23,7 @@ export function plainText() {
   );
 }
 
-/** What may stand in an HTTP header. */
+/** Text that is allowed in an HTTP header. */
 export function headerText(fallback: string) {
   const error = 'expected letters, digits, spaces and punctuation of ASCII';
   return z

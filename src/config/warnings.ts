@@ -6,7 +6,7 @@ import { printDuration } from './units.ts';
 const defaultUserAgent = 'catalogued';
 const day = 24 * 60 * 60 * 1000;
 
-/** What is allowed, and worth a second look: one sentence each, starting with the key. */
+/** Returns a warning for each allowed but questionable setting: one sentence each, starting with the key. */
 export function warningsOf(config: Config): string[] {
   return [
     ...address(config),

@@ -3,11 +3,11 @@ import type { PoolClient } from 'pg';
 import { databaseError, isAnswer, wrongAddress } from './errors.ts';
 
 /*
- * The only door to PostgreSQL. The driver is loaded when somebody first connects: who keeps the mirror in a file alone
- * never loads it.
+ * The only module that connects to PostgreSQL. The driver is loaded when somebody first connects: an
+ * installation that keeps the mirror in a file alone never loads it.
  */
 
-/** Where statements are run, those of one transaction. */
+/** Runs statements of one transaction. */
 export interface Statements {
   /** Returns the rows. Whole numbers are numbers where they are exact; JSON is parsed. */
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
@@ -15,7 +15,7 @@ export interface Statements {
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
 
-/** Its methods throw `CataloguedError`: what to tell a person; `isAway` says whether to try again. */
+/** Its methods throw `CataloguedError`, with a message for people; `isAway` returns whether to try again. */
 export interface Postgres extends Statements, AsyncDisposable {
   /** `host:port/database`, for people: it has no password. */
   readonly address: string;
@@ -26,10 +26,10 @@ export interface Postgres extends Statements, AsyncDisposable {
 export interface PostgresOptions {
   /** `postgres://user:password@host/database?sslmode=verify-full`, or `postgres:///database?host=/run/postgresql`. */
   readonly url: string;
-  /** What is named without a schema is of this one. */
+  /** Schema of names that are written without one. */
   readonly schema: string;
   readonly connections?: number;
-  /** A statement that takes longer is given up. */
+  /** Milliseconds after which a statement is given up. */
   readonly patience_ms?: number;
   /** Ends what is under way when it is aborted, with its reason: the server rolls back. */
   readonly signal?: AbortSignal;

@@ -3,11 +3,11 @@ import type { CallbackEpoch } from '../inbox/epochs.ts';
 import type { Postgres } from './connect.ts';
 
 /**
- * What was received by any instance, durable before it is answered. The leader copies it into its inbox, under the same
- * numbers, and applies it from there.
+ * Deliveries received by any instance, durable before they are answered. The leader copies them into its inbox under the
+ * same numbers, and applies them from there.
  */
 export interface SharedDeliveries {
-  /** All of them in one durable commit, or none. */
+  /** Stores all of them in one durable commit, or none. */
   store(received: readonly Received[]): Promise<void>;
   /**
    * Returns those above the newest number that an inbox has, ascending, and no more of them than about a megabyte; null: the
@@ -28,7 +28,7 @@ export interface SharedDeliveries {
   epochs(): Promise<readonly CallbackEpoch[]>;
 }
 
-/** A delivery that an inbox has, told from another one of the same number. */
+/** Identifies a delivery that an inbox has, and distinguishes it from another one of the same number. */
 export type Known = Pick<Numbered, 'delivery_id' | 'received_at'>;
 
 /** The newest number that an inbox has; `received_at` is null where its row is gone, or was never there. */
@@ -68,7 +68,7 @@ const isForgotten = `
   SELECT 1 FROM _numbering
   WHERE last < $1 OR EXISTS (SELECT 1 FROM _delivery WHERE delivery_id = $1 AND received_at <> $2)`;
 
-/** What has come since the last commits were lost: from the first number on that is given out a second time. */
+/** Renumbers the deliveries since the last commits were lost: from the first number that was given out a second time. */
 const renumber = `
   WITH known AS (
     SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS known (delivery_id, received_at)

@@ -1,11 +1,11 @@
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 
-/** What the server itself said: it answers, and the connection can be used again. */
+/** Returns whether the server itself answered with an error: the connection can then be used again. */
 export function isAnswer(error: unknown): boolean {
   return stateOf(error) !== null;
 }
 
-/** Whether to try again: it cannot be reached, is starting or stopping, is full, or somebody else was faster. */
+/** Returns whether to try again: the server is unreachable, starting, stopping or full, or another client was faster. */
 export function isAway(error: unknown): boolean {
   return error instanceof CataloguedError && error.exitCode === exitCodes.unavailable;
 }
@@ -86,13 +86,13 @@ export function wrongAddress(): CataloguedError {
   });
 }
 
-/** Whether a connection was not made because of the server's certificate. */
+/** Returns whether a connection failed because of the server's certificate. */
 export function isUntrusted(error: unknown): boolean {
   const { code = '', message = '' } = error as NodeJS.ErrnoException;
   return /CERT|SELF_SIGNED|SIGNATURE|^ERR_(TLS|SSL)/.test(`${code} ${message}`);
 }
 
-/** What went wrong before the server said anything. */
+/** Returns the meaning of an error that came before the server answered anything. */
 function connecting(error: unknown): Meaning | undefined {
   const { code = '', message = '' } = error as NodeJS.ErrnoException;
   if (isUntrusted(error) || /does not support SSL/.test(message))

@@ -5,20 +5,20 @@ import { packageRoot } from '../package.ts';
 import { type Postgres, quoted, type Statements } from './connect.ts';
 import { makeSchema, refuseDevelopment } from './schema.ts';
 
-/** What makes several instances one: all have the same, or are refused. */
+/** Values that make several instances one: all have the same, or are refused. */
 export interface Shared {
-  /** Of the mirror and the inbox of every instance. */
+  /** Pair id of the mirror and the inbox of every instance. */
   readonly pair_id: string;
-  /** Tells API keys apart without telling them. */
+  /** Distinguishes API keys without revealing them. */
   readonly key_fingerprint: string;
 }
 
-/** A hash that only the key itself makes: what stands in the database says nothing of it. */
+/** A hash that only the key itself makes: the value in the database does not reveal the key. */
 export function fingerprintOf(api_key: string): string {
   return createHmac('sha256', api_key).update('catalogued: one account, one schema').digest('hex').slice(0, 32);
 }
 
-/** Any number of our own: whoever makes the tables holds it. */
+/** Arbitrary number of an advisory lock, held by the instance that creates the tables. */
 const makingTables = 7_025_801;
 
 /**

@@ -157,7 +157,7 @@ export async function layoutOf(statements: Statements, shapes: readonly TableSha
   };
 }
 
-/** Tells whether only steps after the publication are left to do. */
+/** Returns whether only steps after the publication are left to do. */
 export function isStanding({ additions, functions, made, first, last }: Layout): boolean {
   return additions.length === 0 && functions === null && made.size === 0 && first.length + last.length === 0;
 }
@@ -260,7 +260,7 @@ async function standingIn({ query }: Statements) {
   };
 }
 
-/** Tells whether a table has the wrong key or a column of the wrong type. Another table takes its place then. */
+/** Returns whether a table has the wrong key or a column of the wrong type. Another table takes its place then. */
 function isAnother(table: StandingTable | undefined, { columns, key }: TableShape): boolean {
   return (
     table !== undefined &&
@@ -268,7 +268,7 @@ function isAnother(table: StandingTable | undefined, { columns, key }: TableShap
   );
 }
 
-/** Tells whether a view cannot be replaced in place, because it has a column that this version lacks. */
+/** Returns whether a view cannot be replaced in place, because it has a column that this version lacks. */
 function isUnfit(name: string, standing: readonly string[] | undefined): boolean {
   if (standing === undefined) return false;
   const columns = readableColumns.get(name);
@@ -288,7 +288,7 @@ function viewOf({ name, sql }: { name: string; sql: string }, standing: readonly
 }
 
 interface Dependent {
-  /** What it stands on: a table or view of ours, and a column of it or all. */
+  /** Table or view of ours that it depends on, and its column (null: all). */
   readonly of: string;
   readonly column: string | null;
   readonly name: string;
@@ -339,13 +339,13 @@ const patiences_ms = [...Array<number>(60).fill(30), ...Array<number>(240).fill(
 /** Codes of PostgreSQL for a timeout, a lock that is not free, and a deadlock. */
 const inTheWay = new Set(['57014', '55P03', '40P01']);
 
-/** Tells whether readers stood in the way, in a transaction's own words or in those for a person. */
+/** Returns whether readers stood in the way, in a transaction's own words or in those for a person. */
 function isInTheWay(error: unknown): boolean {
   const { code, cause } = error as { code: string; cause?: { code?: string } };
   return inTheWay.has(code) || inTheWay.has(cause?.code ?? '');
 }
 
-/** Attempts something that readers wait for until they let it through, with a pause after each. Whoever reads goes first. */
+/** Attempts something that readers wait for until they let it through, with a pause after each. Readers go first. */
 export async function inMoments(
   attempt: (patience_ms: number) => Promise<void>,
   pause: (seconds: number) => Promise<unknown>,

@@ -16,9 +16,9 @@ export interface Term {
   readonly holder: string;
 }
 
-/** Who leads, as the database knows it. */
+/** Leader, as recorded in the database. */
 export interface Leader extends LeaseRow {
-  /** Of the instance that leads, or led last; null: none ever has. */
+  /** Name of the instance that leads, or led last; null if none ever has. */
   readonly name: string | null;
   readonly advertise: string | null;
 }
@@ -26,7 +26,7 @@ export interface Leader extends LeaseRow {
 /** A term of this process. Disposing resigns, so that another instance need not wait for the end of the lease. */
 export interface Leadership extends AsyncDisposable {
   readonly term: Term;
-  /** Whether no other instance can have begun to lead: asked right before whatever only the leader may do. */
+  /** Returns whether no other instance can have begun to lead: called right before anything that only the leader may do. */
   trusted(): boolean;
   /** Aborted when another instance leads, or the database has forgotten this term. */
   readonly lost: AbortSignal;
@@ -51,7 +51,7 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
-  /** Who led at the last look; null: nobody has looked since this instance led. */
+  /** Returns the leader at the last look; null if nobody has looked since this instance led. */
   seen(): Leader | null;
   /** Waits until nobody else leads, and leads once the candidate may. Rejects with the reason of the signal. */
   win(signal: AbortSignal, candidate?: Candidate): Promise<Leadership>;
@@ -110,7 +110,7 @@ export function leaseIn(options: LeaseOptions): Lease {
     );
     if (won === undefined) return null;
     known = won.term;
-    // What was seen of the one before says nothing of who leads after this term.
+    // The previous leader says nothing about who leads after this term.
     leader = null;
     seen = null;
     return lead(options, { number: won.term, holder }, attempt_at);

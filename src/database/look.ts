@@ -1,20 +1,20 @@
 import type { Postgres } from './connect.ts';
 import { type MissingRight, missingRights, type Published, publishedIn, rolesOf } from './schema.ts';
 
-/** What a person wants to know of the database before and while it is published into. */
+/** Facts about the database that a person needs before and during publication. */
 export interface DatabaseLook {
   readonly server: string;
   readonly user: string;
   readonly database: string;
-  /** Whether the user may make what is published. */
+  /** True if the user may create what is published. */
   readonly may_write: boolean;
-  /** Tells whether the user may make temporary tables, which a publication needs. */
+  /** True if the user may create temporary tables, which a publication needs. */
   readonly may_stage: boolean;
-  /** Of the two roles for others those that there are not. */
+  /** Names of the two roles for others that do not exist. */
   readonly roles_missing: readonly string[];
   /** Rights on published tables and views that the two roles lack. */
   readonly rights_missing: readonly MissingRight[];
-  /** Whether a commit waits for another server that has it too; without one a server that is lost takes its last commits along. */
+  /** True if a commit waits until another server has it too. Without that, a lost server takes its last commits along. */
   readonly synchronous_standby: boolean;
   readonly published: Published | null;
 }

@@ -15,21 +15,21 @@ export interface PublicationOptions extends WholeOptions {
   readonly postgres: Postgres;
   /** Throws in the transaction where somebody else may publish by now; absent: nobody else does. */
   readonly fence?: (statements: Statements) => Promise<void>;
-  /** Which state the mirror was equal to before it noted any row; absent or null: that is not known. */
+  /** State that the mirror was equal to before it recorded any row; absent or null if unknown. */
   readonly begun?: Begun | null;
 }
 
-/** What another mirror had published when this one took over. */
+/** State that another mirror had published when this one took over. */
 export type Begun = Pick<Published, 'origin' | 'state'>;
 
-/** What is published now, and up to which change. */
+/** Published state, and the change that it reaches. */
 export type Finished = Done & { readonly change: number };
 
 /** Publishes a mirror's states. Its methods throw what PostgreSQL says, and then nothing was published. */
 export interface Publication extends Disposable {
   /** Publishes what has changed since the last time, or everything where that is not known. */
   publish(): Promise<Finished>;
-  /** Whether anything has changed since, as far as this process knows. */
+  /** Returns whether anything has changed since the last publication, as far as this process knows. */
   isBehind(): boolean;
 }
 
@@ -59,7 +59,7 @@ export function publicationOf(options: PublicationOptions): Publication {
         const from = isOurs(found, last)
           ? found
           : { ...goingOn(found), origin: await beginOrigin(statements, found, newOrigin) };
-        // Once: whoever published before may have been another version, or was killed before the last step.
+        // Once: the publisher before may have been another version, or was killed before the last step.
         const layout = last === null ? await layoutOf(statements, changes.shapes) : null;
         const stands = layout === null || isStanding(layout);
         const changed = stands ? await publishChanges(statements, from, { ...changes, at }) : null;
@@ -112,7 +112,7 @@ export async function publishing(
   for (;;) {
     const outcome = await inTurn(async (statements) => {
       const turn = await work(statements);
-      // Last: a long publication must not hold up whoever renews the lease.
+      // Last: a long publication must not delay the renewal of the lease.
       await fence?.(statements);
       return turn;
     });
@@ -129,8 +129,8 @@ export async function publishing(
 }
 
 /**
- * Tells whether this process published the state that stands. Another one did before its first, or the database has lost the
- * last ones: it was restored, or is a replica that was promoted without them.
+ * Returns whether this process published the current state. Otherwise another one did before its first, or the database has
+ * lost the last ones: it was restored, or is a replica that was promoted without them.
  */
 function isOurs(found: Published, last: Published | null): boolean {
   return found.origin === last?.origin && found.state >= last.state;
@@ -152,7 +152,7 @@ export function refuseOthers(from: Published, db: Database): void {
     );
 }
 
-/** Tells whether the published mirror is of this installation. */
+/** Returns whether the published mirror is of this installation. */
 export function isOf(from: Published, db: Database): boolean {
   return db.prepare<[], string>('SELECT pair_id FROM _mirror').pluck().get() === from.pair_id;
 }

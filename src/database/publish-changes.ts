@@ -15,7 +15,7 @@ export interface ChangesOptions {
 
 /** Rows read, and sent, at a time. */
 const pageRows = 1000;
-/** A follower that was away for longer, or has missed more, begins anew. */
+/** A follower that was away for longer, or has missed more, starts again. */
 const keptDays = 7;
 const keptKeys = 1_000_000;
 
@@ -47,7 +47,7 @@ async function putPages(statements: Statements, from: Published, { pages, shapes
     if (page === null || page.schema_version !== from.schema_version) return null;
     for (const table of page.tables) {
       const shape = shapes.find(({ name }) => name === table.table);
-      // Noted since other instances stand by: published with the next whole.
+      // Recorded because there are standby instances: published with the next whole publication.
       if (shape === undefined) continue;
       if (table.gone.length > 0) rows += await dropRows(statements, shape, table.gone, from.state + 1);
       if (table.rows.length > 0) rows += await putRows(statements, shape, table.rows, from.state + 1);

@@ -27,14 +27,14 @@ export interface WholeOptions {
 /** Rows sent at a time. */
 const batchRows = 1000;
 
-/** What is published now, and how many rows were written. */
+/** Published state, and the number of rows that were written. */
 export type Done = Published & {
   readonly rows: number;
   /** Set if all rows were compared, and not only those that are known to have changed. */
   readonly whole: boolean;
 };
 
-/** What was published, and what is left to be done in transactions of its own; or what has to be done so before anything is. */
+/** Published state, and steps left for transactions of their own; or the statements that must run so before it. */
 export type PublicationTurn =
   | { readonly done: Done; readonly after: readonly Step[] }
   | { readonly done: null; readonly before: readonly string[] };
@@ -55,7 +55,7 @@ export async function publishWhole(
   const published_at = now();
   const copy = openReadOnly(mirror_path);
   try {
-    // One state, whatever the daemon writes meanwhile.
+    // One state, even if the daemon writes meanwhile.
     copy.exec('BEGIN');
     const shapes = shapesOf(copy);
     const layout = await layoutOf(statements, shapes);
@@ -87,7 +87,7 @@ function sourceIn(copy: Database) {
       [],
       Pick<Published, 'pair_id' | 'schema_version' | 'contract_version' | 'source_origin' | 'source_number'>
     >(
-      // Where no rows are noted yet, their numbers will be of another origin.
+      // If no rows are recorded yet, their numbers will have another origin.
       `SELECT pair_id, schema_version, contract_version, coalesce((SELECT origin FROM _row_feed), '') AS source_origin,
          ${newestNumber} AS source_number
        FROM _mirror`,

@@ -101,7 +101,7 @@ export async function tablesIn({ query }: Statements, which: RowsFor): Promise<r
 export const rowOf = ({ columns }: StandingTable) =>
   `json_build_array(${columns.map((column) => `t.${quoted(column)}`).join(', ')})`;
 
-/** Which rows: SQL that names their tables, and SQL that gives the keys in one of them. */
+/** Selection of rows: SQL that names their tables, and SQL that returns the keys in one of them. */
 interface Chosen {
   readonly sources: string;
   readonly keysOf: (table: string) => string;

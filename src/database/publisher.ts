@@ -3,18 +3,18 @@ import { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Finished, Publication } from './publication.ts';
 
-/** How far PostgreSQL is, as the running daemon knows. */
+/** Progress of publication to PostgreSQL, as the running daemon knows it. */
 export interface PublicationStatus {
-  /** The last state that was published; null: none yet by this process. */
+  /** Last published state; null if this process has published none yet. */
   readonly state: number | null;
-  /** Up to which number the mirror's rows are published; null as above. */
+  /** Newest number of the mirror's rows that is published; null as above. */
   readonly source_number: number | null;
-  /** Epoch milliseconds: PostgreSQL is as the mirror was then; null: nothing was published by this process. */
+  /** Epoch milliseconds at which the mirror was as PostgreSQL is now; null if nothing was published by this process. */
   readonly published_at: number | null;
-  /** Since when publishing fails; null: it does not. */
+  /** Instant since which publishing fails; null if it does not fail. */
   readonly failing_since: number | null;
   readonly failure: string | null;
-  /** How old what is published is; 0: nothing has changed since; null: nothing was published by this process. */
+  /** Age of the published data in milliseconds; 0: nothing changed since; null: this process published nothing. */
   readonly lag_ms: number | null;
 }
 

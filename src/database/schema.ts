@@ -4,22 +4,22 @@ import { mirrorFile, readableColumns } from '../mirror/sql/files.ts';
 import { ofDevelopment } from '../sqlite/development.ts';
 import { quoted, type Statements } from './connect.ts';
 
-/** Which state of which mirror is published. */
+/** Identifies the published state and its mirror. */
 export interface Published {
-  /** Followers' states belong to it, or to a former one. */
+  /** Origin that the states of followers belong to, unless they belong to a former one. */
   readonly origin: string;
   readonly state: number;
-  /** Of what was deleted up to this state nothing is known any more. */
+  /** State up to which deletions are no longer known. */
   readonly floor: number;
   readonly pair_id: string;
   readonly schema_version: number;
   readonly contract_version: number;
-  /** How far the mirror's own numbers of rows were (`_row`). */
+  /** Origin and newest number of the mirror's own rows (`_row`). */
   readonly source_origin: string;
   readonly source_number: number;
-  /** Epoch milliseconds: all is as the mirror was then, or newer. */
+  /** Epoch milliseconds: the published data are as the mirror was then, or newer. */
   readonly published_at: number;
-  /** Of the mirror's file. */
+  /** Application id of the mirror's file. */
   readonly application_id: number;
 }
 

@@ -36,7 +36,7 @@ function typeOf(declared = ''): PostgresType {
   return declared === 'TEXT' ? 'text' : 'double precision';
 }
 
-/** What PostgreSQL computes as SQLite does: it is in no row. */
+/** Columns that PostgreSQL computes as SQLite does; published rows do not contain them. */
 const computed: Partial<Record<PublishedTable, string>> = {
   product: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
     expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
@@ -48,7 +48,7 @@ const computed: Partial<Record<PublishedTable, string>> = {
   expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
 };
 
-/** Texts compare byte by byte, as in the file, whatever the database's own order is. */
+/** Texts compare byte by byte, as in the file, in any collation of the database. */
 export function definitionOf({ name, type }: PublishedColumn): string {
   return `${quoted(name)} ${type}${type === 'text' ? ' COLLATE "C"' : ''}`;
 }
@@ -122,7 +122,7 @@ export async function putTable(
   return gone + put;
 }
 
-/** More keys of one table and state are not noted: followers begin anew. */
+/** More keys of one table and state are not recorded: followers start again. */
 export const mostNoted = 100_000;
 
 /** Runs what changes rows of `t`, and notes their keys for followers; returns how many they are. */

@@ -1,7 +1,7 @@
 import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import type { Postgres } from './connect.ts';
 
-/** Those that have not been heard of for so long stand by no more. */
+/** Seconds without news after which an instance no longer counts as a standby. */
 const silentSeconds = 15;
 
 /** `instance` null: there are no others. Instants are compared by the clock of PostgreSQL alone. */

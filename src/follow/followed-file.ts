@@ -10,12 +10,12 @@ import type { Database } from '../sqlite/database-file.ts';
 import { developmentFile, isOfDevelopment, ofDevelopment } from '../sqlite/development.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
-/** How far a followed copy is. */
+/** Progress of a followed copy. */
 export interface Standing {
-  /** What its numbers belong to. */
+  /** Identifies the sequence that its numbers belong to. */
   readonly origin: string;
   readonly number: number;
-  /** By the daemon's clock, in epoch milliseconds: the copy is as the mirror was then. */
+  /** Epoch milliseconds by the daemon's clock at which the mirror was as the copy is. */
   readonly published_at: number;
   readonly schema_version: number;
 }
@@ -25,7 +25,7 @@ export interface FollowedFile extends Disposable {
   standing(): Standing;
   /**
    * Adds a page to the state that is being put together; a whole one commits it. Returns false where the rows do not fit,
-   * and nothing is changed: the copy has to begin anew.
+   * and nothing is changed: the copy has to start again.
    */
   put(page: PublishedPage): boolean;
   /** Forgets what has come of a state that is not whole. */
@@ -64,12 +64,12 @@ export function beginFollowing(path: string, published_at: number): void {
   }
 }
 
-/** What a mirror was as a followed copy, and the newest number of its change feed. */
+/** State that a mirror had as a followed copy, and the newest number of its change feed. */
 export type Ended = Standing & { readonly change: number };
 
 /**
- * Makes a mirror of a followed copy, for the daemon that goes on with it; null: it is none, and stays as it is. Where it is
- * all that was told of the mirror that it followed its change feed goes on; else that gets another name.
+ * Turns a followed copy into a mirror, for the daemon that continues it. Returns null, and changes nothing, if it is no such
+ * copy. With `whole` (it has all that the followed mirror reported) its change feed goes on; otherwise it gets another id.
  */
 export function endFollowing(path: string, { whole }: { readonly whole: boolean }): Ended | null {
   const db = openCopied(path);
@@ -91,7 +91,7 @@ export function endFollowing(path: string, { whole }: { readonly whole: boolean 
   }
 }
 
-/** Whether a mirror is the one that is published from: what is published is no newer. */
+/** Returns whether a mirror is the one that is published from: the published state is not newer than it. */
 export function isPublishedFrom(path: string, { source_origin, source_number }: Source): boolean {
   if (!existsSync(path)) return false;
   const db = openReadOnly(path);
@@ -116,7 +116,7 @@ function standingIn(db: Database): Standing | undefined {
   return row && { ...row, schema_version };
 }
 
-/** Tells whether a development version kept this copy: nothing is lost where a new one takes its place. */
+/** Returns whether a development version kept this copy: nothing is lost where a new one takes its place. */
 function isDevelopmentCopy(db: Database): boolean {
   if (!isOfDevelopment(db)) return false;
   const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_followed'").get();
@@ -142,7 +142,7 @@ function followedFile(db: Database): FollowedFile {
           return false;
         }
         if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
-        // What is gone first: what is new may have its place in a unique index.
+        // Delete first: a new row may take a deleted row's place in a unique index.
         for (const rows of tables) for (const key of rows.gone) writerOf(rows).drop(key);
         for (const rows of tables) for (const row of rows.rows) writerOf(rows).put(row);
         note.run(origin, number, published_at);

@@ -12,15 +12,15 @@ import { type RowSource, SourceAway } from './source.ts';
 export interface FollowOptions {
   readonly source: RowSource;
   readonly path: string;
-  /** How often the daemon is asked, in milliseconds. */
+  /** Milliseconds between two requests to the daemon. */
   readonly every: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Tells two processes apart that begin the same file. */
+  /** Distinguishes two processes that begin the same file. */
   readonly own: number;
-  /** Whether a mirror of its own at the path gives way: what it holds beyond the daemon's is forgotten. */
+  /** True: an independent mirror at the path is replaced, and its data beyond the daemon's is lost. */
   readonly replaces?: boolean;
-  /** Called whenever the file is a whole state of the daemon's. */
+  /** Called whenever the file is a whole state of the daemon's mirror. */
   readonly caughtUp?: () => void;
 }
 
@@ -79,7 +79,7 @@ function openStanding({ path, log, replaces = false }: FollowOptions): FollowedF
   }
 }
 
-/** Makes the copy, or puts a new one in its place, under the eyes of whoever reads it. */
+/** Makes the copy, or replaces it with a new one while others read it. */
 async function begin({ source, path, clock, log, own }: FollowOptions, signal: AbortSignal): Promise<void> {
   removeTemporaries(path);
   const temporary = temporaryName(path, own);
@@ -104,7 +104,7 @@ function publish(temporary: string, path: string): void {
   sync(dirname(path));
 }
 
-/** Reads page after page until a state is whole; false: the copy has to begin anew. */
+/** Reads page after page until a state is whole; false: the copy has to start again. */
 async function caughtUp(file: FollowedFile, source: RowSource, signal: AbortSignal): Promise<boolean> {
   const { origin, number, published_at, schema_version } = file.standing();
   let at = { origin, after: number };

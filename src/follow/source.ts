@@ -13,7 +13,7 @@ const { request: httpsRequest } = process.getBuiltinModule('node:https');
 
 /** A daemon whose rows are followed. Its methods throw `SourceAway` where it does not answer. */
 export interface RowSource {
-  /** Returns what has changed after a number, perhaps under another origin; `begun-anew`: a new copy is needed. */
+  /** Returns the changes after a number, perhaps under another origin; `begun-anew`: a new copy is needed. */
   after(question: RowQuestion, signal: AbortSignal): Promise<PublishedPage | 'begun-anew'>;
   /** Fetches a copy of the mirror into a new file; returns the instant of which it is. */
   copy(path: string, signal: AbortSignal): Promise<number>;
@@ -113,7 +113,7 @@ function notOurs(from: string): SourceAway {
   return new SourceAway(`${from} answers 200, but not as a daemon does`);
 }
 
-/** What the daemon said, to be asked again later (`SourceAway`) or for a person to mend. */
+/** Returns the error for a refusal by the daemon: `SourceAway` is retried later, any other needs a person to fix it. */
 function refusal(from: string, status: number | undefined, body: string): Error {
   let said: { message?: string; hint?: string } = {};
   try {

@@ -3,9 +3,9 @@ import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
-/** What random reads have found, by period and tier. */
+/** Results of random reads, by period and tier. */
 export interface AuditTable {
-  /** Adds to what is known of a period. */
+  /** Adds to the counts of a period. */
   count(found: Tables['_audit']): void;
   /** Forgets periods that began before an instant. */
   prune(before: Instant): void;

@@ -14,7 +14,7 @@ export interface ReadDate extends DateOffer {
   readonly stale_at: Instant;
 }
 
-/** What a check found, as it is counted: of one product, tier and day. */
+/** Counters of a check, for one product, tier and day. */
 export type CheckCounts = Omit<Tables['_check_count'], 'product_id' | 'tier' | 'day'>;
 
 /** One line of the view `availability_error_rate`. */
@@ -30,9 +30,9 @@ export interface ErrorRateRow extends ReportCounts {
   readonly since_at: Instant;
 }
 
-/** What a check before an order compares, and what was counted of it. */
+/** Tables that a check before an order compares with, and its counters. */
 export interface CheckTables {
-  /** Null where the product was never seen. */
+  /** Returns null if the product was never seen. */
   saleState(product_id: number): SaleState | null;
   /** Returns a date as it was read last; null where it never was. */
   date(product_id: number, currency: string, date: string): ReadDate | null;

@@ -21,21 +21,23 @@ export interface MirrorOptions {
   readonly written_by: string;
   readonly language: string;
   readonly currency: string;
-  /** Whose file the view `images` shows; null: no files are kept. */
+  /** Image size whose files the view `images` shows; null if no files are kept. */
   readonly image_size: ImageSize | null;
   /** Verified copies that exist: beside one, an empty file is damage and not a first run. */
   readonly backups: readonly string[];
-  /** What the inbox knows of the feed; absent: nothing outlives this mirror. */
+  /** The inbox's record of the feed; absent if nothing outlives this mirror. */
   readonly feed?: FeedMemory;
-  /** Which rows that change are noted, for copies on other hosts; absent: none. */
+  /** Selects the rows whose changes are recorded for copies on other hosts; absent: none. */
   readonly publish_rows?: Publish;
-  /** Arguments, so that tests can know them. */
+  /** An argument, so that tests can control it. */
   readonly newFeedId: () => string;
 }
 
-/** What outlives a mirror, so that a new one gives out no number twice. */
+/** Record that outlives a mirror, so that a new mirror gives out no number twice. */
 export interface FeedMemory extends FeedCeiling {
-  /** Whether any mirror is taken and paired again (`any`), or none was there (`none`); else the pair ids have to agree. */
+  /**
+   * Any mirror is accepted and paired again (`any`), no mirror existed (`none`), or the pair ids have to agree (`known`).
+   */
   readonly mirror: 'none' | 'any' | 'known';
   readonly witnessed: number;
   isSame(mirror_path: string): boolean;
@@ -81,7 +83,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
     if (stored !== undefined && (stored.language !== language || stored.currency !== currency))
       shownProducts(db).allAgain();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
-    // What waits beside it counts from other numbers: all of it is applied.
+    // Deliveries that wait in the inbox are numbered differently: apply all of them.
     if (!paired && feed !== undefined && feed.waits_above !== null) lowerLastDelivery(db, feed.waits_above);
   });
   const another = decision.feed === 'new' || !(feed?.isSame(path) ?? true);

@@ -12,7 +12,7 @@ import type { Tables } from './sql/tables.ts';
 
 export type StoredClaim = Tables['_claim'];
 
-/** What a claim is about. */
+/** Identifies the subject of a claim. */
 export type ClaimKey = RecordKey & { readonly subject: Subject };
 
 /** A hold with the records that its sample asks. */
@@ -23,12 +23,12 @@ export interface Example extends Pick<StoredClaim, 'product_id' | 'edition' | 'p
   readonly title: string | null;
 }
 
-/** What is held of one subject, for people. */
+/** Held claims of one subject, for display. */
 export interface HeldClaims extends ToldHold, Pick<Hold, 'ended_at'> {
   readonly examples: readonly Example[];
 }
 
-/** What is known of claims, and of holds. */
+/** Queries about claims and holds. */
 export interface EvidenceReads {
   claim(key: ClaimKey): StoredClaim | null;
   isAny(): boolean;
@@ -245,7 +245,7 @@ function isClaim(bound: Bound<ClaimKey>) {
     and(key.map((column) => eb(column, '=', bound[column] as never)));
 }
 
-/** Tells whether the row of `_record as r` is the one of a claim. */
+/** Returns whether the row of `_record as r` is the one of a claim. */
 function isRecordOf(claim: '_claim' | 'c') {
   return ({ and, eb }: ExpressionBuilder<Schema & { r: Tables['_record'] }, 'r'>) =>
     and(ofRecord.map((column) => eb(`r.${column}`, '=', sql.ref<never>(`${claim}.${column}`))));

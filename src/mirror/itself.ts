@@ -2,9 +2,9 @@ import type { Instant } from '../clock.ts';
 import type { Bound, Writes } from '../sqlite/statements.ts';
 import { query } from './sql/sql.ts';
 
-/** What the mirror notes of itself. */
+/** Facts that the mirror records about itself. */
 export interface MirrorItself {
-  /** Returns when the newest stored read was sent; null: there is none. */
+  /** Returns the instant at which the newest stored read was sent; null if there is none. */
   lastReadAt(): number | null;
   filledAt(): number | null;
   /** Returns how far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */

@@ -49,12 +49,12 @@ import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
 
-/** The local copy, open for writing. One process has it open so (the lock), through one connection. */
+/** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed goes on with this start, or begins again. */
+  /** Decision made at this start: the change feed continues, or begins again. */
   readonly feed: FeedDecision;
-  /** Whether the open files still have their names: what is written to others, no reader sees. */
+  /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
   standing(): FileStanding;
   readonly products: ProductTables;
   readonly images: ImageLedger;
@@ -88,14 +88,14 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
-  /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
+  /** Reports each commit that added to the change feed; by then any reader sees it. Rollbacks are not reported. */
   onChanges(listener: () => void): Disposable;
   readonly promises: PromiseTable;
   /** Writes all zones again, for the years around now. */
   writeZones(now: Instant): void;
   /** Does so where the clocks of one were changed since. */
   renewZones(now: Instant): void;
-  /** Heals what a wrong clock has written. Returns the rows changed, by table. */
+  /** Repairs instants that a wrong clock has written. Returns the number of changed rows, by table. */
   healInstants(now: Instant): Record<string, number>;
   /** Notes, once, that every record has been read. */
   markFilled(now: Instant): void;
@@ -106,7 +106,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
    * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
    */
   checkpoint(space?: 'plenty' | 'tight'): number;
-  /** How long a write waits, and blocks the event loop, while another program writes. */
+  /** Sets how many milliseconds a write waits, and blocks the event loop, while another program writes. */
   waitForLocks(ms: number): void;
 }
 
@@ -197,7 +197,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   };
 }
 
-/** Returns the transactions of the mirror, which tell who listens when they have added to the change feed. */
+/** Returns the transactions of the mirror, which notify listeners when they have added to the change feed. */
 function telling(
   connection: Database,
   writes: Writes,

@@ -18,7 +18,7 @@ export function openCopied(path: string, triggers: readonly URL[] = []): Databas
   return db;
 }
 
-/** Puts the contents of one file in the place of another's, in one transaction: whoever has it open sees the one, then the other. */
+/** Replaces the contents of a file with another's in one transaction: a reader sees the old contents, then the new. */
 export async function replaceContents(path: string, by: string): Promise<void> {
   const from = new Database(by, { readonly: true, fileMustExist: true });
   try {
@@ -29,7 +29,7 @@ export async function replaceContents(path: string, by: string): Promise<void> {
   }
 }
 
-/** Gives a new file the mode of a mirror, whatever the umask says. */
+/** Gives a new file the mode of a mirror, independent of the umask. */
 export function openToGroup(path: string): void {
   chmodSync(path, 0o660);
 }

@@ -51,7 +51,7 @@ export function openForWriting(
   }
 }
 
-/** Opens a file as a storefront would: read-only, whatever the daemon does meanwhile. */
+/** Opens a file as a storefront would: read-only, even while the daemon writes. */
 export function openForReading(path: string, kind: FileKind): Database.Database {
   const look = lookBeside(path, kind, 'header');
   if (look.condition !== 'empty') refuseUnusable(path, kind, look);
@@ -63,12 +63,12 @@ export function addTriggers(db: Database.Database, triggers: readonly URL[]): vo
   for (const url of triggers) db.exec(readFileSync(url, 'utf8'));
 }
 
-/** How long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for not at all. */
+/** Sets how long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for none. */
 export function waitForLocks(db: Database.Database, ms: number): void {
   db.pragma(`busy_timeout = ${ms}`);
 }
 
-/** Returns the version of SQLite that this program brings along. */
+/** Returns the version of SQLite that this program contains. */
 export function sqliteVersion(): string {
   const db = new Database(':memory:');
   try {

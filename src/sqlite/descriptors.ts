@@ -18,7 +18,7 @@ export function descriptorLimit(): number | null {
   }
 }
 
-/** Counts the descriptors in use; null: the system does not tell. */
+/** Returns the number of descriptors in use; null if the system does not report it. */
 export function descriptorsNow(limit: number | null): Descriptors | null {
   if (limit === null) return null;
   try {
@@ -48,7 +48,7 @@ export function outOfDescriptors(error: unknown): CataloguedError | null {
   );
 }
 
-/** Tells whether a file of ours could not be opened now for want of descriptors. */
+/** Returns whether a file of ours could not be opened now for want of descriptors. */
 function areFew(): boolean {
   try {
     closeSync(openSync('/dev/null', 'r'));
@@ -59,7 +59,7 @@ function areFew(): boolean {
   return now !== null && (now.used === null || now.limit - now.used < neededAtOnce);
 }
 
-/** Tells whether something failed because this process, or the machine, had no descriptor left, as the system or we said. */
+/** Returns whether an error, of the system or our own, means that this process or the machine had no descriptor left. */
 export function isWithoutDescriptors(error: unknown): boolean {
   const found = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   // A thread that could not begin says it in its message alone.

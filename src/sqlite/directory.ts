@@ -15,7 +15,7 @@ const networkFileSystems: Readonly<Record<number, string>> = {
   198183888: 'Lustre',
 };
 
-/** What the file system check needs to know of a path; an argument, so that a test can stand on an NFS mount. */
+/** Returns the type of the file system of a path. An argument, so that a test can simulate an NFS mount. */
 export type FileSystemType = (path: string) => number;
 
 const systemFileSystemType: FileSystemType = (path) => statfsSync(path).type >>> 0;

@@ -1,14 +1,14 @@
 import { constants } from 'node:os';
 
-/** What SQLite says is wrong, as far as anything is decided by it. */
+/** Kind of error that SQLite reports, as far as the program's decisions depend on it. */
 export type Fault =
   /** Nothing can be stored until space is freed. */
   | 'disk-full'
   /** Another connection is writing, or keeps the file from being written. */
   | 'locked'
-  /** Another process opens or recovers the file, and does not come to an end. */
+  /** Another process is opening or recovering the file, and does not finish. */
   | 'contended'
-  /** The disk did not make durable what was written: fatal (`SyncFailed`). */
+  /** The disk did not make written data durable: fatal (`SyncFailed`). */
   | 'sync'
   | 'io'
   | 'damaged'
@@ -41,14 +41,14 @@ export function writeTroubleOf(error: unknown): 'disk-full' | 'locked' | null {
   return fault === 'disk-full' || fault === 'locked' ? fault : null;
 }
 
-/** Tells whether what stands in the file is destroyed. */
+/** Returns whether what stands in the file is destroyed. */
 export function isDamage(error: unknown): boolean {
   const fault = faultOf(error);
   return fault === 'damaged' || fault === 'not-a-database';
 }
 
 /**
- * Tells whether a read may be tried again at once: the log is being recovered, or the side files or the schema are
+ * Returns whether a read may be tried again at once: the log is being recovered, or the side files or the schema are
  * changing.
  */
 export function isPassing(error: unknown): boolean {
@@ -63,7 +63,7 @@ export function sqliteCode(error: unknown): string {
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
 }
 
-/** Tells whether the system or SQLite says that there is no room: on the disk, or within the limits of this user. */
+/** Returns whether the system or SQLite says that there is no room: on the disk, or within the limits of this user. */
 export function isWithoutRoom(error: unknown): boolean {
   if (faultOf(error) === 'disk-full') return true;
   // Node has no name for EDQUOT: its `code` would be "Unknown system error -122".

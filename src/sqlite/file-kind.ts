@@ -10,11 +10,14 @@ export interface FileKind {
    * catalogued that may open a file which has taken it: an older one refuses the file (`newer-file`).
    */
   readonly migrations: URL;
-  /** The text of its views, made anew where a file's own differ; absent: it has none. */
+  /** The text of its views, created again if those in a file differ; absent: it has none. */
   readonly views?: URL;
-  /** What `p.*` stands for in that text; see `withColumns`. */
+  /** Columns that replace `p.*` in that text; see `withColumns`. */
   readonly view_columns?: ViewColumns;
-  /** Triggers of the connections that write it. None stands in the file itself, where every reader would parse them. */
+  /**
+   * Triggers of the connections that write the file. The file itself has none, because every reader would have to parse
+   * them.
+   */
   readonly triggers?: readonly URL[];
   /** Asks the file which program has written it; absent: it does not say. */
   readonly writer?: string;

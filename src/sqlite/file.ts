@@ -13,7 +13,7 @@ export function fileAt(path: string): string | null {
 const ourMarks = new Set([0x43415453, 0x43415449]);
 
 /**
- * Tells whether a file that is no database was one of ours: its beginning is zeros or one byte over and over, or still
+ * Returns whether a file that is no database was one of ours: its beginning is zeros or one byte over and over, or still
  * has our mark. By its own bytes, and so only for a file that SQLite has just refused: nobody of this process has it
  * open.
  */

@@ -8,20 +8,22 @@ export interface GroupCommit<Item> {
   close(): void;
 }
 
-/** What a group waits for before it is tried once more; null: it is given up. */
+/** Waits before a group is attempted again; null: the group is given up. */
 export type TryAgain = (error: unknown, waited_ms: number) => Promise<void> | null;
 
 export interface GroupCommitOptions<Item> {
-  /** One transaction: all of them or none. */
+  /** Stores all of them in one transaction, or none. */
   store(items: readonly Item[]): void;
-  /** Absent: nothing is tried again. */
+  /** Absent: nothing is attempted again. */
   readonly tryAgain?: TryAgain;
   readonly monotonic?: () => number;
-  /** How long what is added `soon` waits for others: a wait for the disk keeps the answers of others waiting too. */
+  /** Waits for items added `soon`, so that others can join them: a wait for the disk also delays the answers of others. */
   soon?(): Promise<void>;
-  /** Called for each that is not stored at the first attempt. */
+  /** Called for each item that is not stored at the first attempt. */
   late?(item: Item): void;
-  /** So many of those wait: then the oldest are given up. So many are stored at once when it goes on. */
+  /**
+   * Limit of late items: beyond `waiting` the oldest are given up; up to `together` are stored at once when it continues.
+   */
   readonly mostLate?: { readonly waiting: number; readonly together: number };
 }
 
@@ -34,8 +36,9 @@ interface Waiting<Item> {
 /** Further turns of the event loop that a group may wait for, as long as each brings more: without a pause. */
 const furtherTurns = 2;
 /**
- * Where a commit takes longer, a group waits as long as each turn brings more: a turn accepts one connection, so a burst of
- * fifty would take many commits. Less is also what megabytes take on a fast disk, of which not too many should wait together.
+ * Longest quick commit, in milliseconds. If a commit takes longer, a group waits as long as each turn brings more: a turn
+ * accepts one connection, so a burst of fifty would take many commits. Megabytes on a fast disk take less than that, and
+ * not too many of them should wait together.
  */
 const slowMs = 50;
 const noBounds = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs';
 
-/** Which file stands at a path, by inode alone: the numbers of devices change when a machine is started. */
+/** Identifies the file at a path by inode alone: device numbers change when a machine is started. */
 export interface FileNote {
   readonly inode: string;
   readonly size: number;
   readonly modified_at: number;
 }
 
-/** Returns what stands at a path now; null: nothing, or nothing that may be looked at. */
+/** Returns a note about the file at a path; null if there is none, or it may not be looked at. */
 export function noteOf(path: string): FileNote | null {
   try {
     const { ino, size, mtimeMs } = statSync(path, { bigint: true });
@@ -25,7 +25,7 @@ export function sameNote(left: FileNote | null, right: FileNote | null): boolean
 export type FileStanding = 'stands' | 'gone' | 'replaced';
 
 /**
- * Tells whether what is open still has its names. A file that was removed or replaced takes every write as before, and
+ * Returns whether what is open still has its names. A file that was removed or replaced takes every write as before, and
  * keeps none of it. By path alone: opening the live file would drop SQLite's locks. Called once a connection has written,
  * when the side files are there.
  */

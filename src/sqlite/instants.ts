@@ -1,20 +1,20 @@
 import type { Database } from './database-file.ts';
 
-/** What becomes of a stored instant that a wrong clock has written: one that has not come yet, or is older than this program. */
+/** Repair of a stored instant that a wrong clock has written: one in the future, or older than this program. */
 export type InstantRule =
-  /** It was, but nobody knows when: now at the latest. */
+  /** It happened, but at an unknown time: set to now at the latest. */
   | 'now'
-  /** As if it had never been. */
+  /** Treated as if the event had never happened. */
   | 'absent'
-  /** The row goes with it. */
+  /** The whole row is deleted. */
   | 'row'
-  /** It may lie ahead, by 100 days at most, and in the past as far as it likes; else it is now. */
+  /** May lie up to 100 days ahead, and any time in the past; otherwise set to now. */
   | 'ahead'
-  /** The same, counted from another column of the row; now where that one is wrong. */
+  /** The same, counted from another column of the row; set to now if that column is wrong. */
   | { readonly after: string }
   /** Whole days since 1970 instead of milliseconds. */
   | 'day'
-  /** It stays, for this reason. */
+  /** Left as it is, for this reason. */
   | { readonly leave: string };
 
 /** By table and column. Every instant of the schema stands here: a test compares the two. */
@@ -30,7 +30,7 @@ export const earliestMs = Date.UTC(2020);
 const dayMs = 86_400_000;
 
 /**
- * Heals every instant that a wrong clock has written, in one transaction. Returns how many rows it changed, by table:
+ * Repairs every instant that a wrong clock has written, in one transaction. Returns how many rows it changed, by table:
  * none where all instants may be true, which writes nothing.
  */
 export function healInstants(db: Database, rules: InstantRules, now: number): Record<string, number> {
@@ -61,7 +61,7 @@ function statementsFor(table: string, entries: readonly (readonly [string, Insta
   const any = changed.map(([column, rule]) => wrong(column, rule)).join(' OR ');
   return [
     ...(gone.length === 0 ? [] : [`DELETE FROM ${table} WHERE ${gone.join(' OR ')}`]),
-    // Where the instant is part of the key, two rows of the excursion may become one.
+    // If the instant is part of the key, two rows written while the clock was wrong may become one.
     ...(sets.length === 0 ? [] : [`UPDATE OR REPLACE ${table} SET ${sets.join(', ')} WHERE ${any}`]),
   ];
 }

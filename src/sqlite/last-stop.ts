@@ -3,21 +3,21 @@ import { dirname } from 'node:path';
 import { type FileNote, noteOf } from './identity.ts';
 import { sync } from './sync.ts';
 
-/** How the last process left a file. */
+/** State in which the last process left a file. */
 export type LeftFile = FileNote & {
-  /** What a check has found wrong with it; null: nothing. */
+  /** Damage that a check found; null if none. */
   readonly damage: string | null;
-  /** When all of it was last gone through; null: not known. */
+  /** Instant of the last check of the whole file; null if unknown. */
   readonly checked_at: number | null;
 };
 
-/** What a process knows of a file that it leaves. */
+/** Facts that a process knows about a file when it stops using it. */
 export type Leaving = Pick<LeftFile, 'damage' | 'checked_at'>;
 
-/** A note beside the files, because it has to be read before either is opened. By path of the file. */
+/** Note by path of the file. It lies beside the files because it has to be read before any of them is opened. */
 export type LastStop = Readonly<Record<string, LeftFile>>;
 
-/** An empty one where there is none: the last process was killed, or there was none. */
+/** Returns an empty note if there is none: the last process was killed, or there was none. */
 export function readLastStop(path: string): LastStop {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as LastStop;
@@ -26,7 +26,7 @@ export function readLastStop(path: string): LastStop {
   }
 }
 
-/** Durable, and whole under its name. */
+/** Writes the note durably; under its name it is always whole. */
 export function writeLastStop(path: string, files: Readonly<Record<string, Leaving>>): void {
   const left = Object.entries(files).flatMap(([file, leaving]) => {
     const note = noteOf(file);
@@ -38,7 +38,7 @@ export function writeLastStop(path: string, files: Readonly<Record<string, Leavi
   sync(dirname(path));
 }
 
-/** Before the first write: from here on the files are in use. */
+/** Removes the note before the first write: from here on the files are in use. */
 export function forgetLastStop(path: string): void {
   rmSync(path, { force: true });
   sync(dirname(path));

@@ -8,16 +8,16 @@ import { guarded } from './refusals.ts';
 
 type Condition = 'missing' | 'empty' | 'well' | 'damaged' | 'foreign' | 'newer' | 'development';
 
-/** What stands at a path: its condition (domain/files.ts), and for a person what is wrong with it. */
+/** Condition of the file at a path (domain/files.ts), and a description for a person of what is wrong with it. */
 export interface Look {
   readonly condition: Condition;
-  /** Null where nothing is. */
+  /** Null if nothing is wrong. */
   readonly wrong: string | null;
   /** Of a newer file: the program that has written it and opens it again, where the file says so. */
   readonly writer?: string;
 }
 
-/** How far a look goes: its first page, every page, or every page and what the indexes say of them. */
+/** Depth of an inspection: the first page, every page, or every page and the consistency of the indexes. */
 export type LookDepth = 'header' | 'whole' | 'thorough';
 
 const checks = { whole: 'quick_check(1)', thorough: 'integrity_check(1)' };
@@ -25,7 +25,7 @@ const checks = { whole: 'quick_check(1)', thorough: 'integrity_check(1)' };
 /** Larger files are checked beside the running daemon: a check takes 13 seconds a gigabyte. */
 export const checkedAtOnce = 256 * 1024 * 1024;
 
-/** Tells whether a file is small enough to be checked while somebody waits. */
+/** Returns whether a file is small enough to be checked while somebody waits. */
 export function isChecked(path: string): boolean {
   return (noteOf(path)?.size ?? 0) <= checkedAtOnce;
 }
@@ -93,7 +93,7 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
     : { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };
 }
 
-/** A newer file keeps what the contract promises; another one says nothing. */
+/** Returns the writer that a newer file names, as its contract requires. Empty if a file names none. */
 function writerOf(db: Database.Database, { writer }: FileKind): Pick<Look, 'writer'> {
   try {
     const found = writer === undefined ? undefined : db.prepare<[], string>(writer).pluck().get();

@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sync } from './sync.ts';
 
-/** What was published: bytes of the file. */
+/** Size of the published copy in bytes. */
 export interface PublishedCopy {
   readonly bytes: number;
 }
 
-/** A name beside the copy's own for one that is being made; `own` tells two processes apart. */
+/** A name beside the copy's own for one that is being made; `own` distinguishes two processes. */
 export function temporaryName(path: string, own: number): string {
   return join(dirname(path), `.${basename(path)}.${own}.tmp`);
 }
@@ -24,7 +24,7 @@ export function removeTemporaries(path: string): number {
 }
 
 export interface CopyOptions {
-  /** For all to read, whatever the umask says, unless said otherwise: nobody writes to it again. */
+  /** File mode; absent: readable by all, independent of the umask, because nobody writes to the copy again. */
   readonly mode?: number;
   /** Changes the copy before it is checked. */
   readonly amend?: (copy: Database.Database) => void;

@@ -16,7 +16,7 @@ import { withinQuota } from './quota.ts';
 export { type Compilable, type Expression, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
 
 /*
- * Kysely as the typed door to SQL. It only compiles: what it compiled runs through prepared statements of better-sqlite3,
+ * Kysely as a typed interface to SQL. It only compiles: what it compiled runs through prepared statements of better-sqlite3,
  * which are thirty times as fast row by row and keep a transaction synchronous.
  */
 
@@ -110,7 +110,7 @@ export interface Reads {
 /** One that statements which write are prepared on too. */
 export interface Writes extends Reads {
   change<Values extends object = None>(build: (bound: Bound<Values>) => Query<unknown>): Change<Values>;
-  /** A change that tells what it changed: the column it returns. */
+  /** A change that returns a column of the rows that it changed. */
   returning<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
   ): Pick<Rows<Values, Row[keyof Row]>, 'get' | 'all'>;

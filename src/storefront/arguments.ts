@@ -5,7 +5,7 @@ function printed(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
 }
 
-/** What is asked, as an object with members of these names: a mistyped one would be a question that nobody answers. */
+/** Returns a question that is an object with only these members. A mistyped one would otherwise be ignored. */
 export function members<Asked extends object>(
   name: string,
   asked: Asked,

@@ -19,7 +19,7 @@ export interface Span {
   readonly to?: string | undefined;
 }
 
-/** What is wanted of each date: fewer columns take less time. `date` is always there. */
+/** Columns wanted for each date: fewer columns take less time. `date` is always included. */
 export interface OfDay<Column extends keyof Day> {
   readonly columns: readonly Column[];
 }

@@ -10,7 +10,7 @@ import { badArgument, foreignFile, noMirror, otherContract, unreadable } from '.
 /** `CATS`: marks a file as a mirror. */
 const applicationId = 0x43415453;
 
-/** How often it is looked whether another file, or another schema, has taken the place of the one that is open. */
+/** Milliseconds between checks for whether another file, or another schema, has replaced the open one. */
 const lookEveryMs = 1000;
 
 /** A query, prepared where it is first asked and again where that is needed, and kept open. */
@@ -68,7 +68,7 @@ export function connect(path: string, now: () => number, engine: Engine | undefi
     try {
       next = openMirror(path, engine);
     } catch {
-      // What stands there cannot be read (yet): the file that is open still can.
+      // The new file cannot be read (yet). The open file still can.
       return;
     }
     opened.db.close();
@@ -77,7 +77,7 @@ export function connect(path: string, now: () => number, engine: Engine | undefi
     era += 1;
   }
 
-  /** Returns what is to be thrown, unless it is worth another try. */
+  /** Returns the error to throw, unless another attempt may succeed. */
   function failed(error: unknown): unknown {
     const code = sqliteCode(error);
     const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(
@@ -128,7 +128,7 @@ export function connect(path: string, now: () => number, engine: Engine | undefi
     within += 1;
     try {
       const result = work();
-      // What it may come to is nobody's any more.
+      // Nobody awaits this promise any more: swallow its rejection.
       if (isPromise(result)) Promise.resolve(result).catch(() => undefined);
       if (isPromise(result))
         throw badArgument(

@@ -1,9 +1,9 @@
 /*
- * What goes through the storefront interface: the bodies and answers of `POST /v1/check`, `POST /v1/orders` and `POST /v1/seen`. A test holds
- * them equal to the schemas by which the daemon reads and answers (src/admin/api.ts).
+ * Types of the storefront interface: the bodies and answers of `POST /v1/check`, `POST /v1/orders` and `POST /v1/seen`. A
+ * test keeps them equal to the schemas by which the daemon reads and answers (src/admin/api.ts).
  */
 
-/** Where the daemon's `storefront.listen` is, and what it asks for. */
+/** Address of the daemon's `storefront.listen`, and the token that it asks for. */
 export interface DaemonAddress {
   /** `unix:PATH` or `HOST:PORT`, as in the configuration of the daemon. */
   readonly listen: string;
@@ -17,7 +17,7 @@ export interface Money {
   readonly currency: string;
 }
 
-/** What is asked before an order. */
+/** Question asked before an order. */
 export interface DaemonCheckQuestion {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue. */
@@ -30,13 +30,13 @@ export interface DaemonCheckQuestion {
   readonly currency?: string | null | undefined;
   /** Of all variants together, or of one ticket where none is named; null or absent: what the mirror showed. */
   readonly expect_price?: Money | null | undefined;
-  /** How long the shopper waits; absent: 5000. */
+  /** Milliseconds that the shopper waits; absent: 5000. */
   readonly deadline_ms?: number | undefined;
-  /** Whoever asks, in a word of your own: one caller has 30 live checks a minute. */
+  /** Caller's name, in a word of your own. One caller has 30 live checks a minute. */
   readonly caller?: string | null | undefined;
 }
 
-/** Why something does not hold; each belongs to one verdict (docs/orders.md). */
+/** Reason why something does not hold. Each belongs to one verdict (docs/orders.md). */
 export type DaemonCheckReason =
   | 'withdrawn'
   | 'not-found'
@@ -91,11 +91,11 @@ export interface DaemonCheckAnswer {
    */
   readonly verdict: 'holds' | 'changed' | 'gone' | 'unknown';
   readonly reasons: readonly DaemonCheckReason[];
-  /** What the service says; null: it was not asked, or did not answer. */
+  /** Result from the service; null if it was not asked or did not answer. */
   readonly now: (DaemonCheckedDate & { readonly read_at: number }) | null;
-  /** What the mirror showed before; null: it had no row. */
+  /** Data that the mirror showed before; null if it had no row. */
   readonly mirror: (DaemonCheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
-  /** Where it does not hold: the nearest first. */
+  /** Alternatives if the request does not hold: the nearest first. */
   readonly alternatives: readonly {
     readonly kind: 'time' | 'date' | 'product';
     readonly product_id: number;
@@ -106,7 +106,7 @@ export interface DaemonCheckAnswer {
   }[];
 }
 
-/** How an order went: nothing of the customer. */
+/** Result of an order, without any data of the customer. */
 export interface DaemonOrderReport {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue. */
@@ -123,30 +123,30 @@ export interface DaemonOrderReport {
 }
 
 export interface DaemonOrderNoted {
-  /** Whether this id was counted before: nothing was done. */
+  /** True if this id was counted before: nothing was done. */
   readonly repeated: boolean;
-  /** Records that are due by it; 0: they were due already. */
+  /** Number of records that are due because of it; 0 if they were due already. */
   readonly due: number;
-  /** Whether the mirror was right about what was ordered; null: the order says nothing of that. */
+  /** Result of comparing the order with the mirror; null if the order says nothing about it. */
   readonly mirror: 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown' | null;
 }
 
-/** What shoppers look at: nothing of who they are. */
+/** Views by shoppers, without any data about them. */
 export interface DaemonSeen {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue: the date they look at; null or absent: none in particular. */
   readonly date?: string | null | undefined;
-  /** How often; absent: once. */
+  /** Number of views; absent: 1. */
   readonly count?: number | undefined;
 }
 
-/** Whoever asked may leave: the daemon stops what it does for nobody else. */
+/** Abort signal of the caller: after it, the daemon stops work that nobody else needs. */
 export interface Asking {
   /** An `AbortSignal`; written so that no library of types is needed for it. */
   readonly signal?: { readonly aborted: boolean; readonly reason: unknown } | undefined;
 }
 
-/** What a storefront asks and tells the daemon, through its storefront interface. */
+/** Calls from a storefront to the daemon, through its storefront interface. */
 export interface DaemonCalls {
   /**
    * Returns the live check before an order: what the service says now, and whether what was shown still holds. Resolves
@@ -154,7 +154,7 @@ export interface DaemonCalls {
    * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
    */
   check(question: DaemonCheckQuestion, options?: Asking): Promise<DaemonCheckAnswer>;
-  /** Tells how an order went. Rejects as `check`, and with `order-differs` where its id came with other contents. */
+  /** Reports the result of an order. Rejects as `check`, and with `order-differs` if its id came with other contents. */
   order(report: DaemonOrderReport, options?: Asking): Promise<DaemonOrderNoted>;
   /**
    * Notes that a product was looked at, so that it is read more often. Collected for up to five seconds and told together.

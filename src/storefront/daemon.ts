@@ -8,7 +8,7 @@ import { seenTogether } from './seen.ts';
 
 /** A daemon that does not answer within this, beyond the time that the question gives it, hangs. */
 const patienceMs = 5000;
-/** More than any answer has: whoever sends more is no daemon. */
+/** More than any answer has: a server that sends more is no daemon. */
 const longestAnswer = 16 * 1024 * 1024;
 
 interface Call {
@@ -39,7 +39,7 @@ export function daemonCalls(
     check: async (question, options = {}) => {
       const { deadline_ms = patienceMs } = question;
       const wait = typeof deadline_ms === 'number' && deadline_ms > 0 ? deadline_ms : 0;
-      // What was shown stood in the reader's currency, which need not be the first one.
+      // The price was shown in the reader's currency, which need not be the first one.
       const currency = question.currency ?? question.expect_price?.currency ?? own;
       const body = currency === undefined ? question : { ...question, currency };
       return await ask({ path: '/v1/check', body, patience_ms: wait + patienceMs }, options);

@@ -2,7 +2,7 @@ import { members } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import { badArgument } from './problems.ts';
 
-/** What a read is in; each takes of it what concerns it. */
+/** Language and currency of a read. Each read uses those that apply to it. */
 export interface Edition {
   readonly language?: string | undefined;
   readonly currency?: string | undefined;

@@ -30,7 +30,7 @@ export type Engine = new (
   close(): unknown;
 };
 
-/** How long to wait while another process opens or recovers the file. */
+/** Longest wait, in milliseconds, while another process opens or recovers the file. */
 const patience_ms = 2000;
 
 /** Opens a file read-only, by the library that was passed in, or else by Node's own. */
@@ -77,12 +77,12 @@ class NodeFile implements EngineFile {
   }
 }
 
-/** Whatever is bound by name is one value for Node. */
+/** Returns the values as arguments for Node: values bound by name are one argument. */
 function valuesOf(bound: BoundValues): SQLInputValue[] {
   return (Array.isArray(bound) ? bound : [bound]) as SQLInputValue[];
 }
 
-/** SQLite's codes by which the reader tells what to do, with their names. */
+/** SQLite's error codes that the reader distinguishes, with their names. */
 const names: Readonly<Record<number, string>> = {
   1: 'ERROR', 3: 'PERM', 5: 'BUSY', 6: 'LOCKED', 8: 'READONLY', 10: 'IOERR', 11: 'CORRUPT', 13: 'FULL', 14: 'CANTOPEN',
   15: 'PROTOCOL', 17: 'SCHEMA', 23: 'AUTH', 26: 'NOTADB', 261: 'BUSY_RECOVERY', 517: 'BUSY_SNAPSHOT', 264: 'READONLY_RECOVERY',

@@ -1,6 +1,6 @@
 import { printedOfDate, printedOfProduct } from './printed-sql.ts';
 
-/** Which parts a search has: each form of it is one statement, prepared once. */
+/** Parts that a search has. Each form is one statement, prepared once. */
 export interface ExactForm {
   readonly text: boolean;
   readonly near: boolean;
@@ -72,7 +72,7 @@ function joins(form: ExactForm): string[] {
   return joined.filter((each) => each !== false);
 }
 
-/** What can be sold comes first; what is equal keeps its order from page to page. */
+/** Sorts sellable products first. Equal products keep their order from page to page. */
 function orders({ text, date, near, order }: ExactForm, price: string): string[] {
   const relevance = text ? 's.rank * (1 + r.popularity)' : 'r.popularity DESC';
   const sellable = date ? [] : ['p.sellable DESC'];

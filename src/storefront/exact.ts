@@ -7,9 +7,9 @@ import { around, kilometres, type Near } from './places.ts';
 import { badArgument } from './problems.ts';
 import { matchOf } from './words.ts';
 
-/** What to search for; everything that is given has to hold. One of text, near, city_id and date is needed. */
+/** Search question. All members that are set have to hold. One of text, near, city_id and date is needed. */
 export interface ExactQuestion {
-  /** As a person types it; without a word in it, it finds nothing unless more is asked. */
+  /** Text as a person types it. Text without a word finds nothing unless something else is asked for. */
   readonly text?: string | undefined;
   readonly near?: Near | undefined;
   readonly city_id?: number | undefined;
@@ -55,12 +55,15 @@ export interface ExactHit {
   readonly rating: number | null;
   /** 0 to 1. */
   readonly popularity: number;
-  /** What a shop prints, in minor units of the currency: lowest_adult_price of the date, else of the product, else from_price. */
+  /**
+   * Price that a shop prints, in minor units of the currency: lowest_adult_price of the date, else of the product, else
+   * from_price.
+   */
   readonly price: number | null;
-  /** Whose price it is: adult, or another type where no adult can buy; null: from_price, or not said. */
+  /** Type that the price is for: adult, or another type if no adult can buy; null if it is from_price, or not stated. */
   readonly price_variant_type: string | null;
   readonly currency: string;
-  /** The date that was asked for; null: none was. */
+  /** Date that was asked for; null if none was. */
   readonly date: string | null;
   /** Along the ground; null: no place was asked for. */
   readonly distance_km: number | null;

@@ -15,13 +15,13 @@ export interface FeedOptions {
 
 export interface ChangesPage {
   readonly changes: Change[];
-  /** What to ask with next, together with `feed`. */
+  /** Cursor for the next request, together with `feed`. */
   readonly next: number;
   /** Null: the mirror was written by a version that gave none. */
   readonly feed: string | null;
 }
 
-/** Where the feed ends now: what to begin a copy with, before the views are read. */
+/** Current end of the feed: read it before the views, to begin a copy from it. */
 export type FeedEnd = Pick<ChangesPage, 'next' | 'feed'>;
 
 /** The change feed as a storefront reads it. */

@@ -7,7 +7,7 @@ export interface Near {
   readonly km: number;
 }
 
-/** What a search near a place is bound to: boxes for the R*Tree, the place on a globe of radius 1, the chord of the distance. */
+/** Bounds of a search near a place: boxes for the R*Tree, the place on a globe of radius 1, the chord of the distance. */
 export interface Around {
   readonly south: number;
   readonly north: number;

@@ -70,7 +70,7 @@ export function foreignFile(path: string): CataloguedError {
   });
 }
 
-/** What a view or column of another contract is missed as. `there` is the contract of the file, `ours` that of this reader. */
+/** Returns the error for a view or column that the file's contract (`there`) lacks; `ours` is this reader's contract. */
 export function otherContract(path: string, what: string, there: number, ours: number): CataloguedError {
   const older = there < ours;
   return new CataloguedError(

@@ -91,7 +91,7 @@ export interface Reader extends DaemonCalls, Disposable {
   checkoutInformation(product_id: number, options?: Edition): CheckoutInformationRow | null;
   variants(product_id: number, options?: Edition): VariantRow[];
   /**
-   * Returns every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out.
+   * Returns every date from `from` to `to`; one that the mirror does not know is `unknown`, which does not mean sold out.
    */
   calendar(product_id: number, options?: Span & Edition): Day[];
   /** The same with some columns only, and `date`, which takes less time. */
@@ -110,9 +110,9 @@ export interface Reader extends DaemonCalls, Disposable {
   search(question?: SearchQuestion): Found;
   /** Returns products that have every word exactly as it is typed, the last one perhaps unfinished. */
   exact(question: ExactQuestion): ExactHit[];
-  /** What the service recommends instead of a closed product, as long as it is itself on sale. */
+  /** Returns the products that the service recommends instead of a closed one, as long as they are on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
-  /** Returns what else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
+  /** Returns related products: on sale, of one of its experiences or in its city, the most similar first. */
   related(product_id: number, options?: RelatedOptions): ProductRow[];
   /** Returns where the change feed ends now: noted before the views are read, it is the cursor of what they show. */
   newest(): FeedEnd;
@@ -124,7 +124,7 @@ export interface Reader extends DaemonCalls, Disposable {
   freshness(): FreshnessRow[];
   /** Returns what a storefront does with what is fresh, stale, expired or unknown. */
   policies(): PolicyRow[];
-  /** Tells whether a product is visible and on sale; says nothing about dates. */
+  /** Returns whether a product is visible and on sale; says nothing about dates. */
   sellable(product_id: number): boolean;
   /** All reads of `work` see one state of the mirror; keep it under a second. It may be called a second time, and is not asynchronous. */
   transaction<Result>(work: () => Result): Result;

@@ -1,7 +1,7 @@
 import { later } from '../clock.ts';
 import type { DaemonSeen } from './daemon-types.ts';
 
-/** Views are told together, this long after the first. */
+/** Milliseconds after the first view at which collected views are sent together. */
 const togetherMs = 5000;
 /** As many products and dates as the daemon takes at once; while they are on their way, no more are remembered than these. */
 const most = 500;
@@ -11,7 +11,7 @@ const mostViews = 10_000;
 export interface Seen {
   /** Never throws. */
   note(seen: DaemonSeen): void;
-  /** Tells what was collected. */
+  /** Sends the collected views. */
   flush(): void;
 }
 

@@ -71,7 +71,7 @@ export interface UpstreamOptions {
   readonly page_size: number;
   readonly timeouts: { readonly total: number; readonly list: number };
   readonly max_bytes: { readonly list: number; readonly product: number };
-  /** Whether the distributor's commission is mirrored. */
+  /** True if the distributor's commission is mirrored. */
   readonly commission: boolean;
   /** Decides which image URLs are given to readers. */
   readonly mayPublish: MayPublish;
@@ -93,7 +93,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         read(
           entry,
           question,
-          // Whether a language is ignored the first page shows; a later one may be short and have none of its texts.
+          // The first page shows whether the language is ignored. A later one may be short and have no texts in it.
           (came, asker) =>
             decodeProductPage(asker.rows(question, came), currency, mayPublish, question.page === 1 ? language : null),
           { signal },

@@ -19,7 +19,7 @@ export interface DatesWanted {
   readonly to: string;
   /** The currency asked for: a price in any other stays out of the price columns. */
   readonly currency: string;
-  /** Whether the distributor's commission is mirrored (`mirror.commission`). */
+  /** True if the distributor's commission is mirrored (`mirror.commission`). */
   readonly commission: boolean;
 }
 

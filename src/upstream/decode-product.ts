@@ -12,13 +12,13 @@ export interface Page<Entry> {
   readonly entries: readonly Entry[];
   /** Rows that could not be used, each with the reason, like `row without id, it has product_id`; the others of the page stand. */
   readonly rejected: readonly string[];
-  /** How many rows the whole list has, or null where the answer does not say. */
+  /** Number of rows in the whole list; null if the answer does not say. */
   readonly total: number | null;
-  /** Whether it has fewer rows than it says itself that a page has. */
+  /** True if the page has fewer rows than its own page size states. */
   readonly short: boolean;
-  /** How the answer itself says that the next page is asked for; null: there is none; undefined: it does not say. */
+  /** Request for the next page according to the answer; null: there is no next page; undefined: the answer does not say. */
   readonly next: string | null | undefined;
-  /** The names of the answer's members, as an example for people. */
+  /** Names of the answer's members, as an example for people. */
   readonly members: string;
 }
 
@@ -129,7 +129,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   };
 }
 
-/** Returns the average and how many rated; a rating by nobody is none, whatever the average says. */
+/** Returns the average and how many rated; zero ratings mean no rating, even if there is an average. */
 export function rated({ average, total }: Members): { rating: number | null; rating_count: number | null } {
   const [stars, people] = [measure(average), integer(total)];
   return { rating: people === 0 ? null : stars, rating_count: people };

@@ -48,7 +48,7 @@ export interface ServiceRequest {
 }
 
 export interface AskOptions {
-  /** From sending to the last byte, whatever trickles in between. */
+  /** Milliseconds from sending to the last byte, however slowly data arrives. */
   readonly deadline_ms: number;
   /** Before and after inflating. */
   readonly max_bytes: number;
@@ -88,7 +88,7 @@ export function createHttp(options: HttpOptions): Http {
   const pool = new Pool(new URL(base_url).origin, {
     connections: options.connections,
     pipelining: 1,
-    // HTTP/2 tells a broken transfer from a whole one in other ways; every rule here was tried on HTTP/1.1 only.
+    // HTTP/2 distinguishes a broken transfer from a whole one in other ways; every rule here was tried on HTTP/1.1 only.
     allowH2: false,
     connect: connectorOverSameMemory({ timeout: timeouts.connect, allowH2: false }),
     headersTimeout: timeouts.headers,
@@ -161,7 +161,7 @@ function mapped(headers: Readonly<Record<string, string>>, each: (value: string)
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, each(value)]));
 }
 
-/** When it was sent, by the clock as it is now: this very answer may have shown that it was wrong. */
+/** Returns when a request was sent, by the clock as it is now: its answer may have shown that the clock was wrong. */
 function sentAt({ at, boot }: { at: Instant; boot: number }, clock: Clock): Instant {
   const moved = clock.now() - at - (clock.boot() - boot);
   return Math.abs(moved) > movedMs ? instant(at + moved) : at;

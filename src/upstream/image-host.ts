@@ -15,22 +15,22 @@ export interface ImageHostOptions {
   readonly user_agent: string;
   /** Of what is really received. */
   readonly max_bytes: number;
-  /** From sending to the last byte, whatever trickles in between. */
+  /** Milliseconds from sending to the last byte, however slowly data arrives. */
   readonly deadline_ms: number;
   readonly requests_per_second: number;
   readonly concurrency: number;
   readonly clock: Clock;
-  /** How names are resolved; all addresses are wanted. */
+  /** Resolves names; must return all addresses. */
   readonly lookup?: LookupFunction;
 }
 
-/** What is known about the kept file, so that the host need not send it again. */
+/** Validators of the kept file, so that the host need not send it again. */
 export interface Validators {
   readonly etag: string | null;
   readonly last_modified: string | null;
 }
 
-/** Takes a file as it comes; what it took of an answer that is not `received` is worth nothing. */
+/** Takes a file as it comes; discard what it took of an answer that is not `received`. */
 export interface ImageSink {
   write(part: Uint8Array): Promise<void>;
 }

@@ -2,12 +2,12 @@ import type { afterAnswer } from '../domain/budget/outcomes.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 import type { OutcomeSubject } from './outcome-history.ts';
 
-/** Whether a call had to wait for its turn. */
+/** Demand of a call: whether it had to wait for its turn. */
 export type CallDemand = Parameters<typeof afterAnswer>[1];
 
-/** What a call is about. */
+/** Subject of a call. */
 export interface CallSubject {
-  /** A product, by its id, or a list or anything else, by its path; null: nothing that could be throttled by itself. */
+  /** A product by its id, or a list or another resource by its path; null: nothing that can be throttled by itself. */
   readonly subject: OutcomeSubject;
   /** That of the service profile, without a product's id. */
   readonly path: string | null;
@@ -62,7 +62,7 @@ export function laneWaiters(): LaneWaiters {
   };
 }
 
-/** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
+/** Adds a waiter. Events, not a clock, decide whether the call had to wait: a fine clock would see every call wait. */
 function addTo(others: Waiter[], signal: AbortSignal, about: CallSubject, left: () => void): Turn {
   const { promise, resolve, reject } = Promise.withResolvers<CallDemand>();
   let stays = true;

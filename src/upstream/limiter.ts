@@ -22,7 +22,7 @@ import { createTurns } from './turns.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
-  /** What an earlier process had learned; null: nothing. */
+  /** State that an earlier process learned; null if there is none. */
   readonly learned: Budget | null;
   /** Called with the learned budget when the rate was cut, a pause began or ended, or something backs off, to persist it. */
   readonly throttled: (learned: Budget) => void;
@@ -30,13 +30,13 @@ export interface LimiterOptions {
   readonly chance: Chance;
   /** Statuses that mean throttling when they come in bursts, and a record's own failure when single (service-facts.md §9). */
   readonly burst_statuses: readonly number[];
-  /** Whether every pause binds everybody to its end (service profile); left out: others find out. */
+  /** `account`: every pause holds all calls to its end (service profile). Absent: a call finds out whether it does. */
   readonly retry_after?: 'account' | 'find-out';
   /** Absent: this process is the only one that calls. */
   readonly leadership?: CallLeadership | undefined;
 }
 
-/** Whether this process is the one that calls the service, among those that share an account. */
+/** Leadership among processes that share an account: only the leader calls the service. */
 export interface CallLeadership {
   trusted(): boolean;
 }
@@ -48,15 +48,15 @@ export interface Pause {
   readonly told_until: number;
   /** The whole pause that the service asked for; null: none. */
   readonly asked: AskedPause | null;
-  /** Since when the service has been away: not to be connected to, silent, or without any usable answer; null: it is there. */
+  /** Instant since which the service is away: unreachable, silent, or without a usable answer; null if it is not. */
   readonly unreachable_since: number | null;
-  /** Why it is away, by the last call; null: it is not. */
+  /** Reason why the service is away, according to the last call; null if it is not away. */
   readonly away: Away | null;
 }
 
 export interface AskedPause {
   readonly until: number;
-  /** When one call may find out whether it binds everybody; null: it does. */
+  /** Instant at which one call may find out whether the pause holds everything; null if it does. */
   readonly next_try_at: number | null;
 }
 
@@ -98,7 +98,7 @@ export interface Limiter extends Disposable {
   late(ms: number): void;
   state(): LimiterState;
   pause(): Pause;
-  /** Tells whether the last calls failed, and another one would show whether that is the service's trouble or their own. */
+  /** Returns whether the last calls failed, and another one would show whether that is the service's fault or their own. */
   isInDoubt(): boolean;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
@@ -165,7 +165,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       budget = doubted(budget, after, until === null ? null : meant, now);
     }
     if (own !== null) turns.dismiss(own);
-    // What was missed during the pause is not made up for at its end.
+    // Calls missed during the pause are not made up for at its end.
     turns.notBefore(pauseLeft(budget, now) + ((burst(budget, concurrency) - 1) * 1000) / budget.rate);
     const rests = restOf(budget, own, now)?.times ?? 0;
     if (until !== null || rests > 1 || budget.cut_at !== before.cut_at) options.throttled(learned());

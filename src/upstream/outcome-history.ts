@@ -4,7 +4,7 @@ import { type Failed, type FailureCode, failedStatus, type WithoutAnswer } from 
 const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set<FailureCode>(['deadline', 'reset', 'closed']), calls: 5 };
-/** Failures of ours and of an adapter: they say nothing about the service. */
+/** Failures of our own and of an adapter: they give no information about the service. */
 const ours: ReadonlySet<FailureCode> = new Set<FailureCode>(['not-sendable', 'no-signing-key', 'adapter']);
 
 /** So many 5xx among the last answers are the service's trouble, unless all are about one product: then they are its own. */
@@ -24,23 +24,25 @@ const unsaid = [
   { of: 100, calls: 10 },
 ] as const;
 
-/** What a call was about: a product by its id, or a list by its path; null: neither. */
+/** Subject of a call: a product by its id, or a list by its path; null if neither. */
 export type OutcomeSubject = number | string | null;
 
-/** Why the service counts as away: how, and in the words of the last call, with an example of what came. */
+/** Reason why the service counts as away: how it is away, and the last call's message with an example of the answer. */
 export interface Away {
-  /** No connection; connections without an answer; answers, none of which can be used. */
+  /**
+   * `unreachable`: no connection. `silent`: connections without an answer. `unusable`: answers, none of which can be used.
+   */
   readonly how: 'unreachable' | 'silent' | 'unusable';
   readonly says: string;
 }
 
-/** An outcome as those before it show it, and what it teaches: nothing at all, that the service is away, or that it is there. */
+/** An outcome judged by those before it, and what it shows: nothing, or that the service is away, or that it is there. */
 export interface Judged<Came> {
   readonly teaches: 'nothing' | 'there' | Away;
   readonly outcome: Came | WithoutAnswer;
 }
 
-/** Anything that a call can come to: an answer, decoded or not, or none. */
+/** Any result of a call: an answer, decoded or not, or none. */
 type Came = { readonly kind: 'answer' | 'read' | 'unchanged' } | WithoutAnswer;
 
 /** Judges outcomes by those of the calls before: whether a failure is the service's or that of what was asked for. */
@@ -61,7 +63,7 @@ export class OutcomeHistory {
   #silent_in_a_row = 0;
   #refused_in_a_row = 0;
   #answered = false;
-  /** Whether what failed last was taken for the service's trouble although answers came. */
+  /** True if the last failure was attributed to the service although it answered. */
   #unusable = false;
   #vouched_until = Number.NEGATIVE_INFINITY;
 
@@ -76,7 +78,7 @@ export class OutcomeHistory {
     if (outcome.kind === 'failed') return this.#judgeFailure(outcome, about, now);
     this.#silent_in_a_row = 0;
     if (outcome.kind === 'unreachable') return { teaches: { how: 'unreachable', says: outcome.message }, outcome };
-    // What is about no record is not decoded: a login page in the place of an answer looks the same.
+    // A call without a record is not decoded, so a login page in place of an answer would look the same.
     if (about === null && this.#unusable) return { teaches: 'nothing', outcome };
     this.#noteAnswer(about, now);
     return { teaches: 'there', outcome: this.#judgeBurst(outcome) };
@@ -87,7 +89,7 @@ export class OutcomeHistory {
     return this.#refused_in_a_row;
   }
 
-  /** Tells whether the last calls failed, and another one would show whether that is the service's trouble. */
+  /** Returns whether the last calls failed, and another one would show whether that is the service's trouble. */
   isInDoubt(): boolean {
     return this.#fruitless.length > 0 || this.#silent_in_a_row > 0;
   }
@@ -105,7 +107,7 @@ export class OutcomeHistory {
         ? { teaches: 'nothing', outcome }
         : { teaches: 'there', outcome: this.#judgeBurst(outcome) };
     this.#unusable = !silent;
-    // Where nothing goes well, no record is at fault.
+    // If everything fails, no record is at fault.
     return {
       teaches: { how: silent ? 'silent' : 'unusable', says: wordsOf(outcome) },
       outcome: { ...outcome, kind: 'unreachable' },

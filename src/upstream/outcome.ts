@@ -1,5 +1,5 @@
 import type { Instant } from '../clock.ts';
-/** Why what came cannot be used: stable, kebab-case, also stored. */
+/** Reason why an answer cannot be used: stable, kebab-case, also stored. */
 export type FailureCode =
   | `status-${number}`
   | 'redirect'
@@ -19,7 +19,7 @@ export type FailureCode =
   | 'no-signing-key'
   | 'adapter';
 
-/** What one call to the service can end in: expected outcomes are values. */
+/** Result of one call to the service. Expected outcomes are values. */
 export type Outcome =
   /**
    * A complete body of JSON's type: its text (empty where its hash was known before), the hash and size of its bytes after
@@ -60,7 +60,7 @@ export type Outcome =
       readonly example?: string;
     };
 
-/** What a call can end in that brought no answer. */
+/** Results of a call that brought no answer. */
 export type WithoutAnswer = Exclude<Outcome, { kind: 'answer' }>;
 
 export type Throttled = Extract<Outcome, { kind: 'throttled' }>;

@@ -7,9 +7,9 @@ import type { Outcome } from './outcome.ts';
 /** A call as it was seen from outside: its rows are not decoded. */
 export interface RawAnswer {
   readonly outcome: Outcome;
-  /** What the adapter reads of it; null: there is no answer. */
+  /** Content that the adapter reads from the answer; null if there is no answer. */
   readonly read: ReadAnswer | null;
-  /** Null where no head of an answer came. */
+  /** Null if no head of an answer came. */
   readonly status: number | null;
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;

@@ -10,8 +10,8 @@ const mostKept = 8;
  * Returns a connector whose connections read into the same memory again and again. Every read of a socket otherwise
  * allocates 64 KiB outside the heap, and V8 goes through its whole heap each time that a few hundred answers have come.
  *
- * What an answer was read into is used again after the next request was written to its connection: by then its bytes
- * have to be hashed and made text. Without pipelining no byte of an answer comes before the one before is complete.
+ * The memory of an answer is reused after the next request was written to its connection. By then the answer must have been
+ * hashed and decoded to text. Without pipelining no byte of an answer comes before the previous one is complete.
  */
 export function connectorOverSameMemory(options: buildConnector.BuildOptions): buildConnector.connector {
   let session: Buffer | undefined;

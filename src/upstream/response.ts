@@ -29,10 +29,10 @@ export function tooLarge(max_bytes: number): TooLarge {
   return new TooLarge(`the body is larger than ${max_bytes} bytes`);
 }
 
-/** Where parts are put together that are read at once. */
+/** Buffer in which parts are joined that are read at once. */
 const joined = Buffer.allocUnsafeSlow(1024 * 1024);
 
-/** The parts as one, until this is called again: read it at once. */
+/** Returns the parts as one buffer, valid until the next call: read it at once. */
 export function whole(parts: readonly Buffer[]): Buffer {
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first;
@@ -48,7 +48,7 @@ export async function drain(body: Response['body'], limit: number, signal: Abort
   try {
     await body.dump({ limit, signal });
   } catch {
-    // What the answer meant is known already.
+    // The meaning of the answer is known already.
   }
 }
 
@@ -61,12 +61,12 @@ const unreachableCodes: Readonly<Record<string, readonly [code: string, message:
   ENETUNREACH: ['no-route', 'there is no route to it'],
 };
 
-/** What ended a request, below what libraries have wrapped around it. */
+/** Error that ended a request, without the errors that libraries wrapped around it. */
 export interface TransportError {
   readonly cause: unknown;
-  /** Node's or undici's; empty: it has none. */
+  /** Error code of Node or undici; empty if there is none. */
   readonly code: string;
-  /** No connection was made; null: it was, as far as the code tells. */
+  /** Reason why no connection was made; null if one was made, as far as the error code shows. */
   readonly unreachable: { readonly code: string; readonly message: string } | null;
 }
 

@@ -2,16 +2,16 @@ import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 import type { Clock } from '../clock.ts';
 
-/** What our own public address answered; `message` never contains the address. */
+/** Answer from our own public address. `message` never contains the address. */
 export interface SelfTestAnswer {
   readonly result: 'passed' | 'failed';
   readonly message: string;
-  /** Whether anybody answered: a network may not let a machine reach its own public address. */
+  /** True if anything answered: a network may not let a machine reach its own public address. */
   readonly answered: boolean;
 }
 
 export interface SelfTestOptions {
-  /** Well formed, and nobody's. */
+  /** Well formed, but not in use by anyone. */
   readonly token: string;
   readonly public_url: string;
   readonly clock: Clock;

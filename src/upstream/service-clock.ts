@@ -1,12 +1,12 @@
-/** How far our clock is from the service's, as its `Date` headers tell. */
+/** Offset of our clock from the service's clock, estimated from the service's `Date` headers. */
 export interface ServiceClock {
-  /** What one answer says: the service's time less ours, in milliseconds; null: it says nothing. */
+  /** Records the offset in one answer: the service's time minus ours, in milliseconds; null if the answer has none. */
   heard(offset_ms: number | null): void;
-  /** Forgets what was heard: our own time was moved. */
+  /** Forgets the recorded offsets because our own time was changed. */
   forget(): void;
-  /** The median of the last five answers; null: none has come yet. */
+  /** Returns the median of the last five answers; null if none has come yet. */
   offset(): number | null;
-  /** Returns what the last answer alone says. */
+  /** Returns the offset in the newest answer alone. */
   newest(): number | null;
 }
 
@@ -17,12 +17,12 @@ const offsetWarnedMs = 30_000;
 
 const kept = 5;
 
-/** Tells whether the two clocks are so far apart that one of them is wrong. */
+/** Returns whether the two clocks are so far apart that one of them is wrong. */
 export function isWrong(offset: number | null): boolean {
   return offset !== null && Math.abs(offset) > offsetWarnedMs;
 }
 
-/** `apart` is told when the clocks begin to be too far apart, once until they agree again. */
+/** `apart` is called when the clocks begin to be too far apart, once until they agree again. */
 export function serviceClock(apart: (offset_ms: number) => void = () => undefined): ServiceClock {
   const heard: number[] = [];
   let told = false;

@@ -2,7 +2,7 @@ import { decimalText, nearestNumber } from '../domain/values/exact-json.ts';
 import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
 import { minorUnits, minorUnitsIn } from '../domain/values/money.ts';
 
-/** An answer that is JSON, but not what the endpoint promises: a failed read, and the old copy stays. */
+/** An answer that is JSON, but not what the endpoint specifies: a failed read, and the old copy stays. */
 export class WrongShape extends Error {
   override readonly name = 'WrongShape';
 }

@@ -3,7 +3,7 @@ import { type Entropy, type Instant, newId } from '../clock.ts';
 import type { SigningKey } from '../domain/push/signing-key.ts';
 import type { AdapterRequest } from '../domain/service/adapter.ts';
 
-/** How subscription requests are sent (`signing`); `jwt` needs a key. */
+/** Format of subscription requests (`signing`). `jwt` needs a key. */
 export type Signing =
   | { readonly body: 'json' }
   | { readonly body: 'jwt'; readonly algorithm: 'RS256'; readonly key: SigningKey; readonly claims: boolean };

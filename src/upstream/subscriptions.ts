@@ -9,7 +9,7 @@ import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
 import { integer, text } from './shape.ts';
 import { type Signing, signedToken } from './signing.ts';
 
-/** What the service is asked to have. */
+/** Subscription that the service is asked to create. */
 export interface SubscriptionRequest {
   readonly subscription_id: string;
   readonly type: SubscriptionType;
@@ -19,7 +19,7 @@ export interface SubscriptionRequest {
   readonly callback_url: string;
 }
 
-/** What the service says of a subscription. Null: not said. */
+/** Subscription as the service reports it. Null: not reported. */
 export interface SubscriptionAnswer {
   readonly type: string | null;
   readonly entity_ids: readonly number[] | null;
@@ -37,9 +37,9 @@ export type SubscriptionOutcome =
 
 /** The service's subscriptions, through the one limiter. A caller's abort rejects with its reason; nothing is repeated here. */
 export interface Subscriptions {
-  /** What the service profile has a path for; `put` and `find` share one. */
+  /** Operations for which the service profile has a path; `put` and `find` share one. */
   readonly can: { readonly put: boolean; readonly reactivate: boolean };
-  /** Creates or overwrites. `read` also where the answer says nothing. */
+  /** Creates or overwrites a subscription. Its result is `read` even if the answer says nothing. */
   put(request: SubscriptionRequest, signal: AbortSignal): Promise<SubscriptionOutcome>;
   find(subscription_id: string, signal: AbortSignal): Promise<SubscriptionOutcome>;
   /** Null keeps the callback address that the service has. */

@@ -19,20 +19,20 @@ export interface TurnsOptions {
   /** Calls at a time; checks may take one more. */
   readonly concurrency: number;
   readonly lanes: LaneShares;
-  /** As it has been learned by now. */
+  /** Returns the budget as learned so far. */
   readonly budget: () => Budget;
-  /** The wall clock that never jumps, by which the budget's pauses go. */
+  /** Returns the time of a clock that never jumps, by which the budget's pauses are measured. */
   readonly steady: () => number;
-  /** Whether this process is the one that may call, asked right before each call. */
+  /** Returns whether this process may call the service; called right before each call. */
   readonly mayCall: () => boolean;
-  /** Called when a call begins that tries whether everybody has to wait: a pause follows at once. */
+  /** Called when a call begins that finds out whether a pause holds all calls; a pause follows at once. */
   readonly tries: () => void;
 }
 
-/** How long until a process that may not call asks whether it may again. */
+/** Milliseconds after which a process that may not call asks whether it may again. */
 const askAgainMs = 100;
 
-/** Whose turn it is: by the lanes' order and shares, at the rate of the budget, and never during a pause. */
+/** Scheduler of calls, by the order and shares of the lanes, at the rate of the budget, and never during a pause. */
 export interface Turns {
   /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
   take(entry: LaneEntry, signal: AbortSignal, about: CallSubject): Promise<CallDemand>;
@@ -83,7 +83,7 @@ export function createTurns(options: TurnsOptions): Turns {
     return lane === null ? { triggered_in } : { lane };
   }
 
-  /** Starts whoever may start now; where the first may not, one timer wakes it. */
+  /** Starts every waiter that may start now. If the first may not, one timer wakes it. */
   function startAll(): void {
     while (!waking.isSet('turn') && in_flight < allowed()) {
       const now = clock.monotonic();

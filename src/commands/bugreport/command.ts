@@ -57,7 +57,7 @@ export function bugreportCommand(io: Io): Command {
 interface Collected {
   readonly name: string;
   readonly text: string;
-  /** Why there is nothing in it; null: there is. */
+  /** Reason why the file has no content; null if it has some. */
   readonly missing: string | null;
 }
 

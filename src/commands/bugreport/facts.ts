@@ -18,9 +18,9 @@ import type { Io } from '../terminal/io.ts';
 import { failingRows, fileFacts, productRows } from './files.ts';
 import { lastLines } from './log.ts';
 
-/** What a report is about, beside the installation. */
+/** Subject of a report, beside the installation. */
 export interface ReportSubject {
-  /** Of the product whose records are to be in it; null: none. */
+  /** Product whose records are included; null for none. */
   readonly product_id: number | null;
   /** A file with the log; null: the journal's. */
   readonly log: string | null;

@@ -30,7 +30,7 @@ export function failingRows(path: string): Record<string, unknown[]> {
   });
 }
 
-/** What the mirror shows of one product: each is the last answer that was taken, with the service's own document where there is one. */
+/** Views that show one product: the last accepted answer of each, with the service's own document where there is one. */
 const shown = ['products', 'checkout_information', 'variants', 'images', 'availability_days', 'timeslots'] as const;
 
 export function productRows(path: string, product_id: number): Record<string, unknown[]> {

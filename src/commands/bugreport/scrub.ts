@@ -3,7 +3,7 @@ export type Scrub = (text: string) => string;
 
 const hidden = '[hidden]';
 
-/** What looks like a secret, whoever's it is: an old key, a proxy's password, the address of a callback. */
+/** Patterns of text that looks like a secret of anyone: an old key, a proxy's password, the address of a callback. */
 const suspicious: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z0-9 ]+-----[\s\S]*?(-----END [A-Z0-9 ]+-----|$)/g, hidden],
   [/\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g, hidden],

@@ -93,7 +93,7 @@ function section(title: string, headings: readonly string[], rows: readonly (rea
 }
 
 /**
- * Returns one line per image, takedown and credit change; the column `record` tells which. Instants are UTC, ISO 8601.
+ * Returns one line per image, takedown and credit change; the column `record` shows which. Instants are UTC, ISO 8601.
  */
 export function reportCsv({ published, takedowns, credit_changes }: ImageAudit): string {
   const header = [

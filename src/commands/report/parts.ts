@@ -23,7 +23,7 @@ export interface ReportPart {
   readonly tables: readonly ReportTable[];
 }
 
-/** What follows is in JSON only. */
+/** Number of rows in the text; the others are in the JSON only. */
 const listedAtMost = 20;
 
 /** Returns the days of a week in words: `2026-11-09 to 2026-11-15, UTC`. */
@@ -31,7 +31,7 @@ export function daysText({ from, to }: Week): string {
   return `${dayOf(from)} to ${dayOf(to - 1)}, UTC`;
 }
 
-/** Returns why the report does not tell of the whole week; null: it does. */
+/** Returns why the report does not cover the whole week; null if it does. */
 export function unknownText({ filled_at, known_since }: WeekReport): string | null {
   if (filled_at === null) return 'The mirror is not filled yet: what was new or changed is not known.';
   if (known_since === null) return null;

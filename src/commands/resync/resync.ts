@@ -155,9 +155,9 @@ async function waitFor(
 ): Promise<void> {
   const clock = systemClock;
   const printer = progressPrinter(io);
-  // What is printed next begins a line of its own, also where a signal ends this.
+  // The next output begins on its own line, even if a signal ends the command.
   using _ = { [Symbol.dispose]: printer.end };
-  /** The daemon counts its calls since its start. */
+  /** Calls counted by the daemon since its start, when the wait began; null: not read yet. */
   let before: number | null = null;
   for (;;) {
     const job = await askDaemon(io, loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });

@@ -73,7 +73,7 @@ export function demoCommand(io: Io): Command {
     });
 }
 
-/** How long the sandbox holds changes; the service holds them for minutes, too long for a demo. */
+/** Milliseconds for which the sandbox holds changes. The service holds them for minutes, too long for a demo. */
 const holdMs = 3000;
 
 /** Subscribes, and shows how the mirror follows what the service announces. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What is asked of `service install`. */
+/** Options of `service install`. */
 export interface Installation {
   /** The user that the daemon runs as. */
   readonly user: string;
@@ -28,13 +28,13 @@ export interface Templates {
   readonly configuration: string;
 }
 
-/** Where an installation has its configuration, its key and its data. */
+/** Paths of an installation's configuration, key and data. */
 export interface Places {
   readonly unit: string;
   readonly configuration: string;
   readonly key: string;
   readonly data: string;
-  /** What systemctl calls the service. */
+  /** Name of the service for systemctl. */
   readonly service: string;
 }
 
@@ -104,10 +104,10 @@ function configurationOf(wanted: Installation, template: string): string {
 /** Directories that the unit hides from the daemon, or that do not outlive a restart. */
 const hidden = ['/home', '/root', '/run/user', '/tmp', '/var/tmp'];
 
-/** Tells whether a daemon under the unit could not read this path. */
+/** Returns whether a daemon under the unit could not read this path. */
 export function isHidden(path: string): boolean {
   return hidden.some((directory) => `${path}/`.startsWith(`${directory}/`));
 }
 
-/** Where the command `catalogued` is put. */
+/** Path of the installed command `catalogued`. */
 export const commandPath = join('/usr/local/bin', 'catalogued');

@@ -137,7 +137,7 @@ function keyIn(file: string): string {
   }
 }
 
-/** What is run after the files are written. */
+/** Returns the commands to run after the files are written. */
 function commandsFor({ user }: Installation): (readonly [string, ...string[]])[] {
   return [
     ['systemd-sysusers', `/etc/sysusers.d/${user}.conf`],

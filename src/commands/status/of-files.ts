@@ -8,7 +8,7 @@ import { snapshotStatus } from '../../snapshot/snapshot.ts';
 import { withConditions } from '../../status/verdict.ts';
 import type { ShownStatus } from './text.ts';
 
-/** Returns what the files tell where no daemon does: none runs, or the one that runs does not answer. */
+/** Returns the status in the files, if no daemon answers: none runs, or the one that runs does not answer. */
 export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: number): ShownStatus {
   const mirror = mirrorStatus(config);
   return withConditions(

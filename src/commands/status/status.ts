@@ -33,14 +33,12 @@ export function statusCommand(io: Io): Command {
     });
 }
 
-/**
- * How long to wait for the daemon: a healthy one answers within milliseconds, and a hanging one must not hang `status`.
- */
+/** Longest wait, in milliseconds: a healthy daemon answers within a few, and a hanging one must not hang `status`. */
 const patienceMs = 3000;
 
 type Live = Answer<'GET /v1/status'>;
 
-/** What reads the files is loaded only where no daemon tells: it takes longer than all the rest. */
+/** Reads the status from the files, with code that is loaded only if no daemon answers: loading it takes longest. */
 async function filesSay({ config }: LoadedConfig, daemon: 'none' | 'silent', now: number): Promise<ShownStatus> {
   const { statusOfFiles } = await import('./of-files.ts');
   return statusOfFiles(config, daemon, now);

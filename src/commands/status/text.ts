@@ -19,14 +19,14 @@ import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
-/** What the command shows: the mirror as its file says, and what only a running daemon knows. */
+/** Status as the command shows it: the mirror as its file states, and what only a running daemon knows. */
 export type ShownStatus = MirrorStatus & {
   readonly daemon: LiveStatus | null;
   /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
-  /** The storefront's own door; null: there is none, or no daemon runs. */
+  /** The storefront's own address; null if there is none, or no daemon runs. */
   readonly storefront: { readonly listen: string } | null;
   /** The daemon's jobs; null: none runs. */
   readonly jobs: readonly JobRuns[] | null;
@@ -218,7 +218,7 @@ function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string 
   return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
-/** Returns the line about how much of what shoppers see is untrue. */
+/** Returns the line about the share of outdated data among what shoppers see. */
 function truth({ truth: measured }: ShownStatus, now: number): string {
   const { audited, from_at, to_at, by_tier } = measured;
   const text = untrueText(measured);

@@ -1,4 +1,4 @@
-/** Where a command writes, what it is told from outside, and how it says that its answer is no. */
+/** Output streams, environment and signals of a command, and its ways to report its result. */
 export interface Io {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
@@ -7,7 +7,7 @@ export interface Io {
   readonly signal: AbortSignal;
   /** Calls the listener at each SIGHUP that the daemon gets. */
   onHangup?(listener: () => void): Disposable;
-  /** Called where the answer that was printed is no: the exit code is 1. */
+  /** Called if the printed answer is no: the exit code is 1. */
   answerIsNo(): void;
   /** Called by a command that runs until it is stopped: a signal is its proper end, and the exit code is 0. */
   runsUntilStopped(): void;

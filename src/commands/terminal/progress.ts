@@ -7,7 +7,7 @@ export interface Progress {
   readonly done: number;
   readonly total: number;
   readonly calls: number;
-  /** A condition worth showing: throttled until when, unreachable since when. */
+  /** A condition to show: throttled (until when) or unreachable (since when). */
   readonly note: string | null;
 }
 

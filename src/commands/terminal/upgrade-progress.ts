@@ -3,7 +3,7 @@ import { megabytes } from '../../format.ts';
 import type { Io } from './io.ts';
 
 /**
- * Follows an upgrade: in one line that is rewritten on a terminal (elsewhere the log tells), and for whoever is `told` besides.
+ * Follows an upgrade: in one line that is rewritten on a terminal (elsewhere the log reports it), and through `told`.
  * An interrupt ends its backup.
  */
 export function upgradeOn(

@@ -4,7 +4,7 @@ import type { Tables } from '../sql/tables.ts';
 
 type Context = Tables['_availability_context'];
 
-/** What the nearest availability answer says beyond dates and variants. */
+/** Information in the newest availability answer other than dates and variants. */
 export interface AvailabilityContextTable {
   store(context: Context): void;
 }

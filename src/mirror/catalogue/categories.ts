@@ -15,7 +15,7 @@ export interface CategoryCount {
   readonly covered_dynamic: number;
 }
 
-/** What is asked about categories. */
+/** Queries about categories. */
 export interface CategoryReads {
   /** Returns what categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
   facts(after: number, limit: number): Facts[];
@@ -27,7 +27,7 @@ export interface CategoryReads {
   sold(): { product_id: number; sold: number; sold_at: Instant }[];
 }
 
-/** Which product belongs to which category, and what they sold. */
+/** Categories of products, and tickets sold in each. */
 export interface CategoryTable extends CategoryReads {
   assign(product_id: number, category: string | null): void;
   clear(): void;

@@ -16,9 +16,9 @@ export interface CheckoutInformationRead extends FoundBy {
   readonly now: Instant;
 }
 
-/** What a sale needs to know, by product and language. */
+/** Information needed to sell a product, by product and language. */
 export interface CheckoutInformationTable {
-  /** Returns whether it changed. */
+  /** Returns whether the information changed. */
   store(read: CheckoutInformationRead, information: CheckoutInformation): boolean;
   /** The same bytes came again. */
   confirm(read: CheckoutInformationRead): void;

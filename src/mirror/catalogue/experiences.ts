@@ -14,12 +14,12 @@ interface OfExperience {
   readonly experience_id: number;
 }
 
-/** What is asked about them. */
+/** Queries about experiences. */
 export interface ExperienceReads {
   count(): number;
 }
 
-/** Which read of the list brings experiences, and in which currency it was asked for. */
+/** A read of the experience list, and the currency that it asked for. */
 export interface ExperiencesRead extends FoundBy {
   readonly currency: string;
   readonly now: Instant;
@@ -65,7 +65,7 @@ function links(db: Writes) {
   return { drop, add, of };
 }
 
-/** Tells the change feed which experiences differ, and which products show it: one line for each. */
+/** Reports to the change feed the experiences that differ and the products that show them: one line for each. */
 function telling(db: Writes, changes: ChangeTable) {
   const visible = db.values(({ ids }: Bound<{ ids: string }>) =>
     query
@@ -98,7 +98,7 @@ function telling(db: Writes, changes: ChangeTable) {
   };
 }
 
-/** What an experience says; beside it are the document that says it, and the instants of its reads. */
+/** Columns taken from the experience itself, without its document and the instants of its reads. */
 const saidColumns = [
   'title', 'tagline', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
   'currency',

@@ -12,7 +12,7 @@ import { type Bound, type Expression, type Reads, readsOf, sql } from '../../sql
 import { query } from '../sql/sql.ts';
 import { ofPrimaryText } from './of-product.ts';
 
-/** What an audit of the images is made of, all of one moment. */
+/** Data from which an image audit is made, all read at one moment. */
 export interface ImageFacts {
   readonly written_by: string;
   readonly filled_at: Instant | null;

@@ -6,27 +6,27 @@ import type { Tables } from '../sql/tables.ts';
 /** A product whose images no complete read has confirmed for a while. */
 export interface Unconfirmed {
   readonly product_id: number;
-  /** How many of its images stand: shown until their 14 days are over. */
+  /** Number of its images that are still shown, which ends 14 days after their last confirmation. */
   readonly images: number;
   readonly verified_at: number;
 }
 
-/** What is asked of it. */
+/** Queries about the image ledger. */
 export interface ImageLedgerReads {
   /** Visible products with images that were last confirmed before an instant, the oldest first. */
   unconfirmed(before: Instant): Unconfirmed[];
 }
 
-/** What happened to images, for the audit. */
+/** History of each image, for the audit. */
 export interface ImageLedger extends ImageLedgerReads {
   credited(image: OfImage, credits: { old: string | null; new: string | null }, at: Instant): void;
   /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
   takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: Instant; verified_at: Instant | null }): void;
   /** A product is withdrawn, and its images with it. */
   productTakenDown(product_id: number, withdrawn_at: Instant): void;
-  /** What was taken down is returned again. */
+  /** Records that an image that was taken down is returned again. */
   returned(image: OfImage, at: Instant): void;
-  /** A withdrawn product is back, and with it those of its images that stand. */
+  /** Records that a withdrawn product is back, together with those of its images that may still be shown. */
   productReturned(product_id: number, at: Instant): void;
   /** The image's host says that it is gone: hidden until a read sent later returns it. */
   doubt(image: OfImage, at: Instant): void;

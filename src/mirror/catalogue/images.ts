@@ -17,9 +17,9 @@ export interface ImageTable {
 
 /** A complete read of a product's images. */
 export interface ImagesRead extends FoundBy {
-  /** When the one before was sent; null: this is the first. */
+  /** Instant at which the previous complete read was sent; null if this is the first. */
   readonly before_at: Instant | null;
-  /** Of one that is added now, the change feed tells no images. */
+  /** For a product that is `added` by this read, the change feed reports no images. */
   readonly product: 'added' | 'known';
   readonly now: Instant;
 }
@@ -79,7 +79,7 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
 /** Columns of an image that come from its document. */
 const said = { small_url: 'small', medium_url: 'medium', large_url: 'large', extra_large_url: 'extra_large', alt_text: 'alt_text' } as const; // biome-ignore format: a table
 
-/** Stores an image that stands. Its file stays: it is that of whoever keeps files. */
+/** Stores an image that stands. Its file stays; it belongs to the table that keeps files. */
 function putting(db: Writes) {
   type Stored = 'product_id' | 'image_key' | 'position' | 'credit' | 'document' | 'first_seen_at';
   return db.change(({ product_id, image_key, position, credit, document, first_seen_at }: Bound<Pick<Row, Stored>>) => {
@@ -103,7 +103,7 @@ function putting(db: Writes) {
   });
 }
 
-/** Tells whether an image that stands differs in anything but its credit, whose change has a kind of its own. */
+/** Returns whether an image that stands differs in anything but its credit, whose change has a kind of its own. */
 function differsBesideCredit(row: Row, { position, document, credit }: Image): boolean {
   if (row.position !== position) return true;
   if (row.document === document) return false;

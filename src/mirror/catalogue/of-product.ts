@@ -2,7 +2,7 @@ import { type Expression, type RawBuilder, sql } from '../../sqlite/statements.t
 import { query } from '../sql/sql.ts';
 
 /*
- * What other tables say of a product, as a part of queries.
+ * Query fragments that look up a product's data in other tables.
  */
 
 /** Returns its title in the primary language. */
@@ -18,7 +18,7 @@ export function ofPrimaryText(product_id: Expression<number>) {
     .whereRef('t.language', '=', 'm.language');
 }
 
-/** Tells whether its checkout information says, in any language, that its prices are dynamic. */
+/** Returns whether its checkout information says, in any language, that its prices are dynamic. */
 export function hasDynamicPricing(product_id: Expression<number>): RawBuilder<0 | 1> {
   const said = query
     .selectFrom('checkout as c')

@@ -25,7 +25,7 @@ export interface AbsentProduct extends Absent {
   readonly title: string | null;
 }
 
-/** What is asked about products that the list lacks. */
+/** Queries about products that the list lacks. */
 export interface RemovalReads {
   /**
    * Returns every product that the list lacks, in ascending order; `one` also where only its own read was refused so
@@ -39,14 +39,16 @@ export interface RemovalReads {
 /** Products that the list lacks. */
 export interface RemovalTable extends RemovalReads {
   /**
-   * What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. That it
-   * lacks one of those included, which its filter may leave out, counts only if the product's own read says that it is gone.
+   * Records a complete walk of the primary list. A product that the walk met is no longer missing. One that it did not meet
+   * is
+   * missing once more; for an `included` one, which the list's filter may leave out, this counts only if the product's own
+   * read says that it is gone.
    */
   note(walk: { edition: string; started_at: Instant; now: Instant; included: readonly number[] }): void;
   answered(product_id: number, answer: DirectAnswer, at: Instant): void;
-  /** What products answered with a 404 says nothing about them: their path does not exist. */
+  /** Forgets the 404s of products: they mean nothing about the products, because the service has no such path. */
   forgetGone(): void;
-  /** Withdraws a product: its rows stay, its records go. */
+  /** Withdraws a product: its rows stay, its records are deleted. */
   withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void;
 }
 

@@ -2,11 +2,11 @@ import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/stat
 import { query } from '../sql/sql.ts';
 import { entryColumns, searchWords } from './search/words.ts';
 
-/** What can be searched: the entries of `product_search` with their words, and the places. Only what differs is written. */
+/** Search index: the entries of `product_search` with their words, and the places. Writes only differences. */
 export interface SearchTable {
-  /** What a product says has changed, in any language. */
+  /** Handles a change of a product's text in any language. */
   textChanged(product_id: number): void;
-  /** A product is new, back, elsewhere, or of another venue. */
+  /** Handles a product that is new, back, has moved, or has another venue. */
   productChanged(product_id: number): void;
   /** A product was withdrawn: it is found no more. */
   productGone(product_id: number): void;
@@ -115,7 +115,7 @@ function spokenOf(product_id: RawBuilder<number>) {
     .where('p.product_id', '=', product_id);
 }
 
-/** Where a product is that says so: in degrees, and on a globe of radius 1. */
+/** Returns the location of a product that has valid coordinates: in degrees, and on a globe of radius 1. */
 function placeOf(product_id: RawBuilder<number>) {
   return query
     .selectFrom('_product')

@@ -21,9 +21,9 @@ export interface ShownImage {
   readonly verified_at: Instant;
 }
 
-/** What storefronts are shown of a product, for people: through the views that they read. */
+/** Data of a product as storefronts show it, for display: read through the same views. */
 export interface ShownReads {
-  /** The dates in order, from one on. */
+  /** Returns the dates in ascending order, starting at `from`. */
   days(product_id: number, from: string, limit: number): ShownDay[];
   images(product_id: number): ShownImage[];
 }

@@ -8,13 +8,13 @@ import type { Tables } from '../sql/tables.ts';
 type Row = Tables['_variant_group'];
 type OfProduct = Pick<Row, 'product_id'>;
 
-/** Which answer names groups. */
+/** The answer that names the groups. */
 interface GroupRead extends OfProduct {
   readonly sent_at: Instant;
   readonly now: Instant;
 }
 
-/** What the groups of a product's variants are called. One that an answer does not name keeps the name that it had. */
+/** Names of the groups of a product's variants. A group that an answer does not name keeps its name. */
 export interface VariantGroupTable {
   /** Returns the variants whose groups have another name now, in any language. */
   store(read: GroupRead, groups: readonly VariantGroup[]): number[];

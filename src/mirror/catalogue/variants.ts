@@ -14,14 +14,14 @@ import { variantGroups } from './variant-groups.ts';
 type Row = Tables['_variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
 
-/** Which of the two reads that bring variants, for which product, and when it was sent. */
+/** The read that brought the variants (one of two kinds), its product, and the instant at which it was sent. */
 export interface VariantRead extends FoundBy {
   readonly source: 'variants' | 'availability';
   readonly product_id: number;
   readonly language: string;
   readonly stale_at: Instant;
   readonly now: Instant;
-  /** What the answer calls their groups. Absent: it says nothing of them. */
+  /** Groups as named by the answer. Absent if the answer does not name any. */
   readonly groups?: readonly VariantGroup[];
 }
 
@@ -123,7 +123,7 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
   };
 }
 
-/** When it was checked is the variants read's to say; for one that only availability has, the view asks the spans. */
+/** Only a variants read sets `checked_at`. For a variant that only availability has, the view asks the spans. */
 function stamps(
   { source, sent_at, stale_at }: VariantRead,
   row: Row,

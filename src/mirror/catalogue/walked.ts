@@ -5,16 +5,16 @@ import { type Expression, type RawBuilder, sql } from '../../sqlite/statements.t
 import { query } from '../sql/sql.ts';
 
 /*
- * What a walk over a list says about what it lacks, as a part of queries.
+ * Query fragments that use a walk over a list to decide what the list lacks.
  */
 
-/** Returns what it has met, in all its attempts: what only a drifting one met was there. */
+/** Returns the entries that a walk met in any of its attempts. An entry that only a drifting attempt met did exist. */
 export function metBy(resource: Resource, edition: RawBuilder<string>) {
   return query.selectFrom('_walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
 }
 
 /**
- * Tells whether it is far enough from the last one to count beside it. An instant that has not come yet counts as
+ * Returns whether it is far enough from the last one to count beside it. An instant that has not come yet counts as
  * absent: a machine that once lived in 2038 counts on.
  */
 export function countsBeside(last_missing_at: Expression<number>, started_at: RawBuilder<number>): RawBuilder<0 | 1> {

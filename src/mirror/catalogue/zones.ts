@@ -6,7 +6,7 @@ import type { Tables } from '../sql/tables.ts';
 
 const yearsAheadMs = 3 * 366 * 86_400_000;
 
-/** What the views know the hour by. */
+/** Time zone offsets from which the views compute the local hour. */
 export interface ZoneTable {
   /** Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead. */
   write(now: Instant): void;

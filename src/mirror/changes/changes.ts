@@ -5,7 +5,7 @@ import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/sta
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** Which read found a change: when it was sent, and why it was made. */
+/** The read that found a change: the instant at which it was sent, and its reason. */
 export interface FoundBy {
   readonly sent_at: Instant;
   readonly reason: DueReason;
@@ -19,7 +19,7 @@ export interface FoundChange {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** One change of a date, as `explain` tells its history. */
+/** One change of a date, as `explain` prints its history. */
 export interface DateChange {
   readonly at: Instant;
   readonly kind: ChangeKind;
@@ -27,7 +27,7 @@ export interface DateChange {
   readonly detail: { readonly currency: string; readonly old: unknown; readonly new: unknown };
 }
 
-/** What is asked about changes. */
+/** Queries about changes. */
 export interface ChangeReads {
   /** Returns the newest number that the feed has given out; 0: none yet. */
   newest(): number;
@@ -37,19 +37,19 @@ export interface ChangeReads {
 
 /** The change feed: written in the transaction of the change itself. */
 export interface ChangeTable extends ChangeReads {
-  /** Until the mirror is filled, changes of the newer kinds come to nothing. */
+  /** Adds a change. Until the mirror is filled, changes of the newer kinds are ignored. */
   add(change: FoundChange, by: FoundBy): void;
-  /** Tells whether the mirror is filled, so that what is read for the first time is a change. */
+  /** Returns whether the mirror is filled, so that what is read for the first time is a change. */
   tellsFirstReads(): boolean;
   /** Has readers see changes up to a number, where they see no more than what is published. */
   tell(newest: number): void;
-  /** Returns how many were added or told through this connection, committed or not. */
+  /** Returns how many were added or reported through this connection, committed or not. */
   added(): number;
-  /** Tells whether there are changes that no pass has ended yet; not while the mirror is being filled. */
+  /** Returns whether changes were added since the last sync cycle ended; false while the mirror is being filled. */
   isPassOpen(): boolean;
   /**
-   * Ends the pass: says which changes were added since the end of the last one, whoever made them. Adds nothing if there
-   * are none. Only the feed itself is asked, so what a kill left open ends later.
+   * Ends the sync cycle: records which changes were added since the end of the last one, by any writer. Adds nothing if
+   * there are none. Only the feed itself is asked, so what a kill left open ends later.
    */
   completePass(now: Instant): void;
   /**
@@ -59,7 +59,7 @@ export interface ChangeTable extends ChangeReads {
   prune(before: Instant, bytes?: number): number;
 }
 
-/** Which numbers may be given out: made durable in another file before the commit that does it. */
+/** Upper limit of the numbers that may be given out. It is made durable in another file before the commit that uses them. */
 export interface FeedCeiling {
   ceiling(): number;
   reserve(ceiling: number): void;
@@ -94,7 +94,7 @@ export function changeReads(db: Reads): ChangeReads {
 
 const columns = ['at', 'product_id', 'kind', 'language', 'date', 'detail', 'reason'] as const;
 
-/** What a row takes beside its texts: the number, instant and product, and its place in the indexes. */
+/** Bytes of a row beside its texts: the number, instant and product, and its place in the indexes. */
 const rowBytes = 64;
 
 type Written = Pick<Row, (typeof columns)[number]>;

@@ -15,7 +15,7 @@ export const document = json({}, 'What the service sent, with members that no co
 export const checkedAt = instant({ byClock: true }, 'When the newest read of it was sent.');
 export const changedAt = instant({}, 'When a read last differed.');
 
-/** Tells how old a row is, and what `policies` are asked with. */
+/** Columns with the age of a row, and the key for `policies`. */
 export const age = {
   stale: flag({ byClock: true }, 'Past its cadence, or held.'),
   expired_at: instant({ byClock: true }, 'Four cadences after checked_at; policies say what a storefront does then.'),
@@ -57,7 +57,7 @@ export const leastPrices = {
   ),
 };
 
-/** What a date costs. */
+/** Prices of a date. */
 export const pricesOfDate = {
   lowest_adult_price: money(
     { null: 'sold out, or no exact price of those' },

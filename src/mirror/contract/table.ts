@@ -16,7 +16,7 @@ export interface Column<Value = unknown> {
   readonly words?: readonly string[];
   /** Path in the document of the row, as the service sends it. A column without one is computed. */
   readonly from?: string;
-  /** What NULL means. A column without it is never NULL. */
+  /** Meaning of NULL. A column without this text is never NULL. */
   readonly null?: string;
   /** Set if it changes without a change in the feed. */
   readonly byClock?: true;
@@ -79,7 +79,7 @@ export function words<const Word extends string, const Given extends Options>(
 export type Columns = Readonly<Record<string, Column>>;
 
 interface TableOptions<Name> {
-  /** Names the columns that tell its rows apart. */
+  /** Columns that identify its rows. */
   readonly key: readonly Name[];
   /** Completes "one row for …". */
   readonly rows: string;

@@ -10,17 +10,17 @@ import type { Tables } from '../sql/tables.ts';
 export type StoredClosure = Readonly<Pick<Tables['_closure'], keyof ClosureFacts>> &
   Closure & { readonly closure_id: number; readonly product_id: number; readonly delivery_id: number };
 
-/** How many closures no read has decided yet. */
+/** Numbers of closures that no read has decided yet. */
 export interface ClosureCounts {
-  /** In effect: those products are off sale. */
+  /** In effect: these products are off sale. */
   readonly unconfirmed: number;
   /** Not in effect: too many came at once. */
   readonly held: number;
 }
 
-/** What is asked about closures that notifications told of. */
+/** Queries about closures that notifications reported. */
 export interface ClosureReads {
-  /** Returns the one that is in force; null: none is. */
+  /** Returns the closure that is in force; null if there is none. */
   inForce(product_id: number): StoredClosure | null;
   /** Returns how many took effect within the guard's span and were not confirmed, with older ones that still wait. */
   unconfirmed(now: Instant): number;
@@ -32,7 +32,7 @@ export interface ClosureReads {
   ofProduct(product_id: number): Tables['_closure'][];
 }
 
-/** Closures that notifications told of. */
+/** Closures that notifications reported. */
 export interface ClosureTable extends ClosureReads {
   /**
    * Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now, unless

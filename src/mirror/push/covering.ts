@@ -7,9 +7,9 @@ export interface UncoveredProduct {
   readonly title: string | null;
 }
 
-/** Which mirrored products subscriptions cover. */
+/** Mirrored products covered by subscriptions. */
 export interface CoveringReads {
-  /** The working subscriptions that cover a product, and what they announce. */
+  /** Returns the working subscriptions that cover a product, and the change types that they announce. */
   covering(product_id: number): { readonly subscription_id: string; readonly change_types: readonly string[] }[];
   /** The mirrored products that one covers, whether it works or not; in ascending order. */
   coveredBy(subscription_id: string): number[];

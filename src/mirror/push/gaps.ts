@@ -7,21 +7,21 @@ import { silentStatuses, working } from './working.ts';
 
 export type Gap = Tables['_gap'];
 
-/** What is asked about times without notifications. */
+/** Queries about periods without notifications. */
 export interface GapReads {
-  /** Whether a gap of this subscription, or of all, touches this time. */
+  /** Returns whether a gap of this subscription, or of all, overlaps a period. */
   wasGap(
     subscription_id: string,
     span: { readonly from: Instant; readonly to: Instant; readonly now: Instant },
   ): boolean;
-  /** Subscriptions that worked once and do not now, since when; and those with an open gap that work again. */
+  /** Returns subscriptions that stopped working, and since when; `mended`: those with an open gap that work again. */
   broken(): { readonly subscription_id: string; readonly since: Instant }[];
   mended(): string[];
-  /** The first gap that is over and not healed. */
+  /** Returns the first gap that is over and not repaired; null if there is none. */
   toHeal(): Gap | null;
-  /** The next products that a gap concerns. */
+  /** Returns the next products that a gap concerns. */
   concerned(gap: Gap, limit: number): number[];
-  /** How many records still wait for the read that a gap asked for. */
+  /** Returns the number of records that still wait for the read that a gap asked for. */
   waiting(): number;
   gaps(limit: number): Gap[];
 }
@@ -86,7 +86,7 @@ function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {
     query
       .selectFrom('_subscription as s')
       .select(({ case: when, eb, fn, lit, or, ref }) => {
-        // Where it is the address that is wrong, the status has been the same all along.
+        // If the address is wrong, the status has not changed, so it says nothing about when.
         const isByStatus = or([eb('s.address', '=', 'ours'), eb('s.status', '=', 'missing')]);
         const since = when().when(isByStatus).then(ref('s.status_at')).end();
         return ['s.subscription_id', fn.coalesce(since, 's.checked_at', lit(instant(0))).as('since')];

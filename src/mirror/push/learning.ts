@@ -8,7 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 type Row = Tables['_subscription'];
 type Key = Pick<Row, 'subscription_id'>;
 
-/** What a read or a PUT has shown; what is null keeps what was known. */
+/** Facts from a read or a PUT. A null keeps the previous value. */
 export interface SubscriptionFacts {
   readonly status: string;
   readonly type: string | null;
@@ -19,25 +19,25 @@ export interface SubscriptionFacts {
   readonly at: Instant;
 }
 
-/** Why an attempt did not work: what is decided by, and the same for people. */
+/** Reason why an attempt failed: `kind` decides what happens next, `message` is for people. */
 export interface FailedAttempt {
   readonly kind: AttemptFailure;
   readonly message: string;
 }
 
-/** What is learned of subscriptions, from reads and from what was tried. */
+/** Knowledge about subscriptions, from reads and attempts. */
 export interface SubscriptionLearning {
   learn(subscription_id: string, facts: SubscriptionFacts): void;
-  /** The service has none of this id. */
+  /** Records that the service has no subscription of this id. */
   missing(subscription_id: string, at: Instant): void;
-  /** The master secret is another one: every address that the service calls is void. */
+  /** Records that the master secret has changed: every address that the service calls is void. */
   addressesVoid(): void;
-  /** A read that brought nothing, and when the next one may be tried. */
+  /** Records a failed read, and the instant at which the next one may be attempted. */
   unread(subscription_id: string, failures: number, not_before: Instant): void;
   compared(subscription_id: string, differences: readonly string[]): void;
   put(subscription_id: string, put: { at: Instant; hash: string }): void;
   tookOver(subscription_id: string, at: Instant): void;
-  /** An attempt that did not work, or that has to prove itself (`failure` null). */
+  /** Records an attempt that failed, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
     attempt: { at: Instant; failures: number; failure: FailedAttempt | null; not_before: Instant | null },

@@ -16,19 +16,19 @@ export interface ExpectedNotice extends Expectation {
   readonly change_type: ChangeType;
 }
 
-/** A working subscription that should have announced it, and how far it is trusted. */
+/** A working subscription that should have announced a change, and how far it is trusted. */
 export interface Announcer extends Trust {
   readonly subscription_id: string;
   readonly trusted: 0 | 1;
-  /** Since when it covers the product. */
+  /** Instant since which it covers the product. */
   readonly covered_since: Instant;
-  /** When it last told of such a change of this product; null: never. */
+  /** Instant at which it last announced such a change of this product; null if it never did. */
   readonly received_at: Instant | null;
 }
 
-/** What was announced, and what is expected to be. */
+/** Notices received, and notices expected. */
 export interface NoticeReads {
-  /** The newest notices about a product, the newest first. */
+  /** Returns the newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['_notice'][];
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
   updates(from: Instant, to: Instant): AnnouncedUpdates;
@@ -36,16 +36,16 @@ export interface NoticeReads {
   unshown(from: Instant, to: Instant): Pick<AnnouncedUpdates, 'products' | 'since'>;
   /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
   documentsOf(product_id: number): string[];
-  /** Those whose notifications have had their time. */
+  /** Returns the expected notices whose notifications are overdue. */
   ripe(found_before: Instant): ExpectedNotice[];
-  /** Who covers the product and was asked for such changes. */
+  /** Returns the subscriptions that cover the product and were asked to announce such changes. */
   announcers(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): Announcer[];
 }
 
 export interface AnnouncedUpdates {
   readonly products: number;
   readonly shown: number;
-  /** When the first was announced; null: none was. */
+  /** Instant of the first announcement; null if there was none. */
   readonly since: Instant | null;
 }
 

@@ -20,7 +20,7 @@ export interface StoredSubscription
   readonly trust: number | null;
 }
 
-/** Which mirrored products or experiences a declaration means; null: it is not narrowed so. */
+/** Mirrored products or experiences that a declaration selects; null if it has no such filter. */
 export interface EntityFilter {
   readonly categories: readonly string[] | null;
   readonly city_ids: readonly number[] | null;
@@ -35,7 +35,7 @@ export interface SubscriptionReads extends CoveringReads {
   parts(declared_id: string): Part[];
   /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
   mirrored(type: 'product_ids' | 'experience_ids', filter: EntityFilter): number[];
-  /** Tells whether the lists that `mirrored` depends on have been walked to their end once. */
+  /** Returns whether the lists that `mirrored` depends on have been walked to their end once. */
   isListed(type: 'product_ids' | 'experience_ids'): boolean;
 }
 

@@ -16,9 +16,9 @@ import { type GapReads, type GapTable, gapReads, gapTable } from './gaps.ts';
 import { type NoticeReads, type NoticeTable, noticeReads, noticeTable } from './notices.ts';
 import { working } from './working.ts';
 
-/** What is asked about push: notices, what was expected of them, coverage and gaps. */
+/** Queries about push: notices, expected notices, coverage and gaps. */
 export interface TrustReads extends NoticeReads, GapReads {
-  /** Subscriptions that are not trusted, and how many products they cover. */
+  /** Returns the subscriptions that are not trusted, and how many products each covers. */
   distrusted(): { readonly subscription_id: string; readonly products: number }[];
   covered(): number;
 }
@@ -26,7 +26,7 @@ export interface TrustReads extends NoticeReads, GapReads {
 /** Push, measured. */
 export interface TrustTable extends TrustReads, NoticeTable, GapTable {
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
-  /** Tells whether `cover` would find anything: a read, where that is a write. */
+  /** Returns whether `cover` would find anything: a read, where that is a write. */
   isCoverageOutdated(now: Instant): boolean;
   /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
   cover(now: Instant, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];

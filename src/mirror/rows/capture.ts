@@ -1,8 +1,8 @@
 import type { Database } from '../../sqlite/database-file.ts';
 
 /*
- * Which rows change, noted by triggers in the transaction that changes them. They are of the daemon's connection: in the file
- * every reader would parse them. Without `rows.publish` there is none, and nothing is written.
+ * Triggers that record which rows change, in the same transaction. They belong to the daemon's connection: in the file
+ * every reader would have to parse them. Without `rows.publish` there are none, and nothing is recorded.
  */
 
 /** Tables that are the contract themselves: no view stands over them. */
@@ -27,7 +27,7 @@ export const searchedTables = [
   'search_words',
 ] as const;
 
-/** What the views are made of, and the words that are searched: all that a followed copy holds. */
+/** Tables under the views, and the words that searches read: all that a followed copy holds. */
 export const publishedTables = [
   '_change',
   '_check_count',
@@ -85,12 +85,12 @@ type CapturedTable = (typeof publishedTables)[number] | (typeof ownTables)[numbe
 
 export type PublishedTable = CapturedTable | typeof placeTable;
 
-/** Whether a name, said by whomever, is that of a table whose rows are published. */
+/** Returns whether a name, from any source, is that of a table whose rows are published. */
 export function isPublished(table: string): table is PublishedTable {
   return isShown(table) || ownTables.some((name) => name === table);
 }
 
-/** Whether it is that of one that readers need. */
+/** Returns whether a name is that of a table that readers need. */
 export function isShown(table: string): table is PublishedTable {
   return table === placeTable || publishedTables.some((name) => name === table);
 }
@@ -109,7 +109,7 @@ export function columnsOf(db: Database, table: PublishedTable): TableColumns {
   return { all, key: key.map(({ name }) => name) };
 }
 
-/** Which rows are noted: none, those that the views and searches read, or all, for instances that stand by. */
+/** Selects the rows whose changes are recorded: none, those that views and searches read, or all (for standby instances). */
 export type Publish = 'none' | 'shown' | 'all';
 
 export interface CaptureOptions {
@@ -121,7 +121,7 @@ export interface CaptureOptions {
 
 /**
  * Has a connection that was just opened note the rows that it changes: each that writes a mirror does, but for copies. Where other rows were noted
- * before, or by another schema, rows may have changed unseen: the numbers then get another origin, and followers begin anew.
+ * before, or by another schema, rows may have changed unseen: the numbers get another origin, and followers start again.
  */
 export function captureRows(db: Database, { publish, another, newOrigin }: CaptureOptions): void {
   for (const table of capturedTables[publish]) for (const sql of triggersOf(table, columnsOf(db, table))) db.exec(sql);

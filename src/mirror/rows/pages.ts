@@ -2,7 +2,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { columnsOf, newestNumber, type PublishedTable } from './capture.ts';
 
-/** What a column holds: no published table has blobs. */
+/** Value of a column. No published table has blobs. */
 export type Cell = string | number | null;
 
 /** Rows of one table that have changed: values in the order of the columns. */
@@ -16,15 +16,15 @@ export interface TableRows {
   readonly gone: readonly (readonly Cell[])[];
 }
 
-/** What has changed after a number, each row as it is now. */
+/** Changes after a number, each row in its current state. */
 export interface RowPage {
-  /** What the numbers belong to. */
+  /** Identifies the sequence that the numbers belong to. */
   readonly origin: string;
-  /** The number to ask after next. */
+  /** Number to ask after next. */
   readonly number: number;
   /**
-   * Whether nothing is left above `number`: all pages since the last whole one together are a state of the mirror. One
-   * without the others may be none.
+   * True if nothing is left above `number`. All pages since the last whole one together are a state of the mirror; a single
+   * page may not be one.
    */
   readonly whole: boolean;
   readonly schema_version: number;
@@ -56,7 +56,7 @@ export interface RowPages {
    * never given out: a follower starts with a new copy.
    */
   after(question: RowQuestion): RowPage;
-  /** Tells whether the numbers of a question are this file's. */
+  /** Returns whether the numbers of a question are this file's. */
   knows(question: RowQuestion): boolean;
   /** Returns the keys that a page has, instead of the rows. Throws as `after` does. */
   keysAfter(question: RowQuestion): NotedKeys;

@@ -7,13 +7,13 @@ import { query } from '../sql/sql.ts';
 /** The demand for extra calls as it was last surveyed (domain/schedule/price.ts). */
 export interface Surveyed {
   readonly demand: Demand;
-  /** Calls a millisecond that the promises need. */
+  /** Calls per millisecond that the freshness targets need. */
   readonly promised: number;
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
   /**
-   * How often the product list is best walked, and the calls a millisecond that takes beyond its cadence; left out: by its
-   * cadence.
+   * Best interval between walks of the product list, and the additional calls per millisecond compared with its cadence.
+   * Absent: the list is walked by its cadence.
    */
   readonly walks?: { readonly every: number; readonly calls: number };
   readonly interest: SurveyedInterest;
@@ -24,16 +24,16 @@ export interface SurveyedInterest {
   readonly products: number;
   /** The most that counts of one product (domain/schedule/interest.ts). */
   readonly most: number;
-  /** The views that were told, and how many products they were of. */
+  /** Number of reported views, and of the products that they were of. */
   readonly views: number;
   readonly viewed: number;
   /** The share of the ten that shoppers look at most. */
   readonly greatest: number;
 }
 
-/** What the limiter has learned, and the demand for extra calls: so that a restart forgets neither. */
+/** State of the limiter and the demand for extra calls, stored so that a restart keeps both. */
 export interface BudgetReads {
-  /** Null: nothing was learned, or it cannot be read. */
+  /** Returns null if nothing was learned or the stored value cannot be read. */
   learned(): Budget | null;
   /** Null: not surveyed yet. */
   demand(): Surveyed | null;

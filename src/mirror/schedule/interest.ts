@@ -6,9 +6,9 @@ import type { Tables } from '../sql/tables.ts';
 /** The views of one window of dates, as counted at an instant; part -1: of no date in particular. */
 export type WindowViews = Omit<Tables['_interest'], 'product_id'>;
 
-/** What is known of shoppers' interest in a product. */
+/** Known interest of shoppers in a product. */
 export interface KnownInterest {
-  /** Its place in the service's order of popularity, from 1; null: unknown. */
+  /** Its rank in the service's order of popularity, from 1; null if unknown. */
   readonly list_place: number | null;
   readonly windows: readonly WindowViews[];
 }
@@ -20,7 +20,7 @@ export interface InterestReads {
 export interface InterestTable extends InterestReads {
   /** Stores the views of a window as they are counted now. */
   count(views: Tables['_interest']): void;
-  /** Forgets what was counted last before an instant. */
+  /** Deletes views that were last counted before an instant. Returns how many rows. */
   prune(before: Instant): number;
 }
 

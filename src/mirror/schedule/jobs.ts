@@ -46,13 +46,13 @@ export interface JobTable {
   adopt(product_ids: readonly number[]): void;
   /** The job has asked for a product's dates, and they were answered as not on sale before its own read said otherwise: it waits for them. */
   rejoinOffSale(product_id: number, job_id: number): void;
-  /** A record of the job has failed for good: the job goes on without it. */
+  /** Removes a record that has failed for good from the job, which goes on without it. */
   giveUp(key: RecordKey, job_id: number): void;
   /** The job counts a record no more: the service has its product no longer, or another record of the job answers for it. */
   leaveOut(key: RecordKey, job_id: number): void;
   /** Makes a record due at `at` for the job, which waits for it too. One that it has already stays as it is. */
   waitFor(key: RecordKey, job_id: number, at: Instant): void;
-  /** Whether a job is not finished. */
+  /** Returns whether any job is unfinished. */
   isAnyOpen(): boolean;
   /** Ends the jobs that have no record left; returns how many. */
   finish(at: Instant): number;
@@ -232,7 +232,7 @@ function jobRows(db: Writes) {
 
 type OfJob = { job_id: number };
 
-/** What ties records to jobs. Functions return how many they tied. */
+/** Functions that tie records to jobs. They return how many records they tied. */
 function jobTies(db: Writes) {
   type Tied = KindKey & OfJob & Planned;
   const tie = (bound: Bound<Tied>) =>

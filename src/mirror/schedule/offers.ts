@@ -12,10 +12,10 @@ export interface NotOffered {
   readonly asked_at: number;
 }
 
-/** Which optional paths the service has. */
+/** Optional paths that the service has. */
 export interface OfferReads {
   find(path: OptionalPath): OfferFacts;
-  /** Tells whether the path of a resource is asked as usual. */
+  /** Returns whether the path of a resource is requested as usual. */
   isOffered(path: OptionalPath): boolean;
   offers(resource: Resource): boolean;
   /** Returns those that are not offered, by name. */

@@ -6,7 +6,7 @@ import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { type StaleAfter, staleRows } from './stale.ts';
 
-/** What is promised: of everything, and what categories promise instead. */
+/** Freshness targets of all resources, and those that categories set instead. */
 export interface Promised {
   readonly cadence: StaleAfter;
   readonly extent: { readonly resources: Offered };
@@ -14,21 +14,21 @@ export interface Promised {
   of(category: string | null): { readonly cadence: StaleAfter };
 }
 
-/** What is promised, and the `stale_at` that goes with it. */
+/** Freshness targets, and the `stale_at` values that depend on them. */
 export interface PromiseTable {
   /**
-   * Writes down the promises that `freshness` is judged by and, where a cadence has changed, moves every stored
+   * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves every stored
    * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed.
    */
   write(promised: Promised, daysPerRequest: number): boolean;
-  /** Returns up to which product the records are planned by what is promised now; null: all are. */
+  /** Returns up to which product the records are planned by the current targets; null if all are. */
   replannedTo(): number | null;
-  /** None is planned by what is promised now. */
+  /** Marks all records as not yet planned by the current targets. */
   replanAll(): void;
   replanned(to: number | null): void;
-  /** What is promised of a resource is promised no more. */
+  /** Drops the freshness target of a resource. */
   drop(resource: Resource): void;
-  /** Moves `stale_at` of what depends on the product with its cadence, of one product or (null) of all. */
+  /** Moves `stale_at` of rows whose cadence depends on the product, for one product or (null) for all. */
   moveStaleAt(cadence: StaleAfter, product_id: number | null): void;
 }
 
@@ -93,7 +93,7 @@ const beforeAll = -1;
 
 const columns = ['resource', 'tier', 'promise_ms', 'first_part', 'last_part'] as const;
 
-/** What the service may lack is promised as long as it is asked for. */
+/** Returns whether a resource has a freshness target. An optional one has it only as long as it is requested. */
 function isPromised(resource: UntieredResource, offered: Offered): boolean {
   return optionalPathOf(resource) === null || offered.has(resource);
 }

@@ -115,7 +115,7 @@ function notifying(db: Writes): RecordDue['notify'] {
       .updateTable('_record')
       .set((eb) => {
         const due = afterMinute(eb, now, triggered);
-        // What is due anyway and as urgent stays.
+        // A record that is already due and at least as urgent stays as it is.
         const stays = eb.or([eb('fetched_at', 'is', null), eb.and([eb('lane', '<=', lane), eb('due_at', '<=', due)])]);
         const latest = sql<Instant>`${at} + ${sql.lit(futureToleranceMs)}`;
         return {
@@ -154,7 +154,8 @@ function bringingForward(db: Writes): RecordDue['bringForward'] {
             .end();
           return { due_at: eb.fn<Instant>('min', ['due_at', due]), due_reason: reason, lane };
         })
-        // What presses but fails keeps its backoff, or it would be asked for every minute; a fill keeps its order.
+        // A failing record keeps its backoff however urgent it is; otherwise it would be read every minute. A fill keeps
+        // its order.
         .where(({ eb, or }) => or([eb('failures', '=', 0), eb(reason, '<>', 'image-limit')]))
         .where(({ and, eb, or }) =>
           or([

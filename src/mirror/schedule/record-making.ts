@@ -30,7 +30,7 @@ export interface RecordMaking {
   dropBeyond(product_id: number, last_part: number): void;
 }
 
-/** When it was read, and when it is due unless somebody asks for it before. */
+/** Instant of the read, and the instant at which it is due unless something asks for it earlier. */
 export interface CreatedRead {
   readonly fetched_at: Instant;
   readonly due_at: Instant;

@@ -7,13 +7,13 @@ import { query, type Schema } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { isRecord, type Planned, planned, triggeredApartMs } from './record-rows.ts';
 
-/** What a record's reads came to. */
+/** Results of reads of a record. */
 export interface RecordOutcomes {
   /** A request sent at `sent_at` was answered and stored. */
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
-  /** A failed order said that it has changed since its last read, and what that taught. */
+  /** Records that a failed order shows a change since the last read, and the updated estimate. */
   told(key: RecordKey, at: Instant, volatility: Volatility): void;
-  /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
+  /** Records a failed request, after `failures` others in a row. The record stays in its job unless `final`. */
   failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: Instant; text: string; due: Due }): void;
   /**
    * The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. Of a list: it
@@ -34,7 +34,7 @@ export interface FetchedRead {
   readonly body_hash: string | null;
   readonly stale_at: Instant;
   readonly due: Due;
-  /** Null: this visit taught nothing. */
+  /** Null: this read does not update the estimate. */
   readonly volatility: Volatility | null;
   /** Since when its answers say "not on sale"; null: this one does not. */
   readonly off_sale_at: Instant | null;

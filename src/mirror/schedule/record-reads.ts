@@ -8,16 +8,16 @@ import { type Bound, type Reads, sql } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import { isRecord, triggered } from './record-rows.ts';
 
-/** What is known of each record's reads, and when it is due. */
+/** State of each record's reads, and the instant at which it is due. */
 export interface RecordReads {
   /**
    * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the
    * ones that confirm a closure first.
    */
   due(now: Instant, entry: LaneEntry, limit: number): RecordFacts[];
-  /** The same of one job, whatever their lanes. */
+  /** Returns the same for one job, in all lanes. */
   dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[];
-  /** When the next record is due, of a job or of all; null where there is none. */
+  /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
   /** Returns how many products have dates that the service left out, or answered others for. */
@@ -34,9 +34,9 @@ export interface RecordReads {
    */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
-  /** Tells whether a record was never fetched that is neither refused nor in quarantine; or a product list cannot be used. */
+  /** Returns whether a record, neither refused nor in quarantine, was never fetched, or a product list cannot be used. */
   isAnyUnread(): boolean;
-  /** Tells whether products are on sale, and all of their dates were answered, and none can be bought. */
+  /** Returns whether products are on sale, and all of their dates were answered, and none can be bought. */
   isAllEmpty(): boolean;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
   beyond(now: Instant): RecordKey[];

@@ -5,10 +5,10 @@ import { type Bound, type ExpressionBuilder, type RawBuilder, sql } from '../../
 import type { Schema } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** A kind of record, whatever its product. */
+/** A kind of record, for any product. */
 export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
-/** Which records a resync asks for; null means all of that dimension. */
+/** Records that a resync asks for. Null means all of that dimension. */
 export interface RecordSelection {
   readonly kinds: readonly KindKey[];
   readonly product_ids: readonly number[] | null;
@@ -16,13 +16,13 @@ export interface RecordSelection {
 
 type OfRecord = ExpressionBuilder<Schema, '_record'>;
 
-/** Tells whether a row is of this kind. */
+/** Returns whether a row is of this kind. */
 export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
   return ({ and, eb }: OfRecord) =>
     and([eb('resource', '=', resource), eb('edition', '=', edition), eb('part', '=', part)]);
 }
 
-/** Tells whether a row is this one. */
+/** Returns whether a row is this one. */
 export function isRecord(bound: Bound<RecordKey>) {
   const ofKind = isOfKind(bound);
   return ({ and, eb }: OfRecord) => and([ofKind(eb), eb('product_id', '=', bound.product_id)]);
@@ -34,7 +34,7 @@ export function templateRows(templates: RawBuilder<string>) {
     value ->> '$.part' as part, value ->> '$.due_at' as due_at from json_each(${templates}))`.as<'t'>('t');
 }
 
-/** When a record is due as it is stored, with the lane that goes with the reason. */
+/** Due instant of a record as stored, with the lane that belongs to its reason. */
 export type Planned = Pick<Tables['_record'], 'due_at' | 'due_reason' | 'lane'>;
 
 export function planned(key: RecordKey, { at, reason }: Due): Planned {
@@ -44,5 +44,5 @@ export function planned(key: RecordKey, { at, reason }: Due): Planned {
 /** One read a product and minute at most, however many notifications come (reliability.md 2.3). */
 export const triggeredApartMs = 60_000;
 
-/** Why a record is due that notifications ask for. */
+/** Reasons for records that are due because of notifications. */
 export const triggered: readonly DueReason[] = ['notified', 'closure-unconfirmed'];

@@ -4,9 +4,9 @@ import { type RecordMaking, recordMaking } from './record-making.ts';
 import { type RecordOutcomes, recordOutcomes } from './record-outcomes.ts';
 import { type RecordReads, recordReads } from './record-reads.ts';
 
-/** What is known of each record's reads, and when it is due. */
+/** State of each record's reads, and the instant at which it is due. */
 export interface RecordTable extends RecordReads, RecordMaking, RecordOutcomes, RecordDue {
-  /** Returns how often something was made due since the start: as long as it stays, only time makes more due. */
+  /** Returns how often something was made due since the start. While it is unchanged, only time makes more due. */
   generation(): number;
 }
 

@@ -10,9 +10,9 @@ type Row = Tables['_short_list'];
 /** A list whose last walk was short, as status shows it. */
 export interface ShortListStatus extends ToldShortList {
   readonly walked_at: number;
-  /** When the first of its short walks in a row ended. */
+  /** Instant at which the first of its consecutive short walks ended. */
   readonly since: number;
-  /** 1: it is accepted as it is, because three lists agree. */
+  /** 1: the list is accepted as it is because three lists agree. */
   readonly settled: 0 | 1;
 }
 

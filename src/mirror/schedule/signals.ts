@@ -9,7 +9,7 @@ import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
 import { budgetReads } from './budget.ts';
 
-/** What reads have taught about the product list as a signal. */
+/** Estimate, from reads, of how well the product list signals changes. */
 export interface SignalReads {
   of(tier: SignalTier): SignalBelief;
 }
@@ -25,7 +25,7 @@ export function signalReads(db: Reads): SignalReads {
   return { of: (tier) => one.get({ tier }) ?? priorSignal };
 }
 
-/** What the list shows of the changes of near and far dates, and how often it is walked for that; null: by its cadence. */
+/** Value of the list as a signal of changed near and far dates, and the walk interval for it; null: its cadence. */
 export interface ListSignal extends Readonly<Record<SignalTier, SignalWorth>> {
   readonly walked_every_ms: number | null;
 }

@@ -37,13 +37,13 @@ function rowsOf(resource: UntieredResource): StaleRows[] {
   );
 }
 
-/** What a list brings is the same for all products. */
+/** Returns the update for a resource read as a list, whose cadence is the same for all products. */
 function ofEverything({ table, after }: StaleRows) {
   return ({ every }: Bound<Every>): Compilable<unknown> =>
     query.updateTable(table).set(({ ref }) => ({ stale_at: sql<Instant>`${ref(after)} + ${every}` }));
 }
 
-/** What is read product by product depends on it: whether a subscription covers it, and whether its prices are dynamic. */
+/** Returns the update for a resource read per product; its cadence depends on subscriptions and dynamic prices. */
 function ofProducts(resource: UntieredResource, { table, after }: StaleRows, which: Which) {
   return ({ product_id, own, dynamic, covered }: Bound<OfProduct>): Compilable<unknown> =>
     query

@@ -15,9 +15,9 @@ export type WalkState = Omit<Tables['_walk'], 'resource' | 'edition'>;
 /** A page of a list, as its walk counts it. */
 export interface TurnedPage {
   readonly ids: readonly number[];
-  /** How many rows the service counts; null: it does not say. */
+  /** Number of rows that the service counts; null if it does not say. */
   readonly counted: number | null;
-  /** Rows that could not be used, and why the first of them could not. */
+  /** Number of rows that could not be used, and the reason for the first of them. */
   readonly unusable: number;
   readonly unusable_example: string | null;
 }

@@ -9,7 +9,7 @@ import type { Resource } from '../../domain/schedule/resources.ts';
 import type { SignalTier } from '../../domain/schedule/signal.ts';
 
 /**
- * Types of columns that their schema does not tell, by the name of a column or of one in a table. `tables.ts` takes the others from
+ * Types of columns that their schema lacks, by the name of a column or of one in a table. `tables.ts` takes the others from
  * the schema: its types, its checks, names that end in `_at`; and from the flags and words that the contract declares.
  */
 export interface ColumnTypes {

@@ -8,8 +8,8 @@ type InstantColumn<Table> = {
 }[keyof Table];
 
 /**
- * What a row's `stale_at` follows: the cadence of the resource that brings the row, counted from its read. `record`: each
- * row's own, as it was when it was planned.
+ * Start and length of the period after which a row is stale: its read, and the cadence of the resource that brings the row.
+ * `record`: each row has its own cadence, as it was when the row was planned.
  */
 interface StaleRule<Table> {
   readonly after: InstantColumn<Table>;
@@ -35,8 +35,8 @@ function copyOf(cadence: UntieredResource) {
 }
 
 /**
- * What becomes of each instant of the mirror that a wrong clock has written. Where a read is what it is about, the
- * records say that it is due again: what is shown meanwhile is stale, and images fail closed.
+ * Repair of each instant in the mirror that a wrong clock has written. For the instant of a read, the records make the read
+ * due again; meanwhile the data shown is stale, and images fail closed.
  */
 export const mirrorInstants: MirrorInstants = {
   _mirror: { filled_at: 'now' },
@@ -145,7 +145,7 @@ export const mirrorInstants: MirrorInstants = {
   },
   _subscription_product: { since_at: 'now' },
   _notice: { received_at: 'now' },
-  // What a subscription should have announced by a wrong clock does not count against it.
+  // A notification that a subscription should have sent according to a wrong clock does not count against it.
   _expected_notice: { since_at: 'row', found_at: 'row' },
   _gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
   _check_count: { day: 'day' },

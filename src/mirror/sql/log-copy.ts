@@ -4,11 +4,11 @@ import { withinQuota } from '../../sqlite/quota.ts';
 
 const megabyte = 1024 * 1024;
 
-/** Who copies the write-ahead log into the file. */
+/** Checkpoints the write-ahead log into the database file. */
 export interface LogCopy {
   /** See `Mirror.checkpoint`. */
   checkpoint(space?: 'plenty' | 'tight'): number;
-  /** See `Mirror.waitForLocks`. */
+  /** Checkpoints for the last time, before the connection is closed. */
   waitForLocks(ms: number): void;
   /** The last one, before the connection is closed. */
   finish(): void;

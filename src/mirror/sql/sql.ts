@@ -4,7 +4,7 @@ import type { OfSqlite, Views } from './views.ts';
 
 export type Schema = WithDefaults<Tables, Defaulted> & Omit<Views, keyof Tables> & OfSqlite;
 
-/** What the mirror's statements are built with. */
+/** Query builder for the mirror's statements. */
 export const query = queryBuilder<Schema>();
 
 type Names<Table extends keyof Tables> = keyof Tables[Table] & string;

@@ -6,7 +6,7 @@ import type { Tables } from '../sql/tables.ts';
 
 export type Alarm = Tables['_alarm'];
 
-/** How many products a condition is about, and when that was seen. */
+/** Number of products that meet a condition, and the instant at which that was seen. */
 type Met = Pick<Alarm, 'kind' | 'products'> & { readonly at: Instant };
 
 /** Conditions that a person should know of, as long as they last. */

@@ -34,7 +34,7 @@ export function statusReader(path: string, monotonic: () => number): StatusReade
       });
       const answer = { at, status: thread.ask() };
       last = answer;
-      // A failure is told to those who asked, and nobody after them.
+      // A failure is reported to those who asked before it, and to nobody else.
       answer.status.catch(() => {
         if (last === answer) last = null;
       });
@@ -46,7 +46,7 @@ export function statusReader(path: string, monotonic: () => number): StatusReade
   };
 }
 
-/** Tells, perhaps twice, when it has ended. */
+/** Reports, perhaps twice, that it has ended. */
 function startThread(path: string, ended: (thread: Thread) => void): Thread {
   const open: PromiseWithResolvers<MirrorStatus>[] = [];
   const worker = new Worker(script, { workerData: path, name: 'status', resourceLimits });

@@ -30,7 +30,7 @@ export interface Freshness {
   readonly met: 0 | 1;
 }
 
-/** What the mirror says of itself, read as any storefront could read it. */
+/** Status of the mirror, read as any storefront could read it. */
 export interface MirrorStatus {
   readonly path: string;
   readonly file_bytes: number;
@@ -40,9 +40,9 @@ export interface MirrorStatus {
   readonly written_by: string;
   readonly filled_at: number | null;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
-  /** How many are shown now. */
+  /** Number of images shown now. */
   readonly images: number;
-  /** When the one of them that was not confirmed for longest was; null: none is shown. */
+  /** Instant at which the image that has waited longest for confirmation was last confirmed; null if none is shown. */
   readonly oldest_image_at: number | null;
   /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
   readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
@@ -61,27 +61,26 @@ export interface MirrorStatus {
   /** Answers that came again and again and could not be used: of a list, or of many records; null: there are none. */
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly freshness: readonly Freshness[];
-  /** Products whose removal is held, and since when; null: nothing is held. */
-  /** What many records claim at once, and the mirror does not show; also what was believed less than a day ago. */
+  /** Claims that many records make at once and that the mirror does not show; also those accepted less than a day ago. */
   readonly held: readonly HeldClaims[];
-  /** Products that are on sale by their own reads, with dates that are answered as not on sale, and since when; null: none is. */
+  /** Products on sale by their own reads whose dates are answered as not on sale, and since when; null if there are none. */
   readonly contradicted: { readonly products: number; readonly since: number } | null;
   /** Products that notifications closed and no read has decided: in effect, and held back. */
   readonly closures: { readonly unconfirmed: number; readonly held: number };
   readonly subscriptions: readonly SubscriptionStatus[];
-  /** Times without notifications that are not healed yet, the newest first. */
+  /** Periods without notifications that are not repaired yet, the newest first. */
   readonly gaps: readonly {
     readonly subscription_id: string | null;
     readonly from_at: number;
     readonly to_at: number | null;
     readonly products: number;
   }[];
-  /** How often the mirror was wrong when somebody was about to order, over the days that are kept. */
+  /** Share of checks before orders that found the mirror wrong, over the days that are kept. */
   readonly error_rate: ErrorRate;
   readonly truth: Truth;
-  /** What the product list shows of the changes of dates. */
+  /** Value of the product list as a signal for changes of dates. */
   readonly list_signal: ListSignal;
-  /** Paths that the service does not have: asked again seldom, and nothing waits for them. */
+  /** Paths that the service does not have: they are requested rarely, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
   readonly short_lists: readonly ShortListStatus[];

@@ -5,9 +5,9 @@ import type { Reads } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** How much of what shoppers see is untrue, by random reads of the last seven days. */
+/** Share of outdated data among what shoppers see, estimated from random reads of the last seven days. */
 export interface Truth extends UntrueShare {
-  /** The time that the reads are of; null: there was none. */
+  /** Start and end of the period that the reads cover; null if there were no reads. */
   readonly from_at: number | null;
   readonly to_at: number | null;
   /** The same of the dates of each tier. */

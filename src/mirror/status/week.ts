@@ -57,7 +57,7 @@ function aboutItself(db: Reads): Pick<WeekFacts, 'written_by' | 'filled_at' | 'f
         'written_by',
         'filled_at',
         'currency',
-        // What was forgotten lies before the first that is left.
+        // Forgotten changes lie before the first one that is left.
         of
           .case()
           .when('feed_floor_seq', '>', 0)

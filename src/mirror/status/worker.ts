@@ -3,7 +3,7 @@ import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorForReading } from '../sql/files.ts';
 import { type MirrorStatus, statusOf } from './status.ts';
 
-/** What a question is answered with. */
+/** Answer to a status question. */
 export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
 
 /*

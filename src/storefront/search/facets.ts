@@ -2,7 +2,7 @@ import type { Connection } from '../connection.ts';
 import { type Form, facetSql } from './hits-sql.ts';
 import { statements } from './statements.ts';
 
-/** How many of what was found have a value; the id of a price is the least of its band, that of a rating its stars. */
+/** Number of results with a value. The id of a price is the lower end of its band, that of a rating its stars. */
 export interface FacetValue {
   readonly id: number;
   readonly name: string | null;
@@ -11,7 +11,7 @@ export interface FacetValue {
 
 export type Facets = Readonly<Record<'city' | 'country' | 'tag' | 'price' | 'rating', readonly FacetValue[]>>;
 
-/** What there is to count, as JSON. */
+/** Values that can be counted, as JSON. */
 type Values = Readonly<Record<'city_id' | 'country_id' | 'tag_id' | 'price' | 'rating', string>>;
 
 export const noFacets: Facets = { city: [], country: [], tag: [], price: [], rating: [] };

@@ -3,7 +3,7 @@ import type { Connection } from '../connection.ts';
 /** A piece of a text; joined, the pieces are the text. */
 export interface Piece {
   readonly text: string;
-  /** Whether it is a word that was asked for. */
+  /** True if this is a word that was asked for. */
   readonly matched: boolean;
 }
 
@@ -28,7 +28,7 @@ export function highlighter(connection: Connection): (text: string, every: strin
   };
 }
 
-/** What `search_terms` was asked, read back: terms in quotes, those with a star beginnings. */
+/** Returns a test for the terms in a query of `search_terms`: terms are quoted, and a star marks a beginning. */
 function askedOf(every: string): (term: string) => boolean {
   const whole = new Set<string>();
   const beginnings: string[] = [];

@@ -1,7 +1,7 @@
 import { type PrintedSql, printedOfDate, printedOfDates, printedOfProduct } from '../printed-sql.ts';
 import type { Filters, Order, SearchQuestion } from './question.ts';
 
-/** Which parts a search has: each form of it is one statement, prepared once. */
+/** Parts that a search has. Each form is one statement, prepared once. */
 export interface Form {
   readonly text: boolean;
   readonly near: boolean;
@@ -161,7 +161,7 @@ found (product_id, weight, typos, field, places, kept) AS MATERIALIZED (
 )`;
 }
 
-/** Where a product has every word: the first of these that, with those before it, has them all. */
+/** Fields in which a product's words are found: the first of these that, with those before it, has every word. */
 export const fields = ['name', 'title', 'venue', 'tagline', 'summary'] as const;
 
 const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
@@ -176,7 +176,7 @@ const nearby = `(
       AND ${chord2} <= @chord2
   )`;
 
-/** How far away a product is, where a place was asked for. */
+/** Returns SQL for the distance to a product; NULL if no place was asked for. */
 function awaySql(near: boolean, id: string): string {
   return near ? `(SELECT ${chord2} FROM product_places l WHERE l.product_id = ${id})` : 'NULL';
 }
@@ -210,7 +210,7 @@ FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')
 WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}`;
 }
 
-/** What has every word comes first; of that, what lies in the city or country that was typed. */
+/** Sorts products with every word first; among those, products in the city or country that was typed. */
 export const relevanceSql = 'h.weight DESC, h.typos, h.places DESC, h.field';
 
 const orderSql: Readonly<Record<Order, string>> = {

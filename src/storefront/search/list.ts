@@ -7,7 +7,7 @@ import type { ViewRow } from '../views.ts';
 import { type FilterForm, filterBindings, filterForm, filterSql } from './hits-sql.ts';
 import { checkFilters, type Filters, filterNames } from './question.ts';
 
-/** Which products to list: by the filters of `find`, and by experience. */
+/** Products to list: by the filters of `find`, and by experience. */
 export interface ProductsQuestion extends Filters {
   readonly experience_id?: number | undefined;
   readonly language?: string | undefined;

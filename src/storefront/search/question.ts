@@ -2,7 +2,7 @@ import { dayNumber, identifier, inRange, truth, wholeNumber } from '../arguments
 import type { Near } from '../places.ts';
 import { badArgument } from '../problems.ts';
 
-/** What narrows products down; everything that is given has to hold. */
+/** Filters that narrow products down. All filters that are set have to hold. */
 export interface Filters {
   readonly city_id?: number | undefined;
   readonly country_id?: number | undefined;
@@ -27,9 +27,9 @@ export type Order = 'relevance' | 'popularity' | 'price' | 'price_down' | 'ratin
 
 const orders: readonly Order[] = ['relevance', 'popularity', 'price', 'price_down', 'rating', 'distance'];
 
-/** What to find. Without text and filters, everything. */
+/** Search question. Without text and filters, it finds everything. */
 export interface SearchQuestion extends Filters {
-  /** As a person types it: generic words, typos and beginnings of words are minded. */
+  /** Text as a person types it. Generic words, typos and beginnings of words are handled. */
   readonly text?: string | undefined;
   readonly near?: Near | undefined;
   readonly language?: string | undefined;

@@ -30,16 +30,22 @@ export interface SearchHit {
   readonly rating_count: number | null;
   /** Its place in popularity, from 1. */
   readonly place: number;
-  /** How many letters of what was typed are not in it, as it was read; one more where a word is read in a less likely way. */
+  /**
+   * Number of letters of the typed text, as it was read, that the product does not have; plus one if a word is read in a
+   * less likely way.
+   */
   readonly typos: number;
-  /** The first of these that, with those before it, has every word; null: no words were asked for, or it has only some. */
+  /** First of these that, with those before it, has every word; null if no words were asked for, or it has only some. */
   readonly found_in: (typeof fields)[number] | null;
-  /** What a shop prints, in minor units of the currency: the least lowest_adult_price of the dates, else of the product, else from_price. */
+  /**
+   * Price that a shop prints, in minor units of the currency: the least lowest_adult_price of the dates, else of the
+   * product, else from_price.
+   */
   readonly price: number | null;
-  /** Whose price it is: adult, or another type where no adult can buy; null: from_price, or not said. */
+  /** Type that the price is for: adult, or another type if no adult can buy; null if it is from_price, or not stated. */
   readonly price_variant_type: string | null;
   readonly currency: string;
-  /** The first date with tickets left, of those asked for; null: none were. */
+  /** First date with tickets left, of those asked for; null if none were asked for. */
   readonly date: string | null;
   readonly distance_km: number | null;
   readonly checked_at: number;
@@ -53,9 +59,9 @@ export interface Found {
   readonly matched: readonly string[];
   /** Typed words that were left out, because nothing has them, or nothing has them together with the others. */
   readonly dropped: readonly string[];
-  /** What was typed, with its typos mended; null: there were none. */
+  /** Typed text with its typos corrected; null if there were none. */
   readonly meant: string | null;
-  /** Null: not asked for. */
+  /** Null if not asked for. */
   readonly facets: Facets | null;
 }
 

@@ -23,7 +23,7 @@ export interface Prepared {
   readonly kind: 'prepared';
   readonly question: Question;
   readonly request: ServiceRequest;
-  /** What is to be signed, in place of the token's placeholder; null: nothing. */
+  /** Content to sign, in place of the token's placeholder; null if nothing is to be signed. */
   readonly sign: NonNullable<AdapterRequest['sign']> | null;
 }
 
@@ -35,7 +35,7 @@ export interface SendOptions extends Omit<AskOptions, 'effect'> {
 /** The rows of an answer, and the names of its members as an example for people. */
 export type ReadRows = ListAnswer & { readonly members: string };
 
-/** What an adapter reads of an answer that does not say no. */
+/** Content that an adapter reads from an answer that is not a refusal. */
 export type ReadAnswer = Exclude<AdapterAnswer, RefusalAnswer>;
 
 /** An answer before it is read. */
@@ -44,7 +44,7 @@ export interface CameText {
   readonly text: string;
 }
 
-/** What an adapter did that it must not do. The record fails, and nothing else. */
+/** Error for something that an adapter must not do. It fails the record and nothing else. */
 class AdapterFault extends Error {
   override readonly name = 'AdapterFault';
 }
@@ -91,7 +91,7 @@ export class ServiceAsker {
     return this.#adapter.hash === null ? '' : `${this.#adapter.hash.slice(-8)}/`;
   }
 
-  /** Whether a page of a list may need the answer to the page before. */
+  /** Returns whether a page of a list may need the answer to the previous page. */
   get mayChainPages(): boolean {
     return this.#adapter.module.answer !== undefined;
   }

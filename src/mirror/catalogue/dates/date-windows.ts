@@ -21,7 +21,7 @@ export type DateOfWindow = Pick<Tables['day'], 'date' | 'window_id'>;
 
 /** The windows of a range of dates, before an answer is stored there. */
 export interface WindowRoom {
-  /** Tells whether a date was read after the answer was sent: it stays as it is. */
+  /** Returns whether a date was read after the answer was sent: it stays as it is. */
   isNewer(date: string): boolean;
   /** Returns how many tickets an order could have on a date, as far as it had been read; undefined: it had not. */
   limitBefore(date: string): number | null | undefined;
@@ -35,7 +35,7 @@ export interface DateWindowTable {
   room(read: WindowRead, to: string, stored: readonly DateOfWindow[]): WindowRoom;
   /** The same bytes came again: only the windows of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
-  /** Tells whether a date of the range, both ends included, was ever read. */
+  /** Returns whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
   /** Returns the variants that the stored answers of a product speak of, over all its windows. */
   variantIds(product_id: number): Set<number>;

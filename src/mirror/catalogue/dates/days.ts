@@ -23,14 +23,14 @@ type Summary = Pick<StoredDay, 'state' | 'lowest_price'>;
 /** `most`: how many tickets one may order; null: the service names no limit. `window_id`: the window that the date is in now. */
 type DayRead = WindowRead & DateSetting & { readonly most: number | null; readonly window_id: number };
 
-/** What a date is beside the stored one. */
+/** Difference between a read date and the stored one. */
 interface DayStored {
   /**
    * `counts` if only the tickets left differ. `offers` if no change of its state tells that times or prices differ, or
    * that it has its first row.
    */
   readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
-  /** Whether a shopper would notice it who saw the stored one; of today only by what has not begun. */
+  /** True if a shopper who saw the stored date would notice the difference. Today, only what has not begun counts. */
   readonly noticed: boolean;
 }
 
@@ -109,7 +109,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       stretches.replace(key, stored === undefined ? [] : stretches.ofDate(key), after);
       const [first] = after;
       if (first === undefined) throw new Error(`no row of ${key.date}`);
-      // A stored date is told of even in a first read: a product that returns has new records over old rows.
+      // A stored date is reported even in a first read: a product that returns has new records over old rows.
       const told =
         stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next: first, read }) : null;
       const noticed = stored !== undefined && isSeen(key.date, before, form, read);
@@ -129,7 +129,7 @@ function isSeen(date: string, before: DayForm | undefined, after: DayForm | unde
   return isNoticed(timesLeft(before, passed), timesLeft(after, passed), read.most);
 }
 
-/** Tells whether another price is printed: the cheapest time of an adult may sell out while a child's is the lowest. */
+/** Returns whether another price is printed: the cheapest time of an adult may sell out while a child's is the lowest. */
 function otherPrice(stored: StoredDay | undefined, { lowest_adult_price, price_variant_type }: PrintedPrice): boolean {
   return stored?.lowest_adult_price !== lowest_adult_price || stored?.price_variant_type !== price_variant_type;
 }

@@ -6,7 +6,7 @@ import { printedPrices } from './printed-prices.ts';
 import { formOf, slotsOf, slotTable } from './slots.ts';
 import { dateSettings, stretchesAt, stretchTable } from './stretches.ts';
 
-/** What is printed of dates that are stored already. */
+/** Printed prices of dates that are already stored. */
 export interface Pricing {
   /** Prices the dates of a product, and divides them at their times, by whom its variants are for now and where it is. */
   again(product_id: number, by: FoundBy): void;

@@ -8,9 +8,9 @@ import type { OfProduct } from './window.ts';
 
 type Step = Pick<Tables['price'], 'until_at' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'>;
 
-/** What is printed of products, from one instant to another. */
+/** Printed prices of products, each valid from one instant to another. */
 export interface PrintedPrices {
-  /** Finds it again from what can be bought of the dates of a product; writes nothing where it is the same. */
+  /** Recomputes the printed prices from the available dates of a product. Writes nothing if they are the same. */
   find(of: OfProduct): void;
 }
 
@@ -55,7 +55,7 @@ export function printedPrices(db: Writes): PrintedPrices {
 /** After the last date. */
 const nothingLeft = { until_at: atLast, lowest_price: null, lowest_adult_price: null, price_variant_type: null };
 
-/** Where the list was not read in that currency. */
+/** Values for a currency in which the list was not read. */
 const unlisted = { from_price: null, prediscount_price: null, checked_at: null, stale_at: null, held_at: null };
 
 type Printed = Readonly<Omit<Step, 'until_at'>> & { readonly until_at: number };

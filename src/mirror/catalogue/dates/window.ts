@@ -3,10 +3,10 @@ import type { Tiers } from '../../../domain/catalogue/availability.ts';
 import type { DueReason } from '../../../domain/schedule/record.ts';
 import type { Tables } from '../../sql/tables.ts';
 
-/** Whose dates: those of a product in a currency. */
+/** Identifies a calendar: the dates of a product in a currency. */
 export type OfProduct = Pick<Tables['day'], 'product_id' | 'currency'>;
 
-/** When an answer was asked for and on which day of the venue: what its spans are stored with. */
+/** Metadata of an availability answer, stored with its spans: the instant of the request, and the day at the venue. */
 export interface WindowRead {
   readonly product_id: number;
   readonly currency: string;
@@ -16,7 +16,10 @@ export interface WindowRead {
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;
-  /** Why it was read; and whether dates of its window were read before: those that a first read adds are not told of in the change feed. */
+  /**
+   * Reason for the read; and whether dates of its window were read before. The change feed does not report dates that a
+   * first read adds.
+   */
   readonly reason: DueReason;
   readonly first: 'first' | 'again';
 }

@@ -3,9 +3,9 @@ import type { Bound, Reads } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import type { ImageFile } from './image-file.ts';
 
-/** Which files are due. */
+/** Queue of files that are due. */
 export interface DueFiles {
-  /** Those due at `now`, those of the newest products last; `kept`: only those that have a file. */
+  /** Returns the files due at `now`, those of the newest products last. With `kept`, only those that have a file. */
   due(now: Instant, which: 'all' | 'kept', limit: number): ImageFile[];
   /** Products with a file that is due and was never fetched. */
   waitingProducts(now: Instant): number;

@@ -12,7 +12,7 @@ import { wantedFiles } from './wanted.ts';
  * are to be removed.
  */
 export interface ImageFileTable {
-  /** Tells whether no file is kept, or wanted. */
+  /** Returns whether no file is kept, or wanted. */
   isEmpty(): boolean;
   /** Returns the range of the next `limit` products; null: there are no more. */
   rangeAfter(product_id: number, limit: number): ProductRange | null;
@@ -32,13 +32,13 @@ export interface ImageFileTable {
   /** The new file itself is among those that no row uses where nobody wants it, or not from this URL, any more. */
   stored(row: ImageFile, file: StoredFile, due_at: Instant): string[];
   unchanged(row: ImageFile, checked_at: Instant, due_at: Instant): void;
-  /** What was kept stays. */
+  /** Records a failed download. A kept file stays. */
   failed(row: ImageFile, failure: { at: Instant; text: string; due_at: Instant }): void;
-  /** The host has it no more: hidden until a read returns it, and what was kept goes. */
+  /** Records that the host no longer has the image: it is hidden until a read returns it, and the kept file is removed. */
   gone(row: ImageFile, checked_at: Instant, due_at: Instant): string[];
   /** Nothing of an origin is due before an instant. */
   postpone(origin: string, until: Instant): void;
-  /** Tells whether a row uses this file. */
+  /** Returns whether a row uses this file. */
   isUsed(file: string): boolean;
   files(): string[];
   /** Rows whose file is not there: fetched again at once. */

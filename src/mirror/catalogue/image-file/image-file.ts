@@ -5,7 +5,7 @@ import type { Tables } from '../../sql/tables.ts';
 export type ImageFile = Tables['_image_file'];
 export type ImageFileKey = Pick<ImageFile, 'product_id' | 'image_key' | 'size'>;
 
-/** What a whole, verified file brings to its row. */
+/** Columns of a row that are set when a complete, verified file is stored. */
 export interface StoredFile extends Pick<ImageFile, 'etag' | 'last_modified'> {
   readonly file: string;
   readonly checksum: string;

@@ -3,7 +3,7 @@ import { type Bound, listed, sql, type Writes } from '../../../sqlite/statements
 import { query } from '../../sql/sql.ts';
 import type { ImageFile, ImageFileKey, StoredFile } from './image-file.ts';
 
-/** What came of asking for a file: its row says so where it is still of this URL. */
+/** Results of requests for files. A result is recorded only if the row still has the URL that was requested. */
 export interface FileOutcomes {
   stored(row: ImageFile, file: StoredFile, due_at: Instant): void;
   unchanged(row: ImageFile, checked_at: Instant, due_at: Instant): void;

@@ -14,7 +14,7 @@ import {
 import { query } from '../../sql/sql.ts';
 import type { ProductRange } from './image-file.ts';
 
-/** Which files there should be: those of what may be shown. */
+/** Files that should exist: those of images that may be shown. */
 export interface WantedFiles {
   rangeAfter(product_id: number, limit: number): ProductRange | null;
   want(range: ProductRange, sizes: readonly ImageSize[], now: Instant): number;
@@ -70,7 +70,7 @@ function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
     });
 }
 
-/** Tells whether the service's document gives a URL for a size. */
+/** Returns whether the service's document gives a URL for a size. */
 function hasUrl(document: Expression<string>, size: Expression<string>): RawBuilder<boolean> {
   return sql`json_type(${document}, '$.' || ${size}) = 'text'`;
 }

@@ -5,9 +5,9 @@ import type { Tables } from '../../sql/tables.ts';
 
 /** Products that recommend others while they are closed: what can be had of a chain of recommendations is in `alternatives`. */
 export interface Recommending {
-  /** The product can be had, or no longer, or recommends another one. Tells the change feed of those that lead to it. */
+  /** Handles a product that becomes or stops being available, or recommends another one. Reports those that lead to it. */
   changed(product_id: number, by: FoundBy): void;
-  /** Whether the product itself is in need of an alternative is decided otherwise. */
+  /** Recomputes the stored alternative of a product after a change in whether the product itself needs one. */
   again(product_id: number): void;
 }
 

@@ -2,7 +2,7 @@ import type { Instant } from '../../../clock.ts';
 import type { SaleStatus } from '../../../domain/catalogue/product.ts';
 import type { DueReason } from '../../../domain/schedule/record.ts';
 
-/** Which read an entry comes from, and what it may say: see `Editions`. */
+/** The read that an entry comes from, and what that read may set (see `Editions`). */
 export interface ProductRead {
   readonly source: 'list' | 'detail';
   readonly language: string;
@@ -11,21 +11,21 @@ export interface ProductRead {
   readonly sent_at: Instant;
   readonly now: Instant;
   readonly stale_at: Instant;
-  /** Why it was read. */
+  /** Reason for the read. */
   readonly reason: DueReason;
-  /** `true`: of what it says only the sale status and the images are stored. */
+  /** `true`: only the sale status and the images of the entry are stored. */
   readonly keeps?: boolean;
 }
 
-/** What storing an entry came to. */
+/** Result of storing an entry. */
 export interface StoredProduct {
   readonly outcome: 'added' | 'returned' | 'changed' | 'unchanged' | 'late';
   /** The sale status before, and after. */
   readonly was: SaleStatus | null;
   readonly is: SaleStatus;
-  /** What the read says of its sale: `back` from being off sale, still `on`, or neither. */
+  /** Effect of the read on the sale: `back` on sale after being off sale, still `on` sale, or neither. */
   readonly sale: 'back' | 'on' | 'neither';
-  /** Its price is another one than the last read of it said. */
+  /** True if the price differs from that of the last read. */
   readonly repriced: boolean;
   /** A list entry has changed, so the single-product read stored over it may be outdated too. */
   readonly detail_doubted: boolean;

@@ -4,7 +4,7 @@ import { type Bound, listed, type Reads } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import { hasDynamicPricing, ofPrimaryText, primaryTitle } from '../of-product.ts';
 
-/** What the engine needs to know of a product before it asks for anything else. */
+/** Facts about a product that the engine needs before it requests anything else. */
 export interface KnownProduct {
   readonly product_id: number;
   readonly timezone: string | null;
@@ -15,17 +15,17 @@ export interface KnownProduct {
   readonly expected_reopening: string | null;
   /** Visible, enabled by its own reads, and no closure that no read has decided. */
   readonly sellable: boolean;
-  /** When the newest of its own reads was sent. */
+  /** Instant at which the newest of the product's own reads was sent. */
   readonly read_at: Instant;
-  /** Since when some of its dates are answered as not on sale; null: none is. */
+  /** Instant since which the service answers that some of the dates are not on sale; null if it does so for none. */
   readonly dates_off_at: Instant | null;
   readonly category: string | null;
   /** Tickets sold, as counted at `sold_at` (see `faded`). */
   readonly sold: number;
   readonly sold_at: Instant | null;
-  /** When its entry of the primary list was last read; null: never. */
+  /** Instant of the last read of its entry in the primary list; null if it was never read. */
   readonly listed_at: Instant | null;
-  /** The last two reads of that entry between which its price or sale status changed; null: none did. */
+  /** Instants of the last two reads of that entry between which its price or sale status changed; null if none did. */
   readonly signal_at: Instant | null;
   readonly signal_before_at: Instant | null;
 }
@@ -43,10 +43,10 @@ export interface ShownProduct {
   readonly images_verified_at: Instant | null;
 }
 
-/** What is asked about products. */
+/** Queries about products. */
 export interface ProductReads {
   find(product_id: number): KnownProduct | null;
-  /** Since when a product's dates are answered as not on sale; null: they are not. */
+  /** Returns the instant since which the service answers that dates of a product are not on sale; null if it does not. */
   datesOffAt(product_id: number): number | null;
   isVisible(product_id: number): boolean;
   /** Returns what the last read of a kind said of a product in a language, and what it costs from in a currency; null: nothing. */

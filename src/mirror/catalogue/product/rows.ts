@@ -15,7 +15,7 @@ import { decideClosure, isOnSale, offSale, type Product, saleOf, tellSale } from
 import type { ShownProducts } from './shown.ts';
 import { productTags } from './tags.ts';
 
-/** What the primary language's reads alone say: visibility, sale status, place and images. */
+/** Columns set only by reads in the primary language: visibility, sale status, place and images. */
 export interface ProductRows {
   find(product_id: number): Pick<Product, 'sale_status'> | null;
   store(entry: ProductEntry, read: ProductRead): StoredRow;
@@ -43,12 +43,12 @@ const productColumns = [
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
-/** What each read sets anew, and everything else. */
+/** Columns that every read sets; all others are `factColumns`. */
 const instantColumns = ['read_at', 'images_verified_at'] as const;
 type Instants = Pick<Product, 'product_id' | (typeof instantColumns)[number]>;
 const factColumns = productColumns.filter((name) => !(instantColumns as readonly string[]).includes(name));
 
-/** What views show of a row; `offSaleColumns`: as far as a change of its sale tells it. */
+/** Columns shown by views. `offSaleColumns` are those that the report of a changed sale covers. */
 const offSaleColumns = [
   'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id', 'closure_unconfirmed',
 ] as const; // biome-ignore format: a list of columns
@@ -71,7 +71,7 @@ export function productRows(
   const tags = productTags(db);
   const alternatives = recommending(db, changes);
 
-  /** Returns whether a read shows other images; one that leaves them out says nothing of them. */
+  /** Stores the images of a read; returns whether they differ. False if the read leaves images out. */
   function replaceImages(row: Product | undefined, entry: ProductEntry, read: ProductRead): boolean {
     const known = {
       before_at: row?.images_verified_at ?? null,
@@ -85,7 +85,7 @@ export function productRows(
     const row = one.get({ product_id: entry.product_id });
     // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
-      // What came in between may have left out the images.
+      // Reads in between may have left out the images.
       if (entry.images !== null && row.withdrawn_at === null && mayReplace(row.images_verified_at, sent_at, now)) {
         put(row, { ...row, images_verified_at: sent_at });
         replaceImages(row, entry, read);
@@ -110,7 +110,7 @@ export function productRows(
     if (row !== undefined && row.withdrawn_at !== null) shown.again(product_id);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
-    // Those of a withdrawn product were dropped with it, and `product_returned` tells of them.
+    // Those of a withdrawn product were dropped with it, and `product_returned` reports them.
     const otherTags = tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
@@ -180,17 +180,17 @@ function outcomeOf(row: Product | undefined, changed: boolean): StoredProduct['o
   return changed ? 'changed' : 'unchanged';
 }
 
-/** Whether a product can be an alternative, or leads on to another one, to compare. */
+/** Returns, for comparison, whether a product can be an alternative, and which other product it leads on to. */
 function leads(row: Product): string {
   return [row.withdrawn_at === null && isOnSale(row), row.alternative_product_id].join();
 }
 
-/** Whether a product that is not on sale needs an alternative, to compare. */
+/** Returns whether a product that is not on sale needs an alternative, for comparison. */
 function needs({ withdrawn_at, closure_unconfirmed }: Product): boolean {
   return withdrawn_at === null && closure_unconfirmed === 0;
 }
 
-/** Where a product is, to compare. */
+/** Returns the location of a product, for comparison. */
 function stands({ venue_id, latitude, longitude }: Product): string {
   return [venue_id, latitude, longitude].join();
 }

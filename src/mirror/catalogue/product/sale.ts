@@ -58,7 +58,7 @@ export function saleOf(row: Product | undefined, next: Product): StoredProduct['
   return row !== undefined && !isOnSale(row) ? 'back' : 'on';
 }
 
-/** Tells the change feed what a read says of a product's sale that the row before it did not; returns whether it did. */
+/** Reports to the change feed how a read changes a product's sale. Returns whether it did. */
 export function tellSale(
   changes: ChangeTable,
   row: Product | undefined,

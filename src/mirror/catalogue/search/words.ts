@@ -14,7 +14,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { stemOf } from './stems.ts';
 
-/** What a product says in a language, as `search_entries` has it. */
+/** Text of a product in one language, as in `search_entries`. */
 export interface Entry extends SearchedText {
   readonly search_id: number;
   readonly product_id: number;
@@ -29,9 +29,9 @@ type Word = Tables['search_words'];
 
 /** The second index, its words and their deletions. */
 export interface SearchWords {
-  /** What a product says has changed from `before` to `after`: its entries in all languages. */
+  /** Replaces the entries of a product, in all languages, after its text changed from `before` to `after`. */
   replace(before: readonly Entry[], after: readonly Entry[]): void;
-  /** Makes all of it again from these entries. */
+  /** Builds the whole index from these entries. */
   rebuild(entries: Iterable<Entry>): void;
 }
 
@@ -162,7 +162,7 @@ function wordCounts(db: Writes) {
   return { add, take, clear: () => clear.map((all) => all.run()) };
 }
 
-/** Tells whether a typo may mean it: what is written as one word by quirk only, is not guessed. */
+/** Returns whether a typo may mean it: what is written as one word by quirk only, is not guessed. */
 function isGuessed(word: string, term: string): boolean {
   return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
 }
