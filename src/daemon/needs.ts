@@ -19,7 +19,9 @@ export type Need = 'mirror' | 'inbox' | 'writing' | 'leads' | 'time' | 'certain-
  */
 export type Unmet = (need: Need) => string | null;
 
-type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & { readonly ports: Pick<Wiring['ports'], 'refusals' | 'clock'> };
+type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & {
+  readonly ports: Pick<Wiring['ports'], 'refusals' | 'clock'>;
+};
 
 export function unmetIn(wiring: Facts): Unmet {
   const { files, watch, ports } = wiring;
