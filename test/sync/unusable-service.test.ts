@@ -33,7 +33,7 @@ const cases: [string, Omit<FaultRule, 'path'>, RegExp][] = [
   [
     'success and nothing else',
     { kind: 'status', status: 200, body: '{"success":true}' },
-    /members: success; expected: \w+: `\{"success":true\}`/,
+    /members: none; expected: \w+: `\{"success":true\}`/,
   ],
   ['a 500', { kind: 'status', status: 500 }, /^the service answered 500: readers keep/],
 ];
