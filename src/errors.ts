@@ -45,7 +45,7 @@ export class CataloguedError extends Error {
   /** Stable, kebab-case: a contract. */
   readonly code: string;
   readonly exitCode: ExitCode;
-  /** What to do about the error: one sentence, printed after `Try:`. */
+  /** Instruction for the person who sees the error: one sentence, printed after `Try:`. */
   readonly hint: string | undefined;
   /** Further lines printed between `Error:` and `Try:`, for example one per problem. */
   readonly details: readonly string[];

@@ -9,7 +9,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 export interface KeptListener {
   /** A URL, or the socket as the configuration names it. */
   readonly address: string;
-  /** Whether anybody answers. */
+  /** True: somebody answers there. */
   isServed(): boolean;
   /** Hands every request to `handler` from now on, those that waited first. `opened` is called with each connection. */
   serve(handler: RequestListener, opened?: (socket: Socket) => void): ListenerTurn;

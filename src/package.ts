@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 
 /*
- * Where the package lies. This file is right below src/, and what it is bundled into right below dist/: both are one step
+ * Directory of the package. This file is right below src/, and its bundle right below dist/: both are one step
  * away from the root.
  */
 

@@ -38,7 +38,7 @@ const patienceMs = 10_000;
 const lookMs = 20;
 /** A follower that lacks more rows of the file is given these first. */
 const mostBrought = 5000;
-/** How often the database is watched. */
+/** Time between two inspections of the database, in milliseconds. */
 const watchEveryMs = 5000;
 
 /**

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { sqliteLibrary } from '../../sqlite/read-only.ts';
 import { CataloguedError, type Found, openReader, type SearchQuestion } from '../../storefront/reader.ts';
 
-/** What a question is answered with. */
+/** Answer to a question: the result, a refusal or an error. */
 export type SearchAnswer =
   | { readonly found: Found }
   | { readonly refused: { readonly code: string; readonly message: string; readonly hint: string | undefined } }

@@ -4,9 +4,9 @@ export interface PageFacts {
   readonly rows: number;
   /** True: it has fewer rows than the page size stated in the answer itself. The requested size may be ignored. */
   readonly short: boolean;
-  /** How the answer says that the next page is asked for; null: this is the last one; undefined: it does not say. */
+  /** Text that asks for the next page; null: this is the last page; undefined: the answer names none. */
   readonly next: string | null | undefined;
-  /** How many rows the whole list has, as the page says; null: it does not say. */
+  /** Number of rows in the whole list, as the page states it; null: it states none. */
   readonly total: number | null;
   /** Rows of this attempt so far, including this page; repeated rows count each time. */
   readonly served: number;

@@ -9,7 +9,7 @@ export interface Recorded {
   readonly product_id: number | null;
   /** UTC day of the request. */
   readonly recorded_on: string;
-  /** What was asked, the same for every service: an adapter can be tried on it. */
+  /** The question that was asked. It is the same for every service, so that an adapter can be tried on it. */
   readonly question: Readonly<Record<string, unknown>>;
   readonly status: number;
   readonly body: unknown;

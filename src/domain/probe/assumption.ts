@@ -18,7 +18,7 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined without a usable body: refused, broken, or not JSON. */
   readonly json: unknown;
-  /** What the adapter reads of it; null: there is no usable body. */
+  /** Result of reading it by the adapter; null: there is no usable body. */
   readonly read: ListAnswer | RowAnswer | UnusableAnswer | null;
   /** The code and message of a failure; null: there was an answer. */
   readonly failure: { readonly code: string; readonly message: string } | null;

@@ -34,7 +34,7 @@ export interface ListQuestion {
   readonly page_size: number;
   readonly language: string;
   readonly currency: string;
-  /** Whether the list is wanted in the order of popularity. */
+  /** True: the list is wanted in the order of popularity. */
   readonly ordered: boolean;
 }
 
@@ -138,11 +138,15 @@ export interface AdapterRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is; its `content-type` belongs to the headers. */
   readonly body?: string | null;
-  /** Has catalogued sign a token with `signing.key_file`, which stands where `settings.token` is written. */
-  readonly sign?: { readonly payload: object /** Left out: RS256. */; readonly algorithm?: 'RS256' | 'PS256' };
+  /** Content of a token that catalogued signs with `signing.key_file` and writes in place of `settings.token`. */
+  readonly sign?: {
+    readonly payload: object;
+    /** Left out: RS256. */
+    readonly algorithm?: 'RS256' | 'PS256';
+  };
 }
 
-/** What an adapter reads from an answer. A status of 400 or more can only be a refusal. */
+/** Result of reading an answer. A status of 400 or more can only be a refusal. */
 export type AdapterAnswer = ListAnswer | RowAnswer | RefusalAnswer | UnusableAnswer;
 
 /** The members of a row as docs/service.md lists them; further ones are kept. */

@@ -5,7 +5,7 @@ import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import { type CallPause, type LiveResult, unanswered } from './live-result.ts';
 
-/** How long a caller waits for a call; the signal ends only its own waiting. */
+/** Limits of the time that a caller waits for a call. The signal ends its own waiting only. */
 export interface WaitLimits {
   readonly deadline_ms: number;
   readonly signal: AbortSignal;
@@ -13,7 +13,7 @@ export interface WaitLimits {
 
 /** One live read of a window, as those who wait for it share it. */
 export interface SharedCall<Found> {
-  /** What the mirror showed when the first of them asked, by date. */
+  /** Dates as the mirror showed them when the first caller asked. */
   readonly shown: Map<string, ReadDate | null>;
   readonly sale: SaleState;
   /** Conclusions from the answer, by question. */
@@ -33,7 +33,7 @@ interface Waiter {
 const turnMs = 1000;
 /** Turns of the event loop that a call waits for, as long as each brings more callers: without a pause. */
 const joiningTurns = 3;
-/** How long a call without waiters keeps its place in the budget. */
+/** Time for which a call without waiters keeps its place in the budget. */
 const abandonedMs = 5000;
 
 /** One live read of a window, and its waiters. None waits longer than its deadline. */
