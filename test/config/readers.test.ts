@@ -45,6 +45,7 @@ function keys(): string[] {
 
 /** Keys that only what starts a daemon reads, with the text that does: the one in here is alone, and has a log already. */
 const startersAlone = {
+  'service.adapter': ['src/config/load.ts', 'values.service.adapter'],
   'instance.name': ['src/instance/instance.ts', 'instance.name ?? hostname()'],
   'leadership.lease': ['src/domain/leadership/lease.ts', 'since + lease - now'],
   'leadership.renew': ['src/database/lease.ts', 'clock.sleep(times.renew'],
@@ -122,8 +123,16 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
     expect(unread).toEqual(Object.keys(startersAlone));
   });
 
-  it('keys that are only copied with all beside them are the own cadences of categories, laid over the general ones', () => {
-    const copied = keys().filter((key) => !readers.read.has(key) && readers.copied.has(key));
+  it('keys that are only copied with all beside them are the own cadences of categories, laid over the general ones, and names of the profile that the adapter reads', () => {
+    const onlyCopied = keys().filter((key) => !readers.read.has(key) && readers.copied.has(key));
+    const forAdapter = onlyCopied.filter((key) => readers.copied.get(key) === 'upstream/adapter/service-asker.ts');
+    expect(forAdapter).not.toEqual([]);
+    const adapter = readFileSync(new URL('../../src/upstream/adapter/standard.ts', import.meta.url), 'utf8');
+    for (const key of forAdapter) {
+      expect(key).toMatch(/^service\.profile\./);
+      expect(adapter).toMatch(new RegExp(`\\b${key.split('.').at(-1)}\\b`));
+    }
+    const copied = onlyCopied.filter((key) => !forAdapter.includes(key));
     const own = ['products', 'checkout_information', 'variants', 'product_detail', 'images'];
     expect(copied).toEqual(own.map((name) => `categories.0.cadence.${name}`));
     expect(copied.map((key) => readers.copied.get(key))).toEqual(own.map(() => 'daemon/policy.ts'));

@@ -83,7 +83,7 @@ export class ServiceAsker {
     this.#adapter = adapter;
     this.#key = key;
     const placeholders = { key: key === null ? null : keyPlaceholder, token: tokenPlaceholder };
-    this.#settings = deepFrozen(structuredClone({ ...settings, ...placeholders }));
+    this.#settings = frozenCopy({ ...settings, ...placeholders });
   }
 
   /** Part of the hash of each body that is read: another adapter reads an unchanged body again. */
@@ -369,10 +369,10 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(line(value, 80)) : kindOf(value);
 }
 
-function deepFrozen<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    for (const each of Object.values(value)) deepFrozen(each);
-    Object.freeze(value);
-  }
-  return value;
+function frozenCopy<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Array.isArray(value)
+    ? value.map(frozenCopy)
+    : Object.fromEntries(Object.entries(value).map(([name, each]) => [name, frozenCopy(each)]));
+  return Object.freeze(copy) as Value;
 }
