@@ -307,7 +307,7 @@ const plainSearch = `${searchText.slice(0, searchText.indexOf('-- Whether the wo
   SELECT DISTINCT r.product_id FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
   JOIN product_popularity r ON r.product_id = e.product_id
   WHERE search_terms MATCH (SELECT COALESCE(group_concat(part, ' AND '), '""') FROM (
-    SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM plain CROSS JOIN json_each(plain.readings) GROUP BY value ->> 0))`;
+    SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM plain CROSS JOIN json_each(plain.readings) WHERE NOT value ->> 5 GROUP BY value ->> 0))`;
 
 function ratings(postgres: Postgres): Promise<readonly unknown[]> {
   return postgres
