@@ -87,8 +87,8 @@ describe('the declarations of src/mirror/contract', () => {
     const pathed = Object.values(tables).flatMap(({ name, columns }) =>
       'document' in columns
         ? Object.entries(columns).flatMap(([column, { from, unit }]) =>
-            // An amount is sent in units of its currency, an id as text.
-            from === undefined || unit?.startsWith('minor') ? [] : [{ view: name, column, from }],
+            // An amount is sent in units of its currency, minutes as hours and minutes, an id as text.
+            from === undefined || unit?.startsWith('min') ? [] : [{ view: name, column, from }],
           )
         : [],
     );

@@ -1,7 +1,18 @@
 import { identifier } from '../../domain/values/identifier.ts';
 import { isMembers, type Members } from '../../domain/values/members.ts';
 import { pageAddress } from '../../domain/values/page-address.ts';
-import { type Column, type Columns, flag, id, integers, json, minutes, pageUrl, texts, type ValueOf } from '../contract/table.ts';
+import {
+  type Column,
+  type Columns,
+  flag,
+  id,
+  integers,
+  json,
+  minutes,
+  pageUrl,
+  texts,
+  type ValueOf,
+} from '../contract/table.ts';
 
 /** Returns the members of a document; none where there is none. */
 export function membersOf(document: string | null): Members {

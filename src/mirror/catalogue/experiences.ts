@@ -160,7 +160,10 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
 
 /** Returns images as the view `experience_images` takes them apart. */
 function storedImages(images: readonly Image[]): string {
-  const rows = images.map(({ position, image_key, credit, document }) => `${position},${JSON.stringify([image_key, credit]).slice(1, -1)},${document}`);
+  const rows = images.map(
+    ({ position, image_key, credit, document }) =>
+      `${position},${JSON.stringify([image_key, credit]).slice(1, -1)},${document}`,
+  );
   return `[${rows.map((row) => `[${row}]`).join(',')}]`;
 }
 

@@ -93,7 +93,10 @@ export const products = table(
       '**What a partner may not do with the product**, such as advertise it by name. The service does not list its words: show them to a person before the product is advertised.',
     ),
     promo_label: text({ from: '$.promo_label', null: 'none' }, 'A word of the service for a badge: bestseller …'),
-    discount_percentage: real({ from: '$.discount_percentage', null: 'not reduced, or not sent' }, 'How much it is reduced.'),
+    discount_percentage: real(
+      { from: '$.discount_percentage', null: 'not reduced, or not sent' },
+      'How much it is reduced.',
+    ),
     skip_line: flag({ from: '$.skip_line', null: 'not sent' }, 'Visitors pass the line.'),
     smartphone_ticket: flag({ from: '$.smartphone_ticket', null: 'not sent' }, 'The ticket is shown on a phone.'),
     instant_ticket_delivery: flag(
@@ -132,8 +135,14 @@ export const products = table(
     venue_today: date({ byClock: true, null: 'its zone is unknown' }, 'Today at the venue.'),
     wheelchair_access: flag({ from: '$.wheelchair_access', null: 'not sent' }, 'Accessible by wheelchair.'),
     is_package: flag({ from: '$.is_package', null: 'not sent' }, 'Several products sold as one.'),
-    package_products: integers({ from: '$.package_products', null: 'not sent' }, 'The product_ids sold in the package.'),
-    in_packages: integers({ from: '$.in_packages', null: 'not sent' }, 'The product_ids of packages that it is sold in.'),
+    package_products: integers(
+      { from: '$.package_products', null: 'not sent' },
+      'The product_ids sold in the package.',
+    ),
+    in_packages: integers(
+      { from: '$.in_packages', null: 'not sent' },
+      'The product_ids of packages that it is sold in.',
+    ),
     document: json(
       {},
       'What the service sent, with members that no column shows: the detail over the list entry, without images.',

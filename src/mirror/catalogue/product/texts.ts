@@ -28,7 +28,14 @@ export interface ProductTexts {
 
 const shownColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
 const instantColumns = ['list_read_at', 'detail_read_at', 'checked_at', 'stale_at', 'held_at'] as const;
-const unlikeDocuments = [...shownColumns, 'city_path', ...instantColumns, 'changed_at', 'list_hash', 'detail_hash'] as const;
+const unlikeDocuments = [
+  ...shownColumns,
+  'city_path',
+  ...instantColumns,
+  'changed_at',
+  'list_hash',
+  'detail_hash',
+] as const;
 const textColumns = [...unlikeDocuments, 'list_document', 'detail_document', 'merged_document'] as const;
 
 interface Ports {
