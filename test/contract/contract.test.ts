@@ -130,6 +130,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     withdrawn: reader.withdrawn(gone),
     experience: reader.experience(reader.experiences()[0]?.experience_id ?? 0),
     experiences: reader.experiences(),
+    experienceImages: reader.experiences().flatMap(({ experience_id }) => reader.experienceImages(experience_id)),
     cities: reader.cities(),
     countries: reader.countries(),
     currencies: reader.currencies(),

@@ -36,24 +36,28 @@ function at({ from = '$' }: Column, document: Members): unknown {
 }
 
 function factOf({ type, unit }: Column, value: unknown): string | number | null {
-  if (unit === texts.unit) return listIn(value, (each) => typeof each === 'string');
+  // The service writes some lists of one text as that text.
+  if (unit === texts.unit) return listIn(isText(value) ? [value] : value, (each) => typeof each === 'string');
   if (unit === integers.unit) return listIn(value, Number.isInteger);
   if (unit === pageUrl.unit) return pageAddress(value);
   if (unit === json.unit) return value == null || value === '' ? null : JSON.stringify(value);
   if (unit === minutes.unit) return minutesIn(value);
   if (unit === id.unit) return identifier(value);
   if (type === 'real') return typeof value === 'number' ? value : null;
-  if (type === 'text') return typeof value === 'string' && value !== '' ? value : null;
+  if (type === 'text') return isText(value) ? value : null;
   if (unit === flag.unit) return typeof value === 'boolean' ? Number(value) : null;
   // A hundred years and more are no hours before a visit.
   const isNumber = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1_000_000;
   return isNumber ? Number(value) : null;
 }
 
-/** Returns a list without the elements of another type. A lone value is a list of it: the service writes some in both ways. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Returns a list without the elements of another type. */
 function listIn(value: unknown, fits: (each: unknown) => boolean): string | null {
-  if (Array.isArray(value)) return JSON.stringify(value.filter(fits));
-  return value !== '' && fits(value) ? JSON.stringify([value]) : null;
+  return Array.isArray(value) ? JSON.stringify(value.filter(fits)) : null;
 }
 
 /** Returns the whole minutes of `01:15` (hours and minutes) or `0:15:00` (with seconds). */

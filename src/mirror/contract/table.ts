@@ -59,7 +59,7 @@ export const degrees = column<number>('real', 'degrees');
 export const instant = column<Instant>('integer', 'epoch milliseconds UTC');
 export const date = column<string>('text', 'YYYY-MM-DD at the venue');
 export const json = column<string>('text', 'JSON');
-/** Declares lists of the service: what has another type in one is left out, and a text or a number alone is a list of it. */
+/** Declares lists of the service: what has another type in one is left out, and a text alone is a list of it. */
 export const texts = column<string>('text', 'JSON array of texts');
 export const integers = column<string>('text', 'JSON array of integers');
 /** Declares a time before a visit. */
