@@ -59,6 +59,50 @@ describe('the table of conditions', () => {
   });
 });
 
+describe('a fact of the status', () => {
+  const file = { name: 'mirror', lost_since: null, damaged_since: null } as const;
+  const since = now - 60 * minute;
+  const snapshot = { published_at: null, late: 0, failure: null, failing_since: null } as const;
+  const directory = { path: '/m', free_bytes: 1, low_below_bytes: 2, low: 1 } as const;
+  const job = {
+    ...{
+      name: 'pass',
+      every_ms: 1000,
+      at: null,
+      zone: null,
+      next_at: now,
+      running: 0,
+      overdue: 0,
+      runs: 9,
+      failures: 1,
+    },
+    ...{ last_run_at: since, last_ms: 1, failure: 'no', kept_from: null },
+  } as const;
+  const tried = {
+    ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, public_address: null },
+    clock_offset_ms: 2 * minute,
+  };
+  const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
+    ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
+    ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
+    ['inbox-lost', { files: [file, { ...file, name: 'inbox', lost_since: since }] }],
+    ['inbox-damaged', { files: [file, { ...file, name: 'inbox', damaged_since: since }] }],
+    ['disk-low', { storage: { trouble: null, directories: [directory], low_since: since } }],
+    ['database-behind', { database: { standbys: 1, unsynchronised: 0, vacuum_held_ms: 0, failing_since: since } }],
+    ['snapshot-failing', { snapshot: { ...snapshot, failure: 'no', failing_since: since } }],
+    ['snapshot-late', { snapshot: { ...snapshot, late: 1 } }],
+    ['backup-failing', { backup: { ...healthy.backup, failure: 'no', failing_since: since } }],
+    ['backup-unusable', { backup: { ...healthy.backup, tried_at: since, tried_failure: 'no' } }],
+    ['clock-off', { tried }],
+    ['job-failing', { jobs: [job] }],
+  ];
+
+  it.each(facts)('is a condition: %s', (code, fact) => {
+    const met = new Map([[code, since]]);
+    check({ ...healthy, ...fact }, [code], { ...noMemory, met });
+  });
+});
+
 describe('what is held', () => {
   const day = 24 * 60 * minute;
   const found = (more: Partial<ToldHold>) => conditionsOf({ ...healthy, held: [heldSale(more)] }, now)[0] ?? null;
