@@ -4,6 +4,7 @@ import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
 import type { ToldHold } from '../../src/domain/evidence/words.ts';
+import type { JobRuns } from '../../src/domain/schedule/job-runs.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 import { emptyInbox, healthy, now } from './healthy-facts.ts';
 
@@ -64,20 +65,21 @@ describe('a fact of the status', () => {
   const since = now - 60 * minute;
   const snapshot = { published_at: null, late: 0, failure: null, failing_since: null } as const;
   const directory = { path: '/m', free_bytes: 1, low_below_bytes: 2, low: 1 } as const;
-  const job = {
-    ...{
-      name: 'pass',
-      every_ms: 1000,
-      at: null,
-      zone: null,
-      next_at: now,
-      running: 0,
-      overdue: 0,
-      runs: 9,
-      failures: 1,
-    },
-    ...{ last_run_at: since, last_ms: 1, failure: 'no', kept_from: null },
-  } as const;
+  const job: JobRuns = {
+    name: 'pass',
+    every_ms: 1000,
+    at: null,
+    zone: null,
+    next_at: now,
+    running: 0,
+    overdue: 0,
+    runs: 9,
+    failures: 1,
+    last_run_at: since,
+    last_ms: 1,
+    failure: 'no',
+    kept_from: null,
+  };
   const tried = {
     ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, public_address: null },
     clock_offset_ms: 2 * minute,
