@@ -115,7 +115,7 @@ export function answersOf(
       const trouble = wiring.sharing === null ? null : storage.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
-      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
+      return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({

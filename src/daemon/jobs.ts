@@ -116,7 +116,7 @@ export function jobsOf(parts: Parts): Job[] {
       needs: ['mirror'],
       ...looks,
       run: snapshots.publishDue,
-      trouble: snapshots.failure,
+      trouble: () => snapshots.failing().failure,
     },
     { name: 'check-counts', every: second, needs: writes, ...looks, run: async () => checks.counter.flush() },
     { name: 'views', every: minute, needs: writes, ...looks, run: () => checks.views.flush() },
@@ -185,7 +185,7 @@ function backupJob({ wiring, backups }: Parts): Job[] {
       needs: ['mirror'],
       doneAt: backups.madeAt,
       run: backups.make,
-      trouble: backups.failure,
+      trouble: () => backups.failing().failure,
     },
   ];
 }

@@ -43,7 +43,7 @@ export function mirrorCounts({
 export interface StatusOptions {
   readonly jobs: () => readonly JobRuns[];
   readonly counts: MirrorCounts;
-  readonly publishing?: Pick<Publishing, 'alarms' | 'status'> | null;
+  readonly publishing?: Pick<Publishing, 'status'> | null;
 }
 
 /**
@@ -67,21 +67,14 @@ export function statusSource(
     const now = ports.clock.now();
     const whole = {
       ...status,
-      alarms: [
-        ...files.alarms(),
-        ...status.alarms,
-        ...storage.alarms(),
-        ...snapshots.alarms(),
-        ...backups.alarms(),
-        ...(publishing?.alarms() ?? []),
-      ],
+      files: files.findings(),
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, ports.refusals.keyRefused()),
       inbox: inboxStatus(),
       jobs: jobs(),
-      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),
-      backup: backupStatus(config.backup, { filled_at: status.filled_at, failure: backups.failure(), now }),
+      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),
+      backup: backupStatus(config.backup, { filled_at: status.filled_at, failing: backups.failing(), now }),
       database: publishing?.status() ?? null,
     };
     return { ...whole, conditions: conditions.conditionsOf(whole) };

@@ -8,6 +8,7 @@ import { stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import type { StorageStatus } from '../../files/storage-status.ts';
+import type { FileFinding } from '../../files/watch.ts';
 import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { HeldClaims } from '../../mirror/evidence.ts';
 import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
@@ -26,6 +27,7 @@ export type ShownStatus = CountedStatus & {
   /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
+  readonly files: readonly FileFinding[] | null;
   readonly storage: StorageStatus | null;
   /** The storefront's own address; null if there is none, or no daemon runs. */
   readonly storefront: { readonly listen: string } | null;
