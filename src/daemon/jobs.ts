@@ -108,7 +108,7 @@ export function jobsOf(parts: Parts): Job[] {
       every: 5 * second,
       needs: [],
       ...looks,
-      run: (signal) => parts.conditions.lookForService(() => parts.status(0), signal),
+      run: (signal) => parts.conditions.lookForService(parts.status.shown, signal),
     },
     {
       name: 'snapshot',
@@ -169,7 +169,7 @@ export function jobsOf(parts: Parts): Job[] {
       every: minute,
       needs: [],
       ...looks,
-      run: (signal) => parts.conditions.look(() => parts.status(0), signal),
+      run: (signal) => parts.conditions.look(parts.status.counted, signal),
       trouble: () => parts.conditions.failure(),
     },
   ];
