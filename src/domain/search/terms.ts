@@ -80,7 +80,10 @@ function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
   const bare = written.replace(elision, '').replace(possessive, '');
   const folded = wordsOf(bare)[0]?.folded ?? whole;
   const term = wordsOf(stem(bare))[0]?.folded ?? folded;
-  return { term, typed: [whole, folded, term, ...(shortened.get(folded) ?? []), ...(arabic.test(folded) ? withArticle(folded) : [])] };
+  return {
+    term,
+    typed: [whole, folded, term, ...(shortened.get(folded) ?? []), ...(arabic.test(folded) ? withArticle(folded) : [])],
+  };
 }
 
 /** The texts of a product in a language, and the terms of that language. */

@@ -113,7 +113,9 @@ const telling = `(p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SE
  * words, by the weight of the words that they have: a word in the name counts three times, in the title twice. `answer` has
  * the columns `every`, `best` and `parts` of what was understood.
  */
-export function foundSql(answer = '(SELECT @every AS every, @best AS best, @parts AS parts, @extras AS extras)'): string {
+export function foundSql(
+  answer = '(SELECT @every AS every, @best AS best, @parts AS parts, @extras AS extras)',
+): string {
   const within = scopes.map((scope, index) => `'(${scope} : (' || every || '))' AS s${index}`);
   const parts = [
     's0',
