@@ -107,9 +107,9 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   ];
   const admins: Listening[] = [];
   for (const each of listens) admins.push(stack.use(await startAdmin({ ...answers, ...each, kept })));
-  const { listen } = loaded.config.storefront;
-  const token = loaded.secrets.storefront_token;
-  const door = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, token, kept }));
+  const { listen, ...rest } = loaded.config.storefront;
+  const rules = { ...rest, token: loaded.secrets.storefront_token };
+  const door = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept }));
   stack.defer(() => late.disposeAsync());
   wiring.storage.serve();
   stack.use(schedule.start());

@@ -99,7 +99,7 @@ const fewFound = 20;
 const wholeWeight = 1_000_000;
 
 /** Sets of words that weigh so much less than the heaviest one are worth the same: between them popularity decides. */
-const aboutTheSame = 8;
+const aboutTheSame = 4;
 
 /** The weight of lying in the city or country that was typed: three times that of a rare word. */
 const placeWeight = 24;
@@ -240,7 +240,7 @@ export function pageSql(form: Form): string {
 ${hitSql(form)}
 )
 SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
-  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, (SELECT kept FROM hit h ORDER BY ${relevanceSql} LIMIT 1) AS kept, ${printed.price} AS price,
+  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, (SELECT kept FROM hit h ORDER BY ${orderSql.relevance} LIMIT 1) AS kept, ${printed.price} AS price,
   ${printed.type} AS price_variant_type, @currency AS currency,
   ${date} AS date, ${awaySql(form.near, 'h.product_id')} AS chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
 FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h
