@@ -19,6 +19,7 @@ import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
+import type { Found, SearchQuestion } from '../storefront/reader.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { countSeen } from '../sync/checks/views.ts';
@@ -34,10 +35,10 @@ import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
 import type { Publishing } from './publishing.ts';
+import { ReaderThread } from './reading/thread.ts';
 import type { Reload } from './reload.ts';
 import { rowCopies } from './row-copy.ts';
 import type { Schedule } from './schedule.ts';
-import { searchThread } from './search/thread.ts';
 import { hostsOf } from './sharing/hosts.ts';
 import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -52,9 +53,6 @@ interface AnswerParts {
   /** Null: nothing is published. */
   readonly publishing: Pick<Publishing, 'told' | 'rows'> | null;
 }
-
-/** The greatest age, in milliseconds, of the status for monitors. */
-const recentMs = 5000;
 
 /** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
@@ -77,7 +75,8 @@ export function answersOf(
    * the published state, would not know.
    */
   const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
-  const searches = stack.use(searchThread(mirror.path));
+  const searches = stack.use(new ReaderThread(mirror.path, { name: 'search', mostWaiting: 200 }));
+  const threadOfReads = stack.use(new ReaderThread(mirror.path, { name: 'reads', mostWaiting: 2000 }));
   const figures = stack.use(processFigures(ports.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
@@ -106,7 +105,7 @@ export function answersOf(
     hosts: hostsOf(config),
     log,
     now: ports.clock.now,
-    recentStatus: () => status(recentMs),
+    shownStatus: status.shown,
     memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
     product: (product_id) => productView({ ports, feed, shown }, product_id),
     resync: { price, start: resync, tokens: formTokens(systemEntropy(32), ports.clock.now) },
@@ -116,7 +115,7 @@ export function answersOf(
       const trouble = wiring.sharing === null ? null : storage.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
-      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
+      return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({
@@ -127,18 +126,28 @@ export function answersOf(
       clock: ports.clock,
       signal: stopping,
     }),
+    reads: {
+      now: ports.clock.now,
+      represent: async (call) => {
+        if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
+        const found = await searches.represent(call);
+        // Safe casts: question and answer are those of `reader.search`.
+        if (call.name === 'search') fruitless.note(call.asked[0] as SearchQuestion, JSON.parse(found.body) as Found);
+        return found;
+      },
+    },
     answers: {
-      'GET /v1/status': () => status(0),
+      'GET /v1/status': status.shown,
       'GET /v1/conditions': async ({ query: { from } }) => ({
-        conditions: (await status(0)).conditions,
+        conditions: (await status.shown()).conditions,
         periods: inbox.conditions.flips(instant(from)),
       }),
       'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
-        const facts = await status(0);
+        const facts = await status.shown();
         const done = await storage.promptly(() => conditions.acknowledge(facts, code, because));
         if (!done) return doesNotHold(code, facts.conditions);
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
-        return { conditions: (await status(recentMs)).conditions };
+        return { conditions: (await status.shown()).conditions };
       },
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
@@ -206,7 +215,7 @@ export function answersOf(
           ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];
-        return [...checks, ...conditionChecks((await status(0)).conditions, checks)];
+        return [...checks, ...conditionChecks((await status.shown()).conditions, checks)];
       },
       'POST /v1/probe': (_, signal) =>
         probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),

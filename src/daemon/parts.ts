@@ -7,10 +7,10 @@ import { watchChecks } from '../sync/checks/flood.ts';
 import { type Audits, auditsOf } from '../sync/truth/audits.ts';
 import { DoubtedService } from './conditions/doubts.ts';
 import { ConditionWatch } from './conditions/watch.ts';
+import { type FruitlessSearches, fruitlessSearches } from './fruitless.ts';
 import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Receiving } from './receiving.ts';
-import { type FruitlessSearches, fruitlessSearches } from './search/fruitless.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The parts shared by the daemon's jobs and its admin interface, besides the wiring. */
@@ -32,8 +32,8 @@ export interface Parts {
   readonly conditions: ConditionWatch;
   /** Null: nothing is received. */
   readonly receiving: Receiving | null;
-  /** Returns the whole status. The parts that need counting in the mirror are at most `max_age_ms` old. */
-  status(max_age_ms: number): Promise<DaemonStatus>;
+  /** The whole status: `shown` as all interfaces show it, `counted` with a new count of the mirror. */
+  readonly status: Readonly<Record<'shown' | 'counted', () => Promise<DaemonStatus>>>;
 }
 
 export interface PartsOptions {
