@@ -107,7 +107,7 @@ export interface WatchedRead {
  * Returns the share of the time between two reads of the batch that came after a read of the record, which had found
  * all earlier changes.
  */
-function sinceRead({ before_at, at }: Looks, read_at: number): number {
+export function sinceRead({ before_at, at }: Looks, read_at: number): number {
   return at > before_at ? Math.min(1, Math.max(0, at - read_at) / (at - before_at)) : 0;
 }
 
@@ -170,9 +170,21 @@ export function afterVisitWatched(
   belief: SignalBelief,
   prior: Volatility,
 ): Volatility {
-  const elapsed = read.at - read.before_at;
-  const blind = afterVisit(volatility, elapsed, read.changed, prior);
-  const shown = read.changed ? attributed(belief, volatility, read) : 0;
+  return afterVisitShown(volatility, read, read.changed ? attributed(belief, volatility, read) : 0, prior);
+}
+
+/**
+ * Returns the estimate of a record's rate after a read whose change was shown by something else with a probability of
+ * `shown`: then it is one event at a known time.
+ */
+export function afterVisitShown(
+  volatility: Volatility,
+  { before_at, at, changed }: { readonly before_at: number; readonly at: number; readonly changed: boolean },
+  shown: number,
+  prior: Volatility,
+): Volatility {
+  const elapsed = at - before_at;
+  const blind = afterVisit(volatility, elapsed, changed, prior);
   if (shown === 0) return blind;
   const known = afterVisit({ shape: volatility.shape + 1, exposure: volatility.exposure }, elapsed, false, prior);
   return {

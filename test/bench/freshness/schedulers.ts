@@ -104,3 +104,18 @@ function knownInterval(rate: number, wanted: number): number {
   }
   return Math.sqrt(low * high);
 }
+
+/** Returns the best interval of each record, in hours, if all true rates are known and `budget` calls an hour may be made. */
+export function knownIntervals(
+  records: readonly { readonly rate: number; readonly weight: number }[],
+  budget: number,
+): number[] {
+  const at = (multiplier: number) => records.map(({ rate, weight }) => knownInterval(rate, multiplier / weight));
+  let [low, high] = [1e-12, 10];
+  for (let step = 0; step < 50; step += 1) {
+    const middle = Math.sqrt(low * high);
+    if (at(middle).reduce((sum, every) => sum + 1 / every, 0) > budget) low = middle;
+    else high = middle;
+  }
+  return at(Math.sqrt(low * high));
+}
