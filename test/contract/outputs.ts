@@ -79,6 +79,7 @@ export const reader: Readonly<Record<string, readonly string[]>> = {
   cities: rowOf('cities'),
   countries: rowOf('countries'),
   images: rowOf('images'),
+  experienceImages: rowOf('experience_images'),
   checkoutInformation: rowOf('checkout_information'),
   variants: rowOf('variants'),
   withdrawn: rowOf('withdrawn_products'),
