@@ -1,40 +1,45 @@
-import { type Looks, precisionOf, type SignalBelief, sinceRead } from './signal.ts';
+import { either, type Looks, precisionOf, type SignalBelief, type SignalTier, scaled, sinceRead } from './signal.ts';
 
 /*
- * Uses a found change of one record as a signal about its siblings, the same dates of other products of its venue or
- * supplier: a venue closes, a season is released, a system is down.
+ * Uses a change found in one record as a signal about its siblings: the same dates of other products of its venue or
+ * supplier. A venue closes, a season is released, a supplier's system is down.
  *
- * A found change that nothing explains opens a suspicion: between two reads of that record its siblings may have
- * changed with it. Each later read of a sibling is evidence, by Bayes' rule: a change that would be unlikely otherwise
- * confirms the suspicion, an unchanged record weakens it. So one or two calls decide whether the others are read.
+ * A change that nothing explains yet opens a suspicion: the siblings may have changed too, between the two reads of
+ * that record. Each later read of a sibling is evidence by Bayes' rule. A change that was unlikely otherwise confirms
+ * the suspicion, an unchanged sibling weakens it. So one or two reads decide whether the other siblings are read soon.
  *
- * Two shares are learned, as in signal.ts with fractional counts that decay: the share of changes that siblings share
- * (`shown` beside `hidden`), and the share of siblings that take part in such a change (`rightly` beside `wrongly`).
+ * Two shares are learned from all reads, as in signal.ts with fractional counts: the share of changes that siblings
+ * share (`shown` beside `hidden`), and the share of siblings that take part in a shared change (`rightly` beside
+ * `wrongly`). Where their product is small, nothing is read because of siblings.
  */
 
-/** Groups of records that tend to change together. */
+/** Groups of products whose dates tend to change together. */
 export const siblingKinds = ['venue', 'supplier'] as const;
 export type SiblingKind = (typeof siblingKinds)[number];
+
+/** Subject of an estimate: a kind of group, and how near the dates are. */
+export type SiblingSubject = `${SiblingKind} ${SignalTier}`;
 
 /** Prior: one change in ten is shared, by four siblings in five. */
 export const priorSiblings: SignalBelief = { rightly: 4, wrongly: 1, shown: 1, hidden: 9 };
 
-/** Share of shared changes below which a found change says nothing about siblings. */
-const leastShare = 0.02;
-/** Milliseconds for which a suspicion lasts: by then every window of dates was read again. */
+/** Probability that a change of one record reached another. Below it, changes say nothing about siblings. */
+const leastReach = 0.02;
+/** Milliseconds for which a suspicion lasts: until then all siblings are read by their cadence. */
 const lastsMs = 24 * 3_600_000;
-/** Most suspicions about one group. */
+/** Most suspicions about one group at a time. */
 const mostOpen = 4;
-/** The counts are scaled down to this many, so that a change of the shares is learned. */
-const mostCounts = 1000;
-/** No evidence makes a suspicion more certain than this. */
+/** Highest probability of a suspicion. */
 const mostSure = 0.999;
+/** Lowest probability with which a record changes by itself between two reads. */
+const leastOtherwise = 1e-6;
 
-/** A suspected change of a whole group, between two instants. */
+/** Suspicion that a whole group has changed between two instants. */
 interface Suspicion extends Looks {
-  /** Probability that the found change was shared. */
+  readonly opened_at: number;
+  /** Probability that the change was shared. */
   readonly shared: number;
-  /** Part of the found change that no earlier suspicion explains. */
+  /** Part of the change that no earlier suspicion explains. */
   readonly counts: number;
 }
 
@@ -43,56 +48,71 @@ export interface SiblingRead {
   readonly before_at: number;
   readonly at: number;
   readonly changed: boolean;
-  /** Probability that the record would have changed meanwhile by itself. */
+  /** Probability that the record has changed meanwhile by itself. */
   readonly otherwise: number;
 }
 
 /** The estimate after a read, and the probability that the change it found was shared. */
-export interface AfterSibling {
+interface AfterSibling {
   readonly belief: SignalBelief;
   readonly shared: number;
 }
 
-/** Returns whether a found change says enough about a sibling to be used. */
-export function areTelling({ rightly, wrongly, shown, hidden }: SignalBelief): boolean {
-  return (shown / (shown + hidden)) * (rightly / (rightly + wrongly)) >= leastShare;
-}
-
-/** Holds the suspicions about groups of one kind. Lost with the process: they are hints, and last a day at most. */
-export class Suspicions {
+/**
+ * Holds the suspicions about all groups, and counts the calls they cost. A restart loses them: they are hints, and no
+ * older than a day.
+ */
+export class Siblings {
+  /** By group; a group without a suspicion is absent. */
   readonly #open = new Map<string, readonly Suspicion[]>();
+  /** Calls made because of siblings, beyond those that the records alone were worth, since `#counted_at`. */
+  #spent = 0;
+  #counted_at: number;
+
+  constructor(now: number) {
+    this.#counted_at = now;
+  }
+
+  /** Returns whether there is no suspicion about any group. */
+  areQuiet(): boolean {
+    return this.#open.size === 0;
+  }
 
   /** Returns the probability that a record of the group, last read at `read_at`, has changed with its siblings. */
   jump(group: string, read_at: number, belief: SignalBelief): number {
-    if (!areTelling(belief)) return 0;
+    const open = this.#open.get(group);
+    if (open === undefined || !areTelling(belief)) return 0;
     const joins = precisionOf(belief);
-    return 1 - (this.#open.get(group) ?? []).reduce((left, each) => left * (1 - each.shared * joins * sinceRead(each, read_at)), 1);
+    return either(open.map((each) => each.shared * joins * sinceRead(each, read_at)));
   }
 
-  /** Weighs a read as evidence. `others`: the instants at which its siblings were last read. */
-  afterRead(group: string, read: SiblingRead, others: readonly number[], before: SignalBelief): AfterSibling {
+  /**
+   * Takes a read of a record as evidence about its group. `othersReadAt` returns the instants at which its siblings were
+   * last read; it is called only if the record has changed.
+   */
+  afterRead(
+    group: string,
+    read: SiblingRead,
+    othersReadAt: () => readonly number[],
+    before: SignalBelief,
+  ): AfterSibling {
     const { before_at, at, changed, otherwise } = read;
-    if (others.length === 0 || before_at >= at) return { belief: before, shared: 0 };
+    const known = this.#open.get(group) ?? [];
+    if (before_at >= at || (known.length === 0 && !changed)) return { belief: before, shared: 0 };
     const belief = { ...before };
-    const joins = precisionOf(before);
     const open: Suspicion[] = [];
-    let unexplained = 1;
-    for (const each of this.#open.get(group) ?? []) {
-      if (at - each.at > lastsMs) {
-        conclude(belief, each);
-        continue;
-      }
-      const part = sinceRead(each, before_at);
-      const taking = joins * part;
-      unexplained *= 1 - each.shared * taking;
-      open.push(part === 0 ? each : weighed(belief, each, read, joins));
+    for (const each of known) {
+      // An instant in the future was written by a wrong clock.
+      if (at - each.opened_at > lastsMs || each.opened_at > at + lastsMs) conclude(belief, each);
+      else open.push(weighed(belief, each, read, precisionOf(before)));
     }
-    const explained = 1 - unexplained;
-    const shared = changed ? explained / Math.max(explained + unexplained * otherwise, 1e-12) : 0;
-    if (changed) {
+    const explained = either(known.map((each) => each.shared * precisionOf(before) * sinceRead(each, before_at)));
+    const shared = changed ? explained / Math.max(explained + (1 - explained) * otherwise, 1e-12) : 0;
+    const others = changed ? othersReadAt() : [];
+    if (others.length > 0) {
       belief.shown += shared;
-      if (shared >= 0.5) belief.hidden += 1 - shared;
-      else open.push(opened(read, others, before, 1 - shared));
+      if (shared < 0.5) open.push(opened(read, others, before, 1 - shared));
+      else belief.hidden += 1 - shared;
     }
     if (open.length > mostOpen) {
       const least = open.reduce((a, b) => (b.shared < a.shared ? b : a));
@@ -103,46 +123,75 @@ export class Suspicions {
     else this.#open.delete(group);
     return { belief: scaled(belief), shared: areTelling(before) ? shared : 0 };
   }
-}
 
-/** Returns a new suspicion. Siblings that were read meanwhile, and had not changed, speak against it. */
-function opened({ before_at, at }: SiblingRead, others: readonly number[], belief: SignalBelief, counts: number): Suspicion {
-  const spared = 1 - precisionOf(belief);
-  let [mass, until, likely] = [0, at, 1];
-  for (const read_at of others.filter((each) => each > before_at && each < at).sort((a, b) => b - a)) {
-    mass += likely * (until - read_at);
-    [until, likely] = [read_at, likely * spared];
+  /** Counts a read that was made `elapsed` ms after the last one, where the record alone was worth one after `alone`. */
+  readEarly(elapsed: number, alone: number): void {
+    this.#spent += Math.max(0, 1 - elapsed / alone);
   }
-  mass += likely * (until - before_at);
-  const quiet = mass / (at - before_at);
+
+  /** Returns the calls a millisecond that siblings have cost since the last time, and counts from scratch. */
+  takeSpent(now: number): number {
+    const elapsed = now - this.#counted_at;
+    const spent = elapsed > 0 ? this.#spent / elapsed : 0;
+    this.#spent = 0;
+    this.#counted_at = now;
+    return spent;
+  }
+}
+
+/** Returns whether a change of one record says enough about its siblings to be used. */
+export function areTelling({ rightly, wrongly, shown, hidden }: SignalBelief): boolean {
+  return (shown / (shown + hidden)) * (rightly / (rightly + wrongly)) >= leastReach;
+}
+
+/**
+ * Returns a new suspicion. Siblings that were read between the two reads were unchanged, which speaks against a shared
+ * change before that.
+ */
+function opened(
+  { before_at, at }: SiblingRead,
+  othersReadAt: readonly number[],
+  belief: SignalBelief,
+  counts: number,
+): Suspicion {
+  const between = othersReadAt.filter((each) => each > before_at && each < at).sort((a, b) => b - a);
+  let [likely_ms, until, likely] = [0, at, 1];
+  for (const read_at of [...between, before_at]) {
+    likely_ms += likely * (until - read_at);
+    until = read_at;
+    likely *= 1 - precisionOf(belief);
+  }
   const share = belief.shown / (belief.shown + belief.hidden);
+  const quiet = likely_ms / (at - before_at);
   const shared = (share * quiet) / (share * quiet + 1 - share);
-  return { before_at: at - mass, at, shared, counts };
+  return { before_at: at - likely_ms, at, opened_at: at, shared, counts };
 }
 
-/** Returns a suspicion after the read of a sibling, and adds to `belief` whether that took part. */
-function weighed(belief: { rightly: number; wrongly: number }, each: Suspicion, { before_at, at, changed, otherwise }: SiblingRead, joins: number): Suspicion {
-  const part = sinceRead(each, before_at);
-  const taking = joins * part;
-  const likely = changed ? 1 - (1 - taking) * (1 - otherwise) : 1 - taking;
-  const unlikely = changed ? Math.max(otherwise, 1e-6) : 1;
-  const shared = Math.min(mostSure, (each.shared * likely) / (each.shared * likely + (1 - each.shared) * unlikely));
-  const took = changed ? taking / likely : (joins * (1 - part)) / Math.max(1 - taking, 1e-12);
-  belief.rightly += shared * part * took;
-  belief.wrongly += shared * part * (1 - took);
-  // A confirmed change came within both intervals.
-  const within = changed && shared > 0.5 && at > each.before_at;
-  return { ...each, shared, ...(within ? { before_at: Math.max(each.before_at, before_at), at: Math.min(each.at, at) } : {}) };
+/** Returns a suspicion after the read of a sibling, and adds to the estimate whether that sibling took part. */
+function weighed(
+  belief: { rightly: number; wrongly: number },
+  suspicion: Suspicion,
+  { before_at, at, changed, otherwise }: SiblingRead,
+  joins: number,
+): Suspicion {
+  const part = sinceRead(suspicion, before_at);
+  if (part === 0) return suspicion;
+  const took = joins * part;
+  const ifShared = changed ? 1 - (1 - took) * (1 - otherwise) : 1 - took;
+  const ifNot = changed ? Math.max(otherwise, leastOtherwise) : 1;
+  const { shared: before } = suspicion;
+  const shared = Math.min(mostSure, (before * ifShared) / (before * ifShared + (1 - before) * ifNot));
+  // Although it is unchanged, it may have taken part before its last read, which found that.
+  const right = changed ? took / ifShared : (joins * (1 - part)) / Math.max(1 - took, 1e-12);
+  belief.rightly += shared * part * right;
+  belief.wrongly += shared * part * (1 - right);
+  if (!changed || shared <= 0.5) return { ...suspicion, shared };
+  // The shared change came between the two reads of both records.
+  return { ...suspicion, shared, before_at: Math.max(suspicion.before_at, before_at), at: Math.min(suspicion.at, at) };
 }
 
-/** Counts an old suspicion, as far as it turned out to be right. */
+/** Adds a suspicion that is over to the estimate. */
 function conclude(belief: { shown: number; hidden: number }, { shared, counts }: Suspicion): void {
   belief.shown += counts * shared;
   belief.hidden += counts * (1 - shared);
-}
-
-function scaled({ rightly, wrongly, shown, hidden }: SignalBelief): SignalBelief {
-  const siblings = Math.min(1, mostCounts / (rightly + wrongly));
-  const changes = Math.min(1, mostCounts / (shown + hidden));
-  return { rightly: rightly * siblings, wrongly: wrongly * siblings, shown: shown * changes, hidden: hidden * changes };
 }

@@ -5,9 +5,9 @@ import type { Course } from './courses.ts';
 
 /** The near tier is never older than this, and nothing is read again earlier than the floor; hours. */
 export const bound = 6;
-const floor = 1 / 12;
+export const floor = 1 / 12;
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 
 /** Decides when to read again. Hours; `budget` is in calls an hour for all products together. */
 export interface Scheduler {

@@ -1,214 +1,316 @@
+import { instant } from '../../../src/clock.ts';
 import { dueByWorth, isStillWorth } from '../../../src/domain/schedule/cadence.ts';
 import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../../src/domain/schedule/price.ts';
-import { priorSiblings, type SiblingKind, siblingKinds, Suspicions } from '../../../src/domain/schedule/siblings.ts';
-import { afterVisitShown, type SignalBelief } from '../../../src/domain/schedule/signal.ts';
+import { priorSiblings, type SiblingKind, Siblings, siblingKinds } from '../../../src/domain/schedule/siblings.ts';
+import { afterVisitWatched, either, priorSignal, type SignalBelief } from '../../../src/domain/schedule/signal.ts';
 import { priorVolatility, stillTrue, type Volatility } from '../../../src/domain/schedule/volatility.ts';
-import { roll, sequence } from '../../../src/sandbox/random.ts';
+import { sequence } from '../../../src/sandbox/random.ts';
 import { type Course, coursesOf } from './courses.ts';
-import { bound, knownIntervals } from './schedulers.ts';
+import { learning } from './measure.ts';
+import { bound, floor, hourMs, knownIntervals, type Weigh } from './schedulers.ts';
 
-export interface TogetherWorld {
-  readonly products: number;
-  readonly seed: number;
-  readonly days: number;
-  readonly times: number;
+/*
+ * Worlds in which products change together, read in the order of time: what siblings are measured in. Hours throughout.
+ * The decisions are those that ship: the price, `dueByWorth`, `isStillWorth`, and the class `Siblings`.
+ */
+
+interface TogetherWorld {
+  readonly what: string;
+  /** Share of all changes that come to the products of a group at one instant, and the kind of group. */
   readonly share: number;
   readonly by: SiblingKind;
+  /** Probability with which a product of the group takes part. */
   readonly joins: number;
+  /** Products of a venue; a supplier has four venues. */
   readonly size: number;
+  /** Share of the groups whose products change together. */
+  readonly groups: number;
+  /** Factor of all rates in one hour of each day. */
+  readonly rush: number;
 }
-export type Knows = 'fixed' | 'nothing' | 'orders' | 'weights' | 'optimum';
-const floor = 1 / 12;
-const hourMs = 3_600_000;
 
-interface Member {
+const usual = { by: 'venue', joins: 1, size: 10, groups: 1, rush: 1 } as const;
+export const togetherWorlds: readonly TogetherWorld[] = [
+  { what: 'none shared', ...usual, share: 0 },
+  { what: '25 % shared by venue', ...usual, share: 0.25 },
+  { what: '50 % shared by venue', ...usual, share: 0.5 },
+  { what: '25 % shared by supplier', ...usual, share: 0.25, by: 'supplier' },
+  { what: '50 % shared by supplier', ...usual, share: 0.5, by: 'supplier' },
+  { what: '25 % shared by half of a venue', ...usual, share: 0.25, joins: 0.5 },
+  { what: '25 % shared, venues of three', ...usual, share: 0.25, size: 3 },
+  { what: '25 % shared, venues of forty', ...usual, share: 0.25, size: 40 },
+  { what: '50 % shared in a fifth of the venues', ...usual, share: 0.5, groups: 0.2 },
+  { what: 'none shared, thirty times the changes from nine to ten', ...usual, share: 0, rush: 30 },
+  { what: '25 % shared, and the same rush', ...usual, share: 0.25, rush: 30 },
+];
+
+export interface TogetherRun {
+  readonly world: TogetherWorld;
+  readonly products: number;
+  readonly days: number;
+  readonly seed: number;
+  /** Calls, as a multiple of those that the freshness target needs. */
+  readonly times: number;
+  readonly knows: 'a fixed interval' | 'nothing' | 'orders' | 'weights' | 'every rate';
+  readonly siblings: 'used' | 'unused';
+}
+
+/** Share of shoppers' time in which something shown was outdated, and the calls a day, in the second half of the run. */
+export interface TogetherMeasured {
+  readonly stale: number;
+  readonly calls: number;
+  /** Reads a day that siblings brought forward. */
+  readonly brought: number;
+}
+
+interface Product {
   readonly course: Course;
-  readonly venue: string;
-  readonly supplier: string;
+  readonly groups: Readonly<Record<SiblingKind, string>>;
+  /** Changes an hour, with those that are shared. */
   readonly rate: number;
-  readonly changes: number[];
+  /** Instants of its changes, in order, and how many of them lie before the last read. */
+  readonly changes: readonly number[];
+  seen: number;
+  last: number | null;
+  next: number;
+  /** True: siblings have brought the next read forward. */
+  brought: boolean;
+  /** The interval after which it is read if nothing is known of siblings. */
+  alone: number;
+  volatility: Volatility;
+  weight: number;
 }
-const groupOf = (m: Member, kind: SiblingKind) => (kind === 'venue' ? m.venue : m.supplier);
 
-export function membersOf({ products, seed, days, share, by, joins, size }: TogetherWorld): Member[] {
-  const end = days * 24;
-  const members = coursesOf(seed, 'steady, σ 1.5', products).map((course): Member => {
-    const venue = Math.floor(course.id / size);
-    return { course, venue: `v${venue}`, supplier: `s${Math.floor(venue / 4)}`, rate: 0, changes: [] };
-  });
+function productsOf({ world, products, days, seed }: TogetherRun): Product[] {
   const chance = sequence(seed * 999 + 1);
-  const poisson = (rate: number) => {
-    const at: number[] = [];
-    for (let t = -Math.log(1 - chance()) / rate; t < end; t -= Math.log(1 - chance()) / rate) at.push(t);
-    return at;
-  };
-  const out: Member[] = [];
-  for (const group of Map.groupBy(members, (m) => groupOf(m, by)).values()) {
-    const mean = group.reduce((s, m) => s + m.course.rate(0), 0) / group.length;
-    const events = share === 0 ? [] : poisson((share * mean) / joins);
-    for (const m of group) {
-      const own = m.course.rate(0) * (1 - share);
-      const changes = [...poisson(own), ...events.filter(() => chance() < joins)].sort((a, b) => a - b);
-      out.push({ ...m, rate: own + share * mean, changes });
+  const { share, by, joins, size, groups, rush } = world;
+  const instants = (rate: number) => {
+    const most = rate * rush;
+    const found: number[] = [];
+    for (let at = 0; ; ) {
+      at -= Math.log(1 - chance()) / most;
+      if (at >= days * 24) return found;
+      if (Math.floor(at) % 24 === 9 || chance() < 1 / rush) found.push(at);
     }
-  }
-  return out;
+  };
+  const named = coursesOf(seed, 'steady, σ 1.5', products).map((course) => {
+    const venue = Math.floor(course.id / size);
+    return { course, groups: { venue: `venue ${venue}`, supplier: `supplier ${Math.floor(venue / 4)}` } };
+  });
+  return [...Map.groupBy(named, ({ groups }) => groups[by]).values()].flatMap((members) => {
+    const mean = members.reduce((sum, { course }) => sum + course.rate(0), 0) / members.length;
+    const shared = chance() < groups ? share : 0;
+    const events = shared === 0 ? [] : instants((shared * mean) / joins);
+    return members.map((member): Product => {
+      const own = member.course.rate(0) * (1 - shared);
+      const changes = [...instants(own), ...events.filter(() => chance() < joins)].sort((a, b) => a - b);
+      const next = chance() * (bound / 2);
+      const rate = (own + shared * mean) * (1 + (rush - 1) / 24);
+      const volatility = priorVolatility('near');
+      return {
+        ...member,
+        rate,
+        changes,
+        seen: 0,
+        last: null,
+        next,
+        brought: false,
+        alone: bound,
+        volatility,
+        weight: 1,
+      };
+    });
+  });
 }
 
-class Heap {
-  readonly #a: [number, number][] = [];
-  push(x: [number, number]) {
-    const a = this.#a;
-    let i = a.push(x) - 1;
-    while (i > 0) {
-      const p = (i - 1) >> 1;
-      if (a[p]![0] <= a[i]![0]) break;
-      [a[p], a[i]] = [a[i]!, a[p]!];
-      i = p;
+/** Products in the order of their next reads. A read that was moved stays in it, and is left out when it comes. */
+class Agenda {
+  readonly #heap: { readonly at: number; readonly product: Product }[] = [];
+
+  add(product: Product): void {
+    const heap = this.#heap;
+    const entry = { at: product.next, product };
+    let place = heap.push(entry) - 1;
+    for (let above = (place - 1) >> 1; place > 0 && (heap[above]?.at ?? 0) > entry.at; above = (place - 1) >> 1) {
+      heap[place] = heap[above] ?? entry;
+      place = above;
     }
+    heap[place] = entry;
   }
-  pop(): [number, number] | undefined {
-    const a = this.#a;
-    const top = a[0];
-    const last = a.pop();
-    if (a.length > 0 && last) {
-      a[0] = last;
-      let i = 0;
-      for (;;) {
-        let c = 2 * i + 1;
-        if (c >= a.length) break;
-        if (c + 1 < a.length && a[c + 1]![0] < a[c]![0]) c++;
-        if (a[i]![0] <= a[c]![0]) break;
-        [a[i], a[c]] = [a[c]!, a[i]!];
-        i = c;
-      }
+
+  take(): Product | null {
+    for (let first = this.#first(); first !== null; first = this.#first())
+      if (first.at === first.product.next) return first.product;
+    return null;
+  }
+
+  #first() {
+    const heap = this.#heap;
+    const [first, last] = [heap[0], heap.pop()];
+    if (first === undefined || last === undefined) return null;
+    if (heap.length === 0) return first;
+    const at = (place: number) => heap[place]?.at ?? Number.POSITIVE_INFINITY;
+    let place = 0;
+    for (;;) {
+      const below = at(2 * place + 1) < at(2 * place + 2) ? 2 * place + 1 : 2 * place + 2;
+      const entry = heap[below];
+      if (entry === undefined || entry.at >= last.at) break;
+      heap[place] = entry;
+      place = below;
     }
-    return top;
+    heap[place] = last;
+    return first;
   }
 }
 
-export function live(world: TogetherWorld, members: Member[], knows: Knows, siblings: boolean, weigh: (id: number, hour: number) => number, tuned: { recall?: boolean } = {}) {
-  const { products, times, days } = world;
-  const end = days * 24;
-  const warm = end / 2;
-  const prior = priorVolatility('near');
-  const budget = (times / bound) * products;
-  const chance = sequence(world.seed * 31 + 3);
-  const n = members.length;
-  const last = new Array<number | null>(n).fill(null);
-  const next = members.map(() => (chance() * bound) / 2);
-  const planned = new Array<number>(n).fill(bound);
-  const brought = new Array<boolean>(n).fill(false);
-  const believed = members.map((): Volatility => prior);
-  const beliefs: Record<SiblingKind, SignalBelief> = { venue: priorSiblings, supplier: priorSiblings };
-  const suspicions = { venue: new Suspicions(), supplier: new Suspicions() };
-  const groups = Object.fromEntries(siblingKinds.map((k) => [k, Map.groupBy(members.keys(), (i) => groupOf(members[i]!, k))])) as Record<SiblingKind, Map<string, number[]>>;
-  let price: number | null = null;
-  let weights = members.map(() => 1);
-  const heap = new Heap();
-  for (const [i, at] of next.entries()) heap.push([at, i]);
-  let optimal: number[] = [];
-  if (knows === 'optimum') optimal = knownIntervals(members.map((m) => ({ rate: m.rate, weight: m.course.weight })), budget);
-  let extraSpent = 0;
-  let extraRate = 0;
-  let jumped = 0;
-  const found = { stale: 0, lived: 0, calls: 0, fromSibs: 0, sibChanged: 0 };
-  const jumpOf = (i: number) => {
-    if (!siblings) return 0;
-    let left = 1;
-    for (const kind of siblingKinds) left *= 1 - suspicions[kind].jump(groupOf(members[i]!, kind), last[i]! * hourMs, beliefs[kind]);
-    return 1 - left;
-  };
-  const plan = (i: number, jump: number): { at: number } => {
-    const at = last[i]!;
-    if (knows === 'fixed') return { at: at + products / budget };
-    if (knows === 'optimum') return { at: at + optimal[i]! };
-    const key = { resource: 'availability', product_id: members[i]!.course.id, edition: 'EUR', part: 0 } as const;
-    const worth = { volatility: believed[i]!, weight: weights[i]!, price: price ?? noExtraCalls, floor: floor * hourMs };
+/** Between two surveys of the demand. */
+const surveyEvery = 6;
+
+/** Lives through a world, and measures its second half. */
+export function liveTogether(run: TogetherRun): TogetherMeasured {
+  const { products: count, days, seed, times, knows, siblings: use } = run;
+  const [budget, warmUp, end] = [(times / bound) * count, days * 12, days * 24];
+  const products = productsOf(run);
+  const scheduler = new Scheduler(products, budget, weighOf(knows, seed));
+  const known = new Map(products.map(({ course }, index) => [course.id, index]));
+  const best =
+    knows === 'every rate'
+      ? knownIntervals(
+          products.map((each) => ({ rate: each.rate, weight: each.course.weight })),
+          budget,
+        )
+      : null;
+  const adapts = best === null && knows !== 'a fixed interval';
+  const agenda = new Agenda();
+  for (const product of products) agenda.add(product);
+  const found = { stale: 0, lived: 0, calls: 0, brought: 0 };
+  let surveyed = 0;
+  for (let product = agenda.take(); product !== null && product.next < end; product = agenda.take()) {
+    const at = product.next;
+    for (; adapts && surveyed <= at; surveyed += surveyEvery) scheduler.survey(surveyed);
+    if (product.brought && scheduler.mayWait(product)) {
+      agenda.add(product);
+      continue;
+    }
+    const { last, course } = product;
+    const change = last === null ? null : changeUntil(product, at);
+    if (at >= warmUp && last !== null) {
+      found.calls += 1;
+      if (product.brought) found.brought += 1;
+      found.lived += course.weight * (at - Math.max(warmUp, last));
+      if (change !== null) found.stale += course.weight * (at - Math.max(warmUp, change));
+    }
+    const moved = adapts ? scheduler.read(product, at, change !== null, use) : [];
+    while ((product.changes[product.seen] ?? end) < at) product.seen += 1;
+    product.last = at;
+    product.brought = false;
+    if (adapts) scheduler.plan(product);
+    else product.next = at + (best?.[known.get(course.id) ?? 0] ?? count / budget);
+    for (const each of [product, ...moved]) agenda.add(each);
+  }
+  const perDay = 24 / (end - warmUp);
+  return { stale: found.stale / found.lived, calls: found.calls * perDay, brought: found.brought * perDay };
+}
+
+function changeUntil({ changes, seen }: Product, at: number): number | null {
+  const change = changes[seen];
+  return change === undefined || change >= at ? null : change;
+}
+
+function weighOf(knows: TogetherRun['knows'], seed: number): Weigh {
+  if (knows === 'orders') return learning(seed);
+  return () => (course) => (knows === 'nothing' ? 1 : course.weight);
+}
+
+/** The decisions of the daemon. */
+class Scheduler {
+  readonly #products: readonly Product[];
+  readonly #budget: number;
+  readonly #weigh: Weigh;
+  readonly #siblings = new Siblings(0);
+  readonly #beliefs: Record<SiblingKind, SignalBelief> = { venue: priorSiblings, supplier: priorSiblings };
+  readonly #members: Readonly<Record<SiblingKind, Map<string, Product[]>>>;
+  #price: number | null = null;
+
+  constructor(products: readonly Product[], budget: number, weigh: Weigh) {
+    [this.#products, this.#budget, this.#weigh] = [products, budget, weigh];
+    const by = (kind: SiblingKind) => Map.groupBy(products, ({ groups }) => groups[kind]);
+    this.#members = { venue: by('venue'), supplier: by('supplier') };
+  }
+
+  survey(hour: number): void {
+    const products = this.#products;
+    const weight = this.#weigh(
+      hour,
+      products.map(({ course }) => course),
+    );
+    for (const product of products) product.weight = weight(product.course);
+    const cap = bound * hourMs * 0.99;
+    const priced = products.map(({ volatility, weight }) => ({ volatility, weight, cap, floor: floor * hourMs }));
+    const demand = addDemand(noDemand(pricesAround(this.#price)), priced);
+    const extra = this.#budget / hourMs - this.#siblings.takeSpent(hour * hourMs) - demand.needed;
+    this.#price = clearingPrice(demand, extra);
+  }
+
+  plan(product: Product): void {
+    product.next = this.#due(product, 0).at / hourMs;
+    product.alone = product.next - (product.last ?? 0);
+  }
+
+  /** Returns whether a read that siblings brought forward is no longer worth a call, and if so plans it again. */
+  mayWait(product: Product): boolean {
+    const due = this.#due(product, this.#jump(product));
+    if (isStillWorth(due, (product.last ?? 0) * hourMs, product.next * hourMs)) return false;
+    product.next = Math.max(due.at / hourMs, product.next + second);
+    product.brought = false;
+    return true;
+  }
+
+  /** Learns from a read. Returns the siblings whose next reads are brought forward. */
+  read(product: Product, at: number, changed: boolean, use: TogetherRun['siblings']): Product[] {
+    const { last, volatility } = product;
+    if (last === null) return [];
+    const read = { before_at: last * hourMs, at: at * hourMs, changed };
+    if (this.#jump(product) > 0) this.#siblings.readEarly(at - last, product.alone);
+    const otherwise = 1 - stillTrue(volatility, read.at - read.before_at);
+    const others = new Set<Product>();
+    const shared = (use === 'used' ? siblingKinds : []).map((kind) => {
+      const othersReadAt = () => {
+        const found = (this.#members[kind].get(product.groups[kind]) ?? []).filter((each) => each !== product);
+        for (const each of found) others.add(each);
+        return found.flatMap((each) => (each.last === null ? [] : each.last * hourMs));
+      };
+      const of = this.#siblings.afterRead(
+        product.groups[kind],
+        { ...read, otherwise },
+        othersReadAt,
+        this.#beliefs[kind],
+      );
+      this.#beliefs[kind] = of.belief;
+      return of.shared;
+    });
+    const watched = { ...read, signal: null, looked_at: null };
+    product.volatility = afterVisitWatched(volatility, watched, priorSignal, priorVolatility('near'), either(shared));
+    return [...others].filter((each) => {
+      const jump = this.#jump(each);
+      const next = jump === 0 ? each.next : Math.max(this.#due(each, jump).at / hourMs, at + second);
+      if (next >= each.next) return false;
+      [each.next, each.brought] = [next, true];
+      return true;
+    });
+  }
+
+  #jump({ groups, last }: Product): number {
+    if (last === null) return 0;
+    return either(siblingKinds.map((kind) => this.#siblings.jump(groups[kind], last * hourMs, this.#beliefs[kind])));
+  }
+
+  #due({ course, last, volatility, weight }: Product, jump: number) {
+    const key = { resource: 'availability', product_id: course.id, edition: 'EUR', part: 0 } as const;
     const signal = { watch: { precision: 0, recall: 0, every: bound * hourMs }, jump };
-    const due = dueByWorth(key, at * hourMs, bound * hourMs, { ...worth, signal });
-    return { at: due.at / hourMs };
-  };
-  let hour = 0;
-  for (;;) {
-    const top = heap.pop();
-    if (!top || top[0] >= end) break;
-    const [at, i] = top;
-    if (at !== next[i]) continue;
-    while (at >= hour) {
-      if (hour % 3 === 0 && knows !== 'fixed' && knows !== 'optimum') {
-        weights = members.map((m) => weigh(m.course.id, hour));
-        const priced = members.map((_, j) => ({ volatility: believed[j]!, weight: weights[j]!, cap: bound * hourMs * 0.99, floor: floor * hourMs }));
-        const demand = addDemand(noDemand(pricesAround(price)), priced);
-        if (hour >= 3) extraRate = extraRate === 0 ? extraSpent / 3 : extraRate * 0.7 + (extraSpent / 3) * 0.3;
-        extraSpent = 0;
-        price = clearingPrice(demand, Math.max(0, budget - extraRate) / hourMs - demand.needed);
-      }
-      hour += 1;
-    }
-    const m = members[i]!;
-    const from = last[i]!;
-    const jump = from === null ? 0 : jumpOf(i);
-    if (brought[i] && from !== null) {
-      const due = { at: plan(i, jump).at * hourMs, reason: 'likely-changed' } as never as { at: never; reason: 'likely-changed' };
-      if (!isStillWorth(due, from * hourMs, at * hourMs)) {
-        next[i] = Math.max(at + 1e-6, (due.at as number) / hourMs);
-        brought[i] = false;
-        heap.push([next[i]!, i]);
-        continue;
-      }
-      found.fromSibs += at >= warm ? 1 : 0;
-    }
-    const wasBrought = brought[i];
-    brought[i] = false;
-    let changed = false;
-    if (from !== null) {
-      const lo = m.changes.findIndex((t) => t >= from);
-      const change = lo === -1 ? null : m.changes[lo]! < at ? m.changes[lo]! : null;
-      if (lo > 0) m.changes.splice(0, lo);
-      changed = change !== null;
-      if (at >= warm) {
-        found.calls += 1;
-        if (wasBrought && changed) found.sibChanged += 1;
-        found.lived += m.course.weight * (at - Math.max(warm, from));
-        if (change !== null) found.stale += m.course.weight * (at - Math.max(warm, change));
-      }
-    }
-    if (knows !== 'fixed' && knows !== 'optimum' && from !== null) {
-      const read = { before_at: from * hourMs, at: at * hourMs, changed };
-      let unshared = 1;
-      const bring: number[] = [];
-      if (siblings) {
-        if (jump > 0) extraSpent += Math.max(0, 1 - (at - from) / planned[i]!);
-        const otherwise = 1 - stillTrue(believed[i]!, (at - from) * hourMs);
-        for (const kind of siblingKinds) {
-          const group = groupOf(m, kind);
-          const others = groups[kind].get(group)!.filter((j) => j !== i && last[j] !== null);
-          const after = suspicions[kind].afterRead(group, { ...read, otherwise }, others.map((j) => last[j]! * hourMs), beliefs[kind]);
-          beliefs[kind] = after.belief;
-          unshared *= 1 - after.shared;
-          if (changed) bring.push(...others);
-        }
-      }
-      believed[i] = afterVisitShown(believed[i]!, read, 1 - unshared, prior);
-      last[i] = at;
-      for (const j of bring) {
-        const jump = jumpOf(j);
-        if (jump < 0.001) continue;
-        const due = Math.max(at + 1e-5, plan(j, jump).at);
-        if (due < next[j]!) {
-          next[j] = due;
-          brought[j] = true;
-          jumped++;
-          heap.push([due, j]);
-        }
-      }
-    }
-    last[i] = at;
-    next[i] = plan(i, 0).at;
-    planned[i] = next[i]! - at;
-    heap.push([next[i]!, i]);
+    const worth = { volatility, weight, price: this.#price ?? noExtraCalls, floor: floor * hourMs, signal };
+    return dueByWorth(key, instant(Math.round((last ?? 0) * hourMs)), bound * hourMs, worth);
   }
-  return { stale: found.stale / found.lived, calls: (found.calls / (end - warm)) * 24, fromSibs: (found.fromSibs / (end - warm)) * 24, hit: found.sibChanged / found.fromSibs, jumped, beliefs, extraRate: extraRate * 24 };
 }
-void roll;
+
+const second = 1 / 3600;
