@@ -6,15 +6,14 @@ import { statusReader } from '../mirror/status/reader.ts';
 import { type MirrorStatus, statusOf } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import type { Parts } from './parts.ts';
-import type { Publishing } from './publishing.ts';
-import type { Wiring } from './wiring.ts';
+import type { Daemon, Unscheduled } from './context.ts';
+import type { Mirroring } from './mirroring.ts';
 
 /** Reads the mirror's part of the status, at most `max_age_ms` old. */
 export type MirrorStatusReader = (max_age_ms: number) => Promise<MirrorStatus> | MirrorStatus;
 
 /** Reads the mirror's status in a separate thread. Disposing ends it. */
-export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' | 'files' | 'ports'>) {
+export function mirrorStatusOf({ mirror, files, ports }: Mirroring) {
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -30,7 +29,6 @@ export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' |
 export interface StatusOptions {
   readonly jobs: () => readonly JobRuns[];
   readonly mirrorStatus: MirrorStatusReader;
-  readonly publishing?: Pick<Publishing, 'alarms' | 'status'> | null;
 }
 
 /**
@@ -38,11 +36,11 @@ export interface StatusOptions {
  * both.
  */
 export function statusSource(
-  parts: Omit<Parts, 'status'>,
-  { jobs, mirrorStatus, publishing = null }: StatusOptions,
-): Parts['status'] {
-  const { wiring, snapshots, backups, receiving, conditions } = parts;
-  const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
+  daemon: Omit<Unscheduled, 'status'>,
+  { jobs, mirrorStatus }: StatusOptions,
+): Daemon['status'] {
+  const { snapshots, backups, receiving, conditions, publishing } = daemon;
+  const { mirror, inbox, files, limiter, ports, config, storage } = daemon;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     ...inbox.deliveries.bytes(),

@@ -8,7 +8,8 @@ import { newId, systemClock, systemEntropy } from '../../clock.ts';
 import { documentText } from '../../config/document.ts';
 import { type LoadedConfig, parseConfig } from '../../config/load.ts';
 import { createSecret } from '../../config/secrets.ts';
-import { type Daemon, startDaemon } from '../../daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../daemon/daemon.ts';
+import { thisMachine } from '../../daemon/machine.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import { createLog } from '../../log.ts';
@@ -60,7 +61,7 @@ export function demoCommand(io: Io): Command {
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
       const token = hexOf(16);
-      await using daemon = await startDaemon(config, createLog('error', io.stderr), {
+      await using daemon = await startDaemon(thisMachine(createLog('error', io.stderr)), config, {
         admin: [{ listen: '127.0.0.1:0', token: createSecret(token) }],
       });
       for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { mode: 0o600 });
@@ -77,8 +78,7 @@ export function demoCommand(io: Io): Command {
 const holdMs = 3000;
 
 /** Subscribes, and shows how the mirror follows what the service announces. */
-async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
-  const { mirror, subscriptions, ports } = wiring;
+async function notify(io: Io, sandbox: Sandbox, { mirror, subscriptions, ports }: RunningDaemon): Promise<void> {
   if ('why' in subscriptions) throw subscriptions.why;
   await subscriptions.work.maintain(io.signal);
   const [subscription] = mirror.subscriptions.all();
@@ -220,23 +220,23 @@ function configFile(directory: string): string {
   return join(directory, 'catalogued.yaml');
 }
 
-async function filled(io: Io, { wiring }: Daemon): Promise<void> {
+async function filled(io: Io, { mirror, limiter }: RunningDaemon): Promise<void> {
   const printer = progressPrinter(io);
-  while (wiring.mirror.filledAt() === null && !io.signal.aborted) {
+  while (mirror.filledAt() === null && !io.signal.aborted) {
     await systemClock.sleep(250, io.signal).catch(() => undefined);
-    const { records, never_fetched } = wiring.mirror.records.fill();
-    const { calls } = wiring.limiter.state();
-    const note = `${number(wiring.mirror.products.count())} products`;
+    const { records, never_fetched } = mirror.records.fill();
+    const { calls } = limiter.state();
+    const note = `${number(mirror.products.count())} products`;
     printer.show({ phase: 'filling', done: records - never_fetched, total: records, calls, note }, systemClock.now());
   }
   printer.end();
 }
 
 function introduction(
-  { wiring, admin: [, page = ''], receiver }: Daemon,
+  { mirror, config, admin: [, page = ''], receiver }: RunningDaemon,
   { directory, token }: { directory: string; token: string },
 ): string {
-  const { path, products } = wiring.mirror;
+  const { path, products } = mirror;
   const socket = join(directory, 'state', 'admin.sock');
   using db = openMirrorToRead(path);
   const { product_id, date } = db.onSale();
@@ -248,7 +248,7 @@ Addresses
   the daemon       unix:${socket}   (curl --unix-socket ${socket} http://localhost/v1/status)
   for storefronts  unix:${doorSocket(directory)}   (live checks, orders and the change feed, and nothing else)
   its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: shows whether the mirror is true, and if not, why)
-  the service      ${wiring.config.service.base_url}   (simulated)
+  the service      ${config.service.base_url}   (simulated)
   the receiver     ${receiver}   (takes the service's notifications, which are held for ${holdMs / 1000} s here and for minutes by the real one)
 
 Queries to try in another terminal
