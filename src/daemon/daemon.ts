@@ -26,7 +26,7 @@ import { startReceiving } from './receiving.ts';
 import { createSchedule, type Job } from './schedule.ts';
 import { fruitlessSearches } from './search/fruitless.ts';
 import type { Sharing } from './sharing/sharing.ts';
-import { type MirrorStatusReader, mirrorStatusOf, statusSource } from './status-source.ts';
+import { type MirrorCounts, mirrorCounts, statusSource } from './status-source.ts';
 
 /** A running daemon or instance. Disposing drains it: no new calls, running ones aborted, files closed, locks released. */
 export interface Running extends AsyncDisposable {
@@ -71,11 +71,8 @@ export async function startDaemon(
   const kept = machine.network.listen;
   const stopping = new AbortController();
   const mirroring = stack.use(await openMirroring(machine, loaded, sharing));
-  const mirrorStatus = stack.use(mirrorStatusOf(mirroring));
-  const daemon = await assemble(stack, mirroring, loaded, {
-    stopping: stopping.signal,
-    mirrorStatus: mirrorStatus.read,
-  });
+  const counts = stack.use(mirrorCounts(mirroring));
+  const daemon = await assemble(stack, mirroring, loaded, { stopping: stopping.signal, counts });
   const { schedule, storage, files, clock } = daemon;
   const { answers } = stack.use(answersOf(daemon, loaded, reload));
   const addresses: string[] = [];
@@ -97,7 +94,7 @@ export async function startDaemon(
     supervised: {
       jobs: schedule.watched,
       filesStopped: () => storage.status().trouble !== null,
-      line: async () => statusLine(await answers.recentStatus(), clock.now()),
+      line: async () => statusLine(await daemon.status.shown(), clock.now()),
     },
     writeTrouble: () => storage.status().trouble?.kind ?? null,
     tick: async () => void (await schedule.run('pass')),
@@ -109,7 +106,7 @@ export async function startDaemon(
 
 export interface AssemblyOptions {
   readonly stopping: AbortSignal;
-  readonly mirrorStatus: MirrorStatusReader;
+  readonly counts: MirrorCounts;
   /** Makes the list of jobs. A test may change it. */
   readonly jobs?: (daemon: Unscheduled) => readonly Job[];
 }
@@ -119,7 +116,7 @@ export async function assemble(
   stack: AsyncDisposableStack,
   mirroring: Mirroring,
   { secrets }: Pick<LoadedConfig, 'secrets'>,
-  { stopping, mirrorStatus, jobs = jobsOf }: AssemblyOptions,
+  { stopping, counts, jobs = jobsOf }: AssemblyOptions,
 ): Promise<Daemon> {
   const { config, inbox, ports, limiter, files, storage } = mirroring;
   const { clock } = ports;
@@ -148,7 +145,7 @@ export async function assemble(
     receiving,
   };
   const unscheduled = Object.assign(parts, {
-    status: statusSource(parts, { jobs: () => daemon.schedule.list(), mirrorStatus }),
+    status: statusSource(parts, { jobs: () => daemon.schedule.list(), counts }),
   });
   const schedule = createSchedule(jobs(unscheduled), {
     clock,

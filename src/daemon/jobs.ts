@@ -109,7 +109,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: 5 * second,
       needs: [],
       ...looks,
-      run: (signal) => conditions.lookForService(() => status(0), signal),
+      run: (signal) => conditions.lookForService(status.shown, signal),
     },
     {
       name: 'snapshot',
@@ -170,7 +170,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: minute,
       needs: [],
       ...looks,
-      run: (signal) => conditions.look(() => status(0), signal),
+      run: (signal) => conditions.look(status.counted, signal),
       trouble: () => conditions.failure(),
     },
   ];

@@ -7,7 +7,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import { printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
-import type { MirrorStatus } from '../mirror/status/status.ts';
+import type { CountedStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { AskedPause, Limiter } from '../upstream/limiter.ts';
 import type { Away } from '../upstream/outcome-history.ts';
@@ -67,7 +67,7 @@ export interface DatabaseStatus extends DatabaseFacts {
 }
 
 /** Status of a running daemon: the mirror's, and what only the daemon knows. */
-export type DaemonStatus = MirrorStatus & {
+export type DaemonStatus = CountedStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   readonly storage: StorageStatus;

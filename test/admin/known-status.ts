@@ -8,6 +8,7 @@ export const hour = 3_600_000;
 
 /** A mirror of which everything can be said that the page has words for. */
 export const known: Omit<DaemonStatus, 'conditions'> = {
+  as_of: now,
   path: '/var/lib/catalogued/mirror.db',
   file_bytes: 1e6,
   wal_bytes: 0,

@@ -78,10 +78,11 @@ export async function startJobs(
     const reader = openMirrorWithClock(path);
     return { reader, read: statusOf(reader.db, quarantineAfter) };
   };
-  const mirrorStatus = () => {
+  const count = async () => {
     shown ??= openShown();
-    shown.reader.set(mirroring.clock.now());
-    return shown.read();
+    const as_of = mirroring.clock.now();
+    shown.reader.set(as_of);
+    return { ...shown.read(), as_of };
   };
   const stopping = new AbortController();
   const watched = (job: Job): Job => ({
@@ -93,7 +94,7 @@ export async function startJobs(
   });
   const daemon = await assemble(stack, mirroring, loaded, {
     stopping: stopping.signal,
-    mirrorStatus,
+    counts: { read: count, count },
     jobs: (own) =>
       mutated(jobsOf(own).filter(({ name }) => conditions || !conditionJobs.has(name)))
         .map((job) => (between === undefined ? job : watched(job)))

@@ -44,7 +44,7 @@ async function fillBeside(retry_after: number | null, profile: Record<string, un
 }
 
 async function conditions({ daemon }: VirtualHarness) {
-  return (await daemon.status(0)).conditions.map(({ code, says }) => [code, says]);
+  return (await daemon.status.shown()).conditions.map(({ code, says }) => [code, says]);
 }
 
 function facts({ daemon, clock }: VirtualHarness, id: number) {

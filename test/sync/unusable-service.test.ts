@@ -23,7 +23,7 @@ function ask<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
 }
 
 async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
-  const shown = (await daemon.status(0)).conditions;
+  const shown = (await daemon.status.shown()).conditions;
   return Object.fromEntries(shown.map(({ code, says }) => [code, says]));
 }
 

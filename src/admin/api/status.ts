@@ -30,6 +30,7 @@ const subscription = z.object({
 
 /** The mirror's part of the status. */
 const mirror = {
+  as_of: instant,
   path: text,
   file_bytes: count,
   wal_bytes: count,

@@ -14,6 +14,7 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: nu
   return withConditions(
     {
       ...mirror,
+      as_of: now,
       daemon: null,
       daemon_answers: daemon === 'none' ? null : false,
       inbox: null,
