@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { fruitlessSearches } from '../../src/daemon/search/fruitless.ts';
+import { fruitlessSearches } from '../../src/daemon/fruitless.ts';
 import { openInbox, openInboxForReading } from '../../src/inbox/inbox.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 

@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock.ts';
-import { fruitlessWords, wordsADay } from '../../domain/search/fruitless.ts';
-import type { Inbox } from '../../inbox/inbox.ts';
-import type { Found, SearchQuestion } from '../../storefront/reader.ts';
+import type { Clock } from '../clock.ts';
+import { fruitlessWords, wordsADay } from '../domain/search/fruitless.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { Found, SearchQuestion } from '../storefront/reader.ts';
 
 const dayMs = 86_400_000;
 
