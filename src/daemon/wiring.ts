@@ -5,6 +5,7 @@ import { requireSecrets } from '../config/secrets.ts';
 import { retryBudget } from '../domain/budget/retry-budget.ts';
 import { answerLengths } from '../domain/catalogue/answer-lengths.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
+import { Siblings } from '../domain/schedule/siblings.ts';
 import type { StoragePorts } from '../files/storage.ts';
 import type { FileWatchOptions } from '../files/watch.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
@@ -140,6 +141,7 @@ function wired(
     retries,
     pageTurns: turns(),
     answerLengths: answerLengths(),
+    siblings: new Siblings(clock.now()),
     budget: limiter.learned,
   };
   const judged = { ...base, evidence: new Evidence(base) };

@@ -140,9 +140,7 @@ describe('a backup', () => {
     const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 7, every: null };
     const late = (now: number) => backupStatus(config, { filled_at: 0, now }).late;
     expect([late(night + 25 * hour), late(night + 47 * hour), late(night + 50 * hour)]).toEqual([0, 0, 1]);
-    expect(backupStatus({ ...config, at: null }, { filled_at: 0, now: night + 900 * hour }).late).toBe(
-      0,
-    );
+    expect(backupStatus({ ...config, at: null }, { filled_at: 0, now: night + 900 * hour }).late).toBe(0);
   });
 
   it('beyond those that are kept goes, the oldest first', () => {
