@@ -4,9 +4,17 @@ import { AdminRefusal } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
+import { connectAlone } from '../daemon/probing.ts';
 import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
-import { credentialChecks, localChecks, serviceChecks, unusable, withheldCredentials } from '../doctor/doctor.ts';
+import {
+  credentialChecks,
+  firstServiceChecks,
+  localChecks,
+  serviceChecks,
+  unusable,
+  withheldCredentials,
+} from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
@@ -28,7 +36,7 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nOutput: one line per check: ✓ right, ✗ wrong, - not checked. A running daemon asks the service; without one the command\nitself does, once the daemon has been started for the first time.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
+      '\nOutput: one line per check: ✓ right, ✗ wrong, - not checked. A running daemon asks the service; without one the command\nitself does. Before the first start it asks two questions, within ten seconds: the list and one product.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
     )
     .action(async (options: Options, command: Command) => {
       const configuration = () => configurationFor(io, command);
@@ -102,7 +110,10 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);
     // The first start creates the files, not a command that only looks.
-    if (!existsSync(config.mirror.path)) return [none, daemonless];
+    if (!existsSync(config.mirror.path)) {
+      await using stack = new AsyncDisposableStack();
+      return [none, ...(await firstServiceChecks({ config, ...connectAlone(stack, loaded, overrides) }, io.signal))];
+    }
     await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io), ...overrides });
     const { probe, serviceClock, subscriptions, notOffered } = wiring;
     return [
@@ -121,13 +132,6 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     return [daemon('wrong', `it does not answer at ${config.admin.listen} (${code})`, 'restart it')];
   }
 }
-
-const daemonless: Check = {
-  name: 'service',
-  verdict: 'skipped',
-  found: 'asked only after the first start',
-  advice: null,
-};
 
 function daemon(verdict: Check['verdict'], found: string, advice: string | null): Check {
   return { name: 'daemon', verdict, found, advice };

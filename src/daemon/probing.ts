@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { systemChance, systemClock } from '../clock.ts';
+import { type Clock, systemChance, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Logger } from '../log.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
 import type { ProbePorts } from '../sync/reports/probe-calls.ts';
 import { createLimiter } from '../upstream/limiter.ts';
-import { createRawReads } from '../upstream/raw-reads.ts';
+import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
+import { serviceClock } from '../upstream/service-clock.ts';
 import { askerOf } from './connect-service.ts';
 import { isOneOfSeveral, onlyTheLeader } from './sharing/sharing.ts';
 import { type Overrides, wire } from './wiring.ts';
@@ -49,9 +50,27 @@ export async function probeAlone(
     await using wiring = await wire(loaded, log, overrides);
     return await probeThrough({ raw: wiring.raw, clock: wiring.ports.clock }, config, signal, pace);
   }
-  if (isOneOfSeveral(loaded)) throw onlyTheLeader();
-  const { clock = systemClock, chance = systemChance } = overrides;
   await using stack = new AsyncDisposableStack();
+  const { raw, clock } = connectAlone(stack, loaded, overrides);
+  return await probeThrough({ raw, clock }, config, signal, pace);
+}
+
+/** The way to the service before the first start. */
+interface AloneConnection {
+  readonly raw: RawReads;
+  readonly clock: Clock;
+  /** Milliseconds by which our clock is behind the service's; null if it has sent no Date. */
+  readonly offset: () => number | null;
+}
+
+/** Connects to the service before the first start, without making a file. Takes the lock if there is something to lock (75). */
+export function connectAlone(
+  stack: AsyncDisposableStack,
+  loaded: LoadedConfig,
+  { clock = systemClock, chance = systemChance }: Pick<Overrides, 'clock' | 'chance'>,
+): AloneConnection {
+  if (isOneOfSeveral(loaded)) throw onlyTheLeader();
+  const { config } = loaded;
   if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));
   const { profile } = config.service;
   const limiter = stack.use(
@@ -64,10 +83,10 @@ export async function probeAlone(
       throttled: () => undefined,
     }),
   );
-  const asker = askerOf(stack, loaded, { clock, connections: 1 }).withoutFilters();
+  const { heard, offset } = serviceClock();
+  const asker = askerOf(stack, loaded, { clock, connections: 1, heard }).withoutFilters();
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
-  const raw = createRawReads({ asker, limiter, clock, limits });
-  return await probeThrough({ raw, clock }, config, signal, pace);
+  return { raw: createRawReads({ asker, limiter, clock, limits }), clock, offset };
 }
 
 function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {
