@@ -4,8 +4,8 @@ import { AdminRefusal } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
+import { openMirroring } from '../daemon/mirroring.ts';
 import { connectAlone } from '../daemon/probing.ts';
-import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
 import {
   credentialChecks,
@@ -17,15 +17,13 @@ import {
 } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { createLog } from '../log.ts';
-import { configurationFor, daemonClient } from './setup.ts';
+import { configurationFor, daemonClient, machineFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
-import { upgradeOn } from './terminal/upgrade-progress.ts';
 
 const patienceMs = 3 * 60_000;
 
-export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
+export function doctorCommand(io: Io): Command {
   return new Command('doctor')
     .description(
       'Checks configuration, credentials, clock, disk, service and receiver, and says how to fix what is wrong. Exit 0: nothing is wrong; 1: something is.',
@@ -42,9 +40,7 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
       const configuration = () => configurationFor(io, command);
       const question = questionOf(options, io, configuration);
       const checks =
-        question === null
-          ? await examine(io, configuration, overrides)
-          : await readerChecks(question, systemClock.sleep);
+        question === null ? await examine(io, configuration) : await readerChecks(question, systemClock.sleep);
       const healthy = isHealthy(checks);
       const about = question === null ? {} : { path: question.path, user: question.user };
       io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
@@ -72,7 +68,7 @@ function questionOf({ reader, user, path }: Options, io: Io, configuration: () =
   });
 }
 
-async function examine(io: Io, configuration: () => LoadedConfig, overrides: Overrides): Promise<Check[]> {
+async function examine(io: Io, configuration: () => LoadedConfig): Promise<Check[]> {
   let loaded: LoadedConfig;
   try {
     loaded = configuration();
@@ -81,7 +77,7 @@ async function examine(io: Io, configuration: () => LoadedConfig, overrides: Ove
     throw error;
   }
   const refused = refusedSecrets(loaded);
-  const others = await beyond(io, loaded, overrides);
+  const others = await beyond(io, loaded);
   if (refused === null) return [...localChecks(loaded, credentialChecks(loaded)), ...others];
   const runs = others.some(({ name, verdict }) => name === 'daemon' && verdict === 'ok');
   return runs ? [...localChecks(loaded, withheldCredentials), ...others] : unusable(refused);
@@ -98,7 +94,7 @@ function refusedSecrets({ secrets }: LoadedConfig): CataloguedError | null {
 }
 
 /** Returns the checks of service and receiver, run by the daemon if one runs. */
-async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promise<Check[]> {
+async function beyond(io: Io, loaded: LoadedConfig): Promise<Check[]> {
   const { config } = loaded;
   try {
     const asked = await daemonClient(loaded).call({
@@ -112,10 +108,13 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     // The first start creates the files, not a command that only looks.
     if (!existsSync(config.mirror.path)) {
       await using stack = new AsyncDisposableStack();
-      return [none, ...(await firstServiceChecks({ config, ...connectAlone(stack, loaded, overrides) }, io.signal))];
+      return [
+        none,
+        ...(await firstServiceChecks({ config, ...connectAlone(stack, machineFor(io), loaded) }, io.signal)),
+      ];
     }
-    await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io), ...overrides });
-    const { probe, serviceClock, subscriptions, notOffered } = wiring;
+    await using mirroring = await openMirroring(machineFor(io), loaded);
+    const { probe, serviceClock, subscriptions, notOffered } = mirroring;
     return [
       none,
       ...(await serviceChecks(

@@ -4,7 +4,8 @@ import { newId, systemClock, systemEntropy } from '../../src/clock.ts';
 import { Breaking, DaemonLog, type DeedName, type ShownAt } from '../../src/commands/sandbox/breaking.ts';
 import { startShopServer } from '../../src/commands/sandbox/shop/server.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { thisMachine } from '../../src/daemon/machine.ts';
 import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -22,7 +23,7 @@ import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const stack = new AsyncDisposableStack();
 let sandbox: Sandbox;
-let daemon: Daemon;
+let daemon: RunningDaemon;
 let reader: Reader;
 let breaking: Breaking;
 let url: string;
@@ -49,11 +50,13 @@ beforeAll(async () => {
   };
   const config = testConfig(path, sandbox.url, more, { receiver_secret: createSecret(canary.master) });
   daemon = stack.use(
-    await startDaemon(config, createLog('info', log), { admin: [{ listen: '127.0.0.1:0', token: 'not needed' }] }),
+    await startDaemon(thisMachine(createLog('info', log)), config, {
+      admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
+    }),
   );
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   await daemon.schedule.run('subscriptions');
-  reader = stack.use(openReader(daemon.wiring.mirror.path, { engine: sqliteLibrary, daemon: { listen: door } }));
+  reader = stack.use(openReader(daemon.mirror.path, { engine: sqliteLibrary, daemon: { listen: door } }));
   date = reader.calendar(product_id).findLast((day) => day.state === 'available')?.date ?? '';
   const page = daemon.admin[1] ?? '';
   breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));

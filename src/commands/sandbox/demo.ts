@@ -8,7 +8,8 @@ import { newId, systemClock, systemEntropy } from '../../clock.ts';
 import { documentText } from '../../config/document.ts';
 import { type LoadedConfig, parseConfig } from '../../config/load.ts';
 import { createSecret } from '../../config/secrets.ts';
-import { type Daemon, startDaemon } from '../../daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../daemon/daemon.ts';
+import { thisMachine } from '../../daemon/machine.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import { createLog } from '../../log.ts';
@@ -65,14 +66,14 @@ export function demoCommand(io: Io): Command {
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
       const log = new DaemonLog(systemClock);
-      await using daemon = await startDaemon(config, createLog('info', log), {
+      await using daemon = await startDaemon(thisMachine(createLog('info', log)), config, {
         admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
       });
       for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { mode: 0o600 });
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
       io.stdout.write(
-        `The mirror is filled: ${number(daemon.wiring.mirror.products.count())} products in ${mirrorFile(directory)}\n`,
+        `The mirror is filled: ${number(daemon.mirror.products.count())} products in ${mirrorFile(directory)}\n`,
       );
       await Promise.race([story(io, sandbox, daemon), daemon.broken]);
       await using stack = new AsyncDisposableStack();
@@ -95,8 +96,7 @@ export function demoCommand(io: Io): Command {
 const holdMs = 1000;
 
 /** Subscribes, and shows how the mirror follows what the service announces. The same at every start. */
-async function story(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
-  const { mirror, subscriptions, ports } = wiring;
+async function story(io: Io, sandbox: Sandbox, { mirror, subscriptions, ports }: RunningDaemon): Promise<void> {
   if ('why' in subscriptions) throw subscriptions.why;
   await subscriptions.work.maintain(io.signal);
   const [subscription] = mirror.subscriptions.all();
@@ -128,7 +128,7 @@ interface ShopParts {
   readonly directory: string;
   readonly sandbox: Sandbox;
   readonly images: SandboxImageHost;
-  readonly daemon: Daemon;
+  readonly daemon: RunningDaemon;
   readonly log: DaemonLog;
 }
 
@@ -147,7 +147,7 @@ async function openShop(stack: AsyncDisposableStack, parts: ShopParts): Promise<
 }
 
 /** Returns a product that stays on sale in the story. */
-function firstOnSale({ wiring: { mirror } }: Daemon): number {
+function firstOnSale({ mirror }: RunningDaemon): number {
   return mirror.products.ids().find((id) => mirror.products.shown(id)?.sellable) ?? 0;
 }
 
@@ -279,13 +279,13 @@ function configFile(directory: string): string {
   return join(directory, 'catalogued.yaml');
 }
 
-async function filled(io: Io, { wiring }: Daemon): Promise<void> {
+async function filled(io: Io, { mirror, limiter }: RunningDaemon): Promise<void> {
   const printer = progressPrinter(io);
-  while (wiring.mirror.filledAt() === null && !io.signal.aborted) {
+  while (mirror.filledAt() === null && !io.signal.aborted) {
     await systemClock.sleep(250, io.signal).catch(() => undefined);
-    const { records, never_fetched } = wiring.mirror.records.fill();
-    const { calls } = wiring.limiter.state();
-    const note = `${number(wiring.mirror.products.count())} products`;
+    const { records, never_fetched } = mirror.records.fill();
+    const { calls } = limiter.state();
+    const note = `${number(mirror.products.count())} products`;
     printer.show({ phase: 'filling', done: records - never_fetched, total: records, calls, note }, systemClock.now());
   }
   printer.end();
