@@ -64,7 +64,7 @@ describe('shop.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     const { pathOf, pageOf, jsonLd } = await shop(directory.path);
     await using harness = await filledHarness({ products: 40 });
-    using reader = openReader(harness.wiring.mirror.path);
+    using reader = openReader(harness.daemon.mirror.path);
     const shown = reader.products({ limit: 20 }).filter(({ product_id }) => reader.images(product_id).length > 0);
     for (const product of shown) {
       const path = pathOf(product);
@@ -154,7 +154,7 @@ describe('octo.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     writeScripts(directory.path, 'docs/recipes.md');
     await using harness = await filledHarness({ products: 40 });
-    const { path } = harness.wiring.mirror;
+    const { path } = harness.daemon.mirror;
     const script = join(directory.path, 'octo.mjs');
     const printed = execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script, path, '10'], {
       encoding: 'utf8',
