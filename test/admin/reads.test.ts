@@ -61,6 +61,7 @@ const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
   withdrawn: [product_id],
   sellable: [product_id],
   experience: [151_000],
+  experienceImages: [151_000],
   experiences: [{ limit: 2 }],
   cities: [],
   countries: [],
