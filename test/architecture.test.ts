@@ -116,6 +116,8 @@ const allowed: Record<string, readonly string[]> = {
     'mirror',
     'status',
     'sync',
+    // The table of reads, which the client in a browser has too.
+    'storefront/http/reads.ts',
     'clock.ts',
     'errors.ts',
     'format.ts',
@@ -183,7 +185,7 @@ const allowed: Record<string, readonly string[]> = {
     'sqlite/development.ts',
     'sqlite/fault.ts',
     'sqlite/file.ts',
-    'domain/search/place-mark.ts',
+    'domain/search/marks.ts',
     'clock.ts',
     'errors.ts',
     'listen-address.ts',

@@ -4,7 +4,8 @@ import { isIP } from 'node:net';
 
 /** The rules for callers of the admin interface outside a unix socket. */
 export interface GuardRules {
-  readonly token: { reveal(): string };
+  /** Null: none is needed, because only programs of this machine reach the listener. */
+  readonly token: { reveal(): string } | null;
   /** The host of `admin.listen`. */
   readonly host: string;
   /** `admin.hosts`: further names under which it is reached. */
@@ -32,7 +33,7 @@ export function refusalOf(
   if (!isOurs(headers.host, rules)) return refuse(403, 'unknown-host', 'unknown host name: add it to admin.hosts');
   if (isFromElsewhere(headers) && !(route === '/' && method === 'GET' && isLink(headers)))
     return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
-  if (isAuthorized(headers.authorization, rules.token.reveal())) return null;
+  if (rules.token === null || isAuthorized(headers.authorization, rules.token.reveal())) return null;
   return refuse(
     401,
     'unauthorized',
@@ -40,14 +41,32 @@ export function refusalOf(
   );
 }
 
+/** The rules for callers of the storefront interface outside a unix socket. */
+export interface StorefrontRules {
+  /** Opens everything. Null: nothing does. */
+  readonly token: { reveal(): string } | null;
+  /** `storefront.public_key`: opens reads, and may stand in a page. */
+  readonly public_key: string | null;
+  /** `storefront.origins`: pages of these origins may read. */
+  readonly origins: readonly string[];
+}
+
 /**
- * Returns the storefront interface's refusal of a request, or null. Only programs hold its token, and no browser sends
- * it for a page, so any host name is accepted.
+ * Returns the storefront interface's refusal of a request, or null. Any host name is accepted. `isRead` is true for a
+ * read of public columns.
  */
-export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(): string } | null): Refusal | null {
-  if (isFromElsewhere(headers)) return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
+export function storefrontRefusal(
+  { method, headers, isRead }: { method: string; headers: IncomingHttpHeaders; isRead: boolean },
+  { token, public_key, origins }: StorefrontRules,
+): Refusal | null {
+  const isAllowed = isRead && headers.origin !== undefined && origins.includes(headers.origin);
+  if (isFromElsewhere(headers) && !isAllowed)
+    return refuse(403, 'other-origin', 'pages of another origin may read only, and only those of storefront.origins');
+  // A browser asks for leave without the key.
+  if (isAllowed && method === 'OPTIONS') return null;
   const [, given] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && token !== null && isSame(given, token.reveal())) return null;
+  if (given !== undefined && isRead && public_key !== null && isSame(given, public_key)) return null;
   return refuse(401, 'unauthorized', 'this interface needs Authorization: Bearer <storefront token>');
 }
 

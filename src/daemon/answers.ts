@@ -1,7 +1,8 @@
+import type { Answer } from '../admin/api.ts';
 import { formTokens } from '../admin/page/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
-import { instant, systemEntropy } from '../clock.ts';
+import { instant } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { adapterCheck, serviceChecks } from '../doctor/doctor.ts';
@@ -19,6 +20,7 @@ import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
+import type { Found, SearchQuestion } from '../storefront/reader.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { countSeen } from '../sync/checks/views.ts';
@@ -29,15 +31,12 @@ import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
+import type { Daemon } from './context.ts';
 import { pageMemory } from './page-memory.ts';
-import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
-import type { Publishing } from './publishing.ts';
-import type { Reload } from './reload.ts';
+import { ReaderThread } from './reading/thread.ts';
 import { rowCopies } from './row-copy.ts';
-import type { Schedule } from './schedule.ts';
-import { searchThread } from './search/thread.ts';
 import { hostsOf } from './sharing/hosts.ts';
 import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -45,24 +44,35 @@ import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 /** The answers of the admin interface, for all its listeners. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
-interface AnswerParts {
-  readonly loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>;
-  readonly schedule: Pick<Schedule, 'list' | 'run'>;
-  readonly reload: Reload;
-  /** Null: nothing is published. */
-  readonly publishing: Pick<Publishing, 'told' | 'rows'> | null;
+/** The result of the last reload. */
+export type ReloadOutcome = Answer<'GET /v1/reload'>;
+
+/** Lets a daemon take over another configuration, or keep the current one. */
+export interface Reload {
+  /** Reads and checks the configuration. If it is valid and differs, it takes over after this call. */
+  begin(): ReloadOutcome;
+  last(): ReloadOutcome;
 }
 
-/** The greatest age, in milliseconds, of the status for monitors. */
-const recentMs = 5000;
+/** The reload of a daemon without a configuration file: a demo. */
+export const noReload: Reload = {
+  begin: () => {
+    throw new CataloguedError('no-reload', 'this daemon has no configuration file to read again', {
+      exitCode: exitCodes.configuration,
+    });
+  },
+  last: () => ({ reloads: 0, asked_at: null, changed: [], refused: null }),
+};
 
 /** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
-  parts: Parts,
-  { loaded, schedule, reload, publishing }: AnswerParts,
+  daemon: Daemon,
+  loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>,
+  reload: Reload,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
-  const { mirror, inbox, files, ports, config, storage } = wiring;
+  const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;
+  const { mirror, inbox, files, ports, config, storage } = daemon;
+  const { log } = ports;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -77,7 +87,8 @@ export function answersOf(
    * the published state, would not know.
    */
   const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
-  const searches = stack.use(searchThread(mirror.path));
+  const searches = stack.use(new ReaderThread(mirror.path, { name: 'search', mostWaiting: 200 }));
+  const threadOfReads = stack.use(new ReaderThread(mirror.path, { name: 'reads', mostWaiting: 2000 }));
   const figures = stack.use(processFigures(ports.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
@@ -106,17 +117,17 @@ export function answersOf(
     hosts: hostsOf(config),
     log,
     now: ports.clock.now,
-    recentStatus: () => status(recentMs),
-    memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
-    product: (product_id) => productView({ ports, feed, shown }, product_id),
-    resync: { price, start: resync, tokens: formTokens(systemEntropy(32), ports.clock.now) },
+    shownStatus: status.shown,
+    memory: () => pageMemory(daemon, { feed, started_at: figures.started_at }),
+    product: (product_id) => productView(ports, { feed, shown }, product_id),
+    resync: { price, start: resync, tokens: formTokens(ports.entropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {
       files.look();
-      const trouble = wiring.sharing === null ? null : storage.status().trouble;
+      const trouble = daemon.sharing === null ? null : storage.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
-      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
+      return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({
@@ -127,18 +138,28 @@ export function answersOf(
       clock: ports.clock,
       signal: stopping,
     }),
+    reads: {
+      now: ports.clock.now,
+      represent: async (call) => {
+        if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
+        const found = await searches.represent(call);
+        // Safe casts: question and answer are those of `reader.search`.
+        if (call.name === 'search') fruitless.note(call.asked[0] as SearchQuestion, JSON.parse(found.body) as Found);
+        return found;
+      },
+    },
     answers: {
-      'GET /v1/status': () => status(0),
+      'GET /v1/status': status.shown,
       'GET /v1/conditions': async ({ query: { from } }) => ({
-        conditions: (await status(0)).conditions,
+        conditions: (await status.shown()).conditions,
         periods: inbox.conditions.flips(instant(from)),
       }),
       'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
-        const facts = await status(0);
+        const facts = await status.shown();
         const done = await storage.promptly(() => conditions.acknowledge(facts, code, because));
         if (!done) return doesNotHold(code, facts.conditions);
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
-        return { conditions: (await status(recentMs)).conditions };
+        return { conditions: (await status.shown()).conditions };
       },
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
@@ -180,9 +201,9 @@ export function answersOf(
       'POST /v1/held/approve': ({ body: { kind } }) => decide('approved', kind),
       'POST /v1/held/reject': ({ body: { kind } }) => decide('rejected', kind),
       'GET /v1/subscriptions': () => listSubscriptions(facts, settingsOf(config)),
-      ...subscriptionAnswers(wiring.subscriptions),
+      ...subscriptionAnswers(daemon.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
-        if (wiring.sharing !== null) throw noReplay();
+        if (daemon.sharing !== null) throw noReplay();
         const deliveries = await storage.promptly(() => inbox.deliveries.replay(instant(since), ports.clock.now()));
         // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (storage.status().trouble === null) await receiving?.apply();
@@ -193,10 +214,10 @@ export function answersOf(
         files.look();
         const probes = {
           config,
-          probe: wiring.probe,
-          offset: wiring.serviceClock.offset,
-          subscriptions: wiring.subscriptions,
-          notOffered: wiring.notOffered,
+          probe: daemon.probe,
+          offset: daemon.serviceClock.offset,
+          subscriptions: daemon.subscriptions,
+          notOffered: daemon.notOffered,
           peers: receiving?.peers ?? null,
         };
         const checks = [
@@ -206,10 +227,9 @@ export function answersOf(
           ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];
-        return [...checks, ...conditionChecks((await status(0)).conditions, checks)];
+        return [...checks, ...conditionChecks((await status.shown()).conditions, checks)];
       },
-      'POST /v1/probe': (_, signal) =>
-        probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),
+      'POST /v1/probe': (_, signal) => probeThrough(daemon, config, AbortSignal.any([signal, stopping])),
     },
   };
   return { answers, [Symbol.asyncDispose]: () => stack.disposeAsync() };

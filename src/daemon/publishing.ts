@@ -10,15 +10,11 @@ import { type Published, publishedIn } from '../database/schema.ts';
 import { watchDatabase } from '../database/watch.ts';
 import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { LiveAlarm } from '../files/storage-status.ts';
-import type { Logger } from '../log.ts';
 import { begunAnew, type PublishedPage, type RowPages, type RowQuestion } from '../mirror/rows/pages.ts';
 import type { DatabaseStatus } from '../status/daemon-status.ts';
-import type { Wiring } from './wiring.ts';
+import type { Mirroring } from './mirroring.ts';
 
 export interface Publishing extends AsyncDisposable {
-  /** Returns an alarm while nothing can be published for longer than PostgreSQL takes to restart. */
-  alarms(): LiveAlarm[];
   status(): DatabaseStatus;
   /**
    * Resolves when the mirror's rows up to a number are published. Throws `not-published` if that takes too long.
@@ -32,7 +28,6 @@ export interface Publishing extends AsyncDisposable {
   rows(question: RowQuestion, own: RowPages, signal: AbortSignal): Promise<PublishedPage>;
 }
 
-const restartMs = 10_000;
 /** Milliseconds for which a caller waits for publication, and between two checks of it. */
 const patienceMs = 10_000;
 const lookMs = 20;
@@ -46,9 +41,8 @@ const watchEveryMs = 5000;
  * Null: no database is configured, and its driver is not loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
-  { config, mirror, ports, sharing, storage }: Pick<Wiring, 'config' | 'mirror' | 'ports' | 'sharing' | 'storage'>,
+  { config, mirror, ports, sharing, storage }: Mirroring,
   url: Secret | null,
-  log: Logger,
 ): Promise<Publishing | null> {
   if (url === null) return null;
   const { schema, publish_every } = config.database;
@@ -56,7 +50,7 @@ export async function startPublishing(
   const postgres = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 2 }));
   // Apart: no publication waits for what followers ask.
   const followers = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1 }));
-  const { clock, entropy } = ports;
+  const { clock, entropy, log } = ports;
   const publication = stack.use(
     publicationOf({
       postgres,
@@ -122,11 +116,6 @@ export async function startPublishing(
   };
   const closing = stack.move();
   return {
-    alarms: () => {
-      const { failing_since } = publisher.status();
-      if (failing_since === null || clock.now() < failing_since + restartMs) return [];
-      return [{ kind: 'database-behind', raised_at: failing_since, products: 0 }];
-    },
     status: () => {
       const { state, published_at, failing_since, failure, lag_ms } = publisher.status();
       const leads = sharing && { name: sharing.name, term: sharing.leadership.term.number };

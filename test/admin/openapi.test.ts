@@ -2,7 +2,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { type Operation, type OperationName, operations } from '../../src/admin/api.ts';
+import type { Operation } from '../../src/admin/api/operation.ts';
+import { type OperationName, operations } from '../../src/admin/api.ts';
 import { openApi } from '../../src/admin/openapi.ts';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -12,6 +13,7 @@ import { fastClock } from '../fakes/fast-clock.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
@@ -32,10 +34,8 @@ beforeAll(async () => {
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 12, key: 'the-key' }));
   const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
-  const daemon = stack.use(
-    await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log, { clock }),
-  );
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  const daemon = stack.use(await startDaemon(testMachine({ clock }), testConfig(path, sandbox.url, more, secrets)));
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   product_id = sandbox.world.visible()[0]?.id ?? 0;
   socket = join(path, 'state', 'admin.sock');
 });
@@ -101,9 +101,9 @@ describe('GET /openapi.json', () => {
     expect(named(answer as Document)).toEqual(await routes());
     // Control: an operation that no route answers, and a route that no operation names.
     const other: Record<string, Operation> = { ...operations, 'GET /v1/nothing': operations['GET /v1/plan'] };
-    expect(named(openApi(other) as unknown as Document)).not.toEqual(await routes());
+    expect(named(openApi(other, 'admin') as unknown as Document)).not.toEqual(await routes());
     const { 'GET /v1/plan': _, ...fewer } = operations;
-    expect(named(openApi(fewer) as unknown as Document)).not.toEqual(await routes());
+    expect(named(openApi(fewer, 'admin') as unknown as Document)).not.toEqual(await routes());
   });
 });
 

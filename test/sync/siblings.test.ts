@@ -15,8 +15,8 @@ async function readSoon(belief: typeof together) {
     { products: 8, lean: true, counts: 'none' },
     { budget: { requests_per_second: 10, concurrency: 4, share: 0.25, times: 5 } },
   );
-  const { clock, wiring, sandbox } = harness;
-  const { mirror } = wiring;
+  const { clock, daemon, sandbox } = harness;
+  const { mirror } = daemon;
   const subjects = ['venue near', 'venue far', 'supplier near', 'supplier far'] as const;
   mirror.transaction(() => {
     for (const subject of subjects) mirror.signals.save(subject, belief);
