@@ -39,7 +39,7 @@ export interface Explanation {
   readonly category: string | null;
   /** Harm that a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
   readonly weight: number;
-  readonly weighed: Omit<ProductWeight, 'weight' | 'windows'>;
+  readonly weighed: Omit<ProductWeight, 'weight' | 'windows' | 'dated'>;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
   /** The claims of its latest answers. */
@@ -141,7 +141,7 @@ export function explainProduct(
   const own = policy.of(known.category);
   const { earliest: today } = venueToday(known.timezone, now);
   const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
-  const { weight, windows, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
+  const { weight, windows, dated: _, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
   // A record of a place in a list that nothing requests is dropped when it is due, without a call.
   const read = mirror.records
     .ofProduct(product_id)
