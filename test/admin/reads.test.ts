@@ -27,7 +27,7 @@ beforeAll(async () => {
     { storefront_token: createSecret(canary.storefront) },
   );
   at = filled.daemon.storefront ?? '';
-  path = filled.daemon.wiring.mirror.path;
+  path = filled.daemon.mirror.path;
   using reader = openReader(path);
   const sold = reader.products().flatMap((product) =>
     reader

@@ -9,7 +9,7 @@ import { everyCommand, throughPipe } from '../fakes/every-command.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { outputs } from './outputs.ts';
 
@@ -34,7 +34,7 @@ it('what commands print with --json has the fields of the contract, and no other
   const config = join(place.path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(place.path, sandbox.url));
   {
-    await using jobs = await startJobs(testConfig(place.path, sandbox.url), testLog('silent').log, {});
+    await using jobs = await startJobs(testMachine(), testConfig(place.path, sandbox.url));
     await jobs.run('pass');
   }
   const id = String(sandbox.world.visible()[0]?.id);
