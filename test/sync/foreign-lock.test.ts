@@ -144,7 +144,7 @@ describe('works that share a commit', () => {
       () => told.push('second'),
     );
     const third = commit(
-      () => void test.mirror.alarms.raise({ kind: 'closures-held', at: instant(1), products: 1 }),
+      () => void test.mirror.alarms.raise({ kind: 'checks-flood', at: instant(1), products: 1 }),
       'soon',
     );
     flush();

@@ -3,7 +3,7 @@ import { type Instant, instant } from '../../clock.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
-import { confirmApartMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
+import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
 import type { Ports } from '../records/context.ts';
 import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
@@ -172,7 +172,7 @@ function noteNotice(
 
 /** Takes a known product off sale at once, unless too many closures are unconfirmed. */
 function close(
-  { mirror, clock, log }: ApplyPorts,
+  { mirror, clock }: ApplyPorts,
   { delivery_id, received_at }: StoredDelivery,
   { product_id, closure, enabled }: ProductNotice,
   visible: number,
@@ -193,16 +193,7 @@ function close(
     ...closure,
   };
   mirror.closures.put(announced, reopened ? 'reopened' : undefined);
-  if (applies) {
-    mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
-    return;
-  }
-  const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
-  if (mirror.alarms.add(alarm) === 'new')
-    log.error(
-      { held: mirror.closures.counts().held },
-      'too many closures announced at once: the rest take effect only after their reads',
-    );
+  if (applies) mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
 }
 
 /** Returns whether a notification has announced a reopening since, regardless of reads. */
@@ -227,19 +218,11 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
   return superseded;
 }
 
-/**
- * Raises or clears the alarms about deliveries: too many closures at once, announcements that no read confirms, old
- * addresses.
- */
-export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
+/** Clears the alarm about old addresses when none was called for a while. */
+export function forgetDropped({ mirror, clock }: Pick<ApplyPorts, 'mirror' | 'clock'>): void {
   const now = clock.now();
-  for (const { kind, seen_at } of mirror.alarms.all()) {
+  for (const { kind, seen_at } of mirror.alarms.all())
     if (kind === 'old-address-used' && Math.abs(now - seen_at) > forgottenMs) mirror.alarms.set(kind, null);
-    if (kind === 'closures-held' && mirror.closures.counts().held === 0) mirror.alarms.set(kind, null);
-  }
-  const misuse = isMisuse(mirror.closures.decided(100));
-  if (mirror.alarms.set('hints-not-confirmed', misuse ? { at: now, products: 100 } : null) === 'new')
-    log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');
 }
 
 /**
