@@ -6,18 +6,25 @@ import { Refusals } from './evidence/reach.ts';
 import type { Ports } from './records/context.ts';
 import { turns } from './records/turns.ts';
 
-/** What the sync work needs from outside: the service, the mirror, time and chance. */
-export type SyncOptions = Pick<
-  Ports,
-  'upstream' | 'mirror' | 'clock' | 'chance' | 'entropy' | 'log' | 'policy' | 'budget'
->;
+/** What the sync work needs from outside: the service, the mirror, time, chance and the policy. */
+export type SyncOptions = Omit<Ports, 'retries' | 'answerLengths' | 'pageTurns' | 'evidence' | 'refusals'>;
 
-/**
- * Creates the ports of all sync work, with what all of it shares: the judges of answers, the retries, and the turns at
- * pages. `probe` requests a list page of one row.
- */
+/** Creates what all sync work gets, with what it shares: the judges of answers, the retries, and the turns at pages. */
 export function createSync(options: SyncOptions, probe: (signal: AbortSignal) => Promise<Outcome>): Ports {
-  const shared = { ...options, retries: retryBudget(), answerLengths: answerLengths(), pageTurns: turns() };
-  const judged = { ...shared, evidence: new Evidence(shared) };
-  return { ...judged, refusals: new Refusals(judged, probe) };
+  const sync: Ports = {
+    ...options,
+    retries: retryBudget(),
+    answerLengths: answerLengths(),
+    pageTurns: turns(),
+    // The judges use the rest themselves.
+    get evidence() {
+      return evidence;
+    },
+    get refusals() {
+      return refusals;
+    },
+  };
+  const evidence = new Evidence(sync);
+  const refusals = new Refusals(sync, probe);
+  return sync;
 }

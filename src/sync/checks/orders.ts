@@ -9,7 +9,7 @@ import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Ports } from '../records/context.ts';
+import type { Ports, Sync } from '../records/context.ts';
 import { refuseDates } from '../records/date-reach.ts';
 import { noteTold } from '../records/settle.ts';
 import { type CheckPorts, notMirrored } from './check.ts';
@@ -103,9 +103,9 @@ export function orderAndRecheck(
 /** A recheck after an order is given up after this time, in milliseconds, and left to the schedule. */
 const recheckMs = 20_000;
 
-function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: Instant): void {
-  const record = mirror.records.find(key);
-  if (record !== null) noteTold({ mirror }, record, at);
+function tellOf(sync: Sync, key: RecordKey, at: Instant): void {
+  const record = sync.mirror.records.find(key);
+  if (record !== null) noteTold(sync, record, at);
 }
 
 /** Returns the product and the records that hold the date, one per currency. */
