@@ -75,25 +75,35 @@ const readerPackage: Plugin = {
           import: { types: './index.d.mts', default: './index.mjs' },
           require: { types: './index.d.cts', default: './index.cjs' },
         },
+        './http': {
+          import: { types: './http.d.mts', default: './http.mjs' },
+          require: { types: './http.d.cts', default: './http.cjs' },
+        },
         './package.json': './package.json',
       },
       engines: { node: '>=22.16' },
       peerDependencies: { 'better-sqlite3': '>=11' },
       peerDependenciesMeta: { 'better-sqlite3': { optional: true } },
     };
-    const types = "export * from './types/storefront/reader.js';\n";
+    const types = (name: string) => `export * from './types/storefront/${name}.js';\n`;
     const files = {
       'package.json': `${JSON.stringify(described, null, 2)}\n`,
       'README.md': readFileSync(join(import.meta.dirname, 'docs/reader.md'), 'utf8'),
       LICENSE: readFileSync(join(import.meta.dirname, 'LICENSE'), 'utf8'),
-      'index.d.mts': types,
-      'index.d.cts': types,
+      'index.d.mts': types('reader'),
+      'index.d.cts': types('reader'),
+      'http.d.mts': types('http'),
+      'http.d.cts': types('http'),
     };
     for (const [fileName, source] of Object.entries(files)) this.emitFile({ type: 'asset', fileName, source });
   },
 };
 
-const reader = { input: { index: 'src/storefront/reader.ts' }, platform: 'node' } as const;
+/** The files of the package, for `import` and for `require`. The one over HTTP knows no Node. */
+const packaged = [
+  { input: { index: 'src/storefront/reader.ts' }, platform: 'node' },
+  { input: { http: 'src/storefront/http.ts' }, platform: 'neutral' },
+] as const;
 
 export default defineConfig([
   {
@@ -108,13 +118,15 @@ export default defineConfig([
       comments: false,
     },
   },
-  {
-    ...reader,
-    plugins: [readerPackage],
-    output: { dir: join(dist, 'reader'), format: 'esm', entryFileNames: 'index.mjs', comments: false },
-  },
-  {
-    ...reader,
-    output: { dir: join(dist, 'reader'), format: 'cjs', entryFileNames: 'index.cjs', comments: false },
-  },
+  ...packaged.flatMap((each) => [
+    {
+      ...each,
+      plugins: each.platform === 'node' ? [readerPackage] : [],
+      output: { dir: join(dist, 'reader'), format: 'esm', entryFileNames: '[name].mjs', comments: false } as const,
+    },
+    {
+      ...each,
+      output: { dir: join(dist, 'reader'), format: 'cjs', entryFileNames: '[name].cjs', comments: false } as const,
+    },
+  ]),
 ]);

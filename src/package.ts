@@ -23,7 +23,7 @@ export const { version } = manifest;
 /** Programs that run as a process or a thread of their own, by their path below src/ and dist/. */
 export const ownPrograms = [
   'backup/child',
-  'daemon/search/worker',
+  'daemon/reading/worker',
   'doctor/reader-probe',
   'files/integrity-child',
   'mirror/status/worker',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { searchThread } from '../src/daemon/search/thread.ts';
+import { ReaderThread } from '../src/daemon/reading/thread.ts';
 import type { SearchQuestion } from '../src/storefront/reader.ts';
 import { openReader } from './fakes/reader.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
@@ -17,8 +17,12 @@ beforeAll(() => {
 });
 afterAll(() => test[Symbol.dispose]());
 
+function searchThread(): ReaderThread {
+  return new ReaderThread(test.mirror.path, { name: 'search', mostWaiting: 200 });
+}
+
 it('a search in the daemon’s thread answers what the reader answers, while the daemon goes on', async () => {
-  await using thread = searchThread(test.mirror.path);
+  await using thread = searchThread();
   using reader = openReader(test.mirror.path);
   const questions: SearchQuestion[] = [
     { text: 'colloseum tickets', facets: true },
@@ -37,7 +41,7 @@ it('a search in the daemon’s thread answers what the reader answers, while the
 });
 
 it('a search that no answer could be right for is refused by the thread as by the reader, and the next one answered', async () => {
-  await using thread = searchThread(test.mirror.path);
+  await using thread = searchThread();
   await expect(thread.search({ language: 'xx' })).rejects.toMatchObject({
     code: 'bad-argument',
     message: 'language: "xx" is not mirrored',
@@ -47,7 +51,7 @@ it('a search that no answer could be right for is refused by the thread as by th
 });
 
 it('more searches than anybody would wait for are refused, and those that wait are answered', async () => {
-  await using thread = searchThread(test.mirror.path);
+  await using thread = searchThread();
   const all = await Promise.allSettled(Array.from({ length: 260 }, () => thread.search({ text: 'louvre' })));
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(200);
   expect(all.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'too-many-searches' } });
@@ -56,7 +60,7 @@ it('more searches than anybody would wait for are refused, and those that wait a
 });
 
 it('a search that is open when the thread is ended is rejected, not forgotten', async () => {
-  const thread = searchThread(test.mirror.path);
+  const thread = searchThread();
   const open = thread.search({ text: 'louvre' });
   const ended = expect(open).rejects.toThrow(/has ended/);
   await thread[Symbol.asyncDispose]();

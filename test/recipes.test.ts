@@ -38,10 +38,18 @@ describe('shop.mjs of docs/recipes.md', () => {
     using test = testMirror();
     // The service gives two products one slug.
     const document = JSON.stringify({ product_slug: 'tower & park' });
+    const own = JSON.stringify({ product_slug: 'palace-p1234' });
     putProducts(test.mirror, [productOf(1, { document }), productOf(2, { document }), productOf(3)]);
+    putProducts(test.mirror, [productOf(234, { document: own }), productOf(1234, { document: own })]);
     using reader = openReader(test.mirror.path);
-    const paths = [1, 2, 3].map((id) => pathOf(reader.product(id) ?? {}));
-    expect(paths).toEqual(['/en/tickets/tower%20%26%20park-1', '/en/tickets/tower%20%26%20park-2', '/en/tickets/3']);
+    const paths = [1, 2, 3, 234, 1234].map((id) => pathOf(reader.product(id) ?? {}));
+    expect(paths).toEqual([
+      '/en/tickets/tower%20%26%20park-1',
+      '/en/tickets/tower%20%26%20park-2',
+      '/en/tickets/3',
+      '/en/tickets/palace-p1234-234',
+      '/en/tickets/palace-p1234',
+    ]);
     expect(pageOf(reader, 'tower & park-2', 'en')).toMatchObject({ kind: 'product', product: { product_id: 2 } });
     expect(pageOf(reader, 'an-old-name-2', 'en')).toEqual({ kind: 'moved', to: paths[1] });
     expect(pageOf(reader, '3', 'en').kind).toBe('product');

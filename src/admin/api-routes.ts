@@ -3,10 +3,12 @@ import { CataloguedError } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
 import { FeedReplaced } from '../mirror/changes/change-feed.ts';
-import { type Answering, type Answers, type Operation, type OperationName, operations } from './api.ts';
+import type { Operation } from './api/operation.ts';
+import { type Answering, type Answers, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { checkRoute, orderRoute } from './checks.ts';
 import { probeRoute } from './probe.ts';
+import { type MirrorReads, readRoute, UnsentAnswers } from './read-route.ts';
 import { badRequest, readRequest } from './request.ts';
 import { type RowCopy, rowCopyRoute } from './rows.ts';
 
@@ -15,6 +17,7 @@ export interface ApiOptions {
   readonly answers: Answers;
   readonly changes: ChangeStreamOptions;
   readonly copyRows: () => Promise<RowCopy>;
+  readonly reads: MirrorReads;
 }
 
 /**
@@ -37,22 +40,31 @@ const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, o
  * subject is answered 404.
  */
 export function apiRoutes(app: FastifyInstance, names: readonly OperationName[], options: ApiOptions): void {
+  const reading = { reads: options.reads, unsent: new UnsentAnswers() };
   for (const name of names) {
     const own = ownRoutes[name];
-    if (own === undefined) plainRoute(app, name, options.answers);
+    const operation: Operation = operations[name];
+    if (operation.read !== undefined)
+      readRoute(app, { name: operation.read, path: routeOf(name).url, operation }, reading);
+    else if (own === undefined) plainRoute(app, name, options.answers);
     else own(app, options);
   }
 }
 
+/** Returns the method and the path of an operation in the router's notation. */
+export function routeOf(name: OperationName): { readonly method: string; readonly url: string } {
+  const [method = '', path = ''] = name.split(' ');
+  return { method, url: path.replaceAll(/\{(\w+)\}/g, ':$1') };
+}
+
 function plainRoute(app: FastifyInstance, name: OperationName, answers: Answers): void {
   const operation: Operation = operations[name];
-  const [method = '', path = ''] = name.split(' ');
   const answer = answers[name as keyof Answers] as Answering<OperationName>;
   const handler = async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
     const found = await answer(readRequest(operation, request), never);
     return found ?? reply.code(404).send(operation.missing?.(request.params.id ?? ''));
   };
-  app.route({ method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), handler });
+  app.route({ ...routeOf(name), handler });
 }
 
 /**
@@ -97,7 +109,18 @@ export function refusals(app: FastifyInstance, log: Logger): void {
   });
 }
 
-const laterCodes = new Set(['too-many-followers', 'too-many-searches', 'copy-under-way', 'not-published']);
+const laterCodes = new Set([
+  'too-many-followers',
+  'too-many-searches',
+  'too-many-reads',
+  'copy-under-way',
+  'not-published',
+  // Of the reader: the file cannot be read now.
+  'no-mirror',
+  'busy',
+  'damaged',
+  'unreadable',
+]);
 
 function statusOf({ code }: CataloguedError): number {
   if (code === 'cursor-too-old' || code === 'feed-changed' || code === 'rows-begun-anew') return 410;

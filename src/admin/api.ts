@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
+import type { Operation } from './api/operation.ts';
+import { type ReadOperation, reads } from './api/reads.ts';
 import { reload } from './api/reload.ts';
 import {
   dateExplanation,
@@ -36,21 +38,6 @@ import {
  * The HTTP API under /v1 as one value (design 3.4). Routes validate requests by it, the daemon's answers and the
  * commands' client get their types from it, and `/openapi.json` is printed from it.
  */
-
-/** A request that a daemon answers. */
-export interface Operation {
-  readonly summary: string;
-  /** The storefront interface answers it too; absent: only the operator's interface does. */
-  readonly storefront?: true;
-  readonly path?: z.ZodObject;
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodObject;
-  readonly answer: z.ZodType;
-  /** Returns the body of the 404 for an id whose subject does not exist. The id is as requested. */
-  readonly missing?: (id: string) => { readonly error: string; readonly message: string };
-  /** Meanings of further statuses, besides 200, 400 and those of every route. */
-  readonly refusals?: Readonly<Record<number, string>>;
-}
 
 const unwritable = { 503: 'the mirror or the inbox cannot be written now' } as const;
 const notMirrored = { 404: 'the product is not in the mirror' } as const;
@@ -213,6 +200,7 @@ export const operations = {
     answer: probe,
     refusals: { 409: 'a probe is already running' },
   },
+  ...reads,
 } as const satisfies Record<`${'GET' | 'POST'} /v1/${string}`, Operation>;
 
 export type OperationName = keyof typeof operations;
@@ -253,11 +241,11 @@ export type Answering<Name extends OperationName> = (
   signal: AbortSignal,
 ) => Found<Name> | Promise<Found<Name>>;
 
-/** Operations that answer with a stream from another source. */
-type Streamed = 'GET /v1/changes' | 'GET /v1/rows/copy';
+/** Operations that answer with a stream from another source, or that a reader answers. */
+type AnsweredElsewhere = 'GET /v1/changes' | 'GET /v1/rows/copy' | ReadOperation;
 
 /** The daemon's function for each other operation. */
-export type Answers = { readonly [Name in Exclude<OperationName, Streamed>]: Answering<Name> };
+export type Answers = { readonly [Name in Exclude<OperationName, AnsweredElsewhere>]: Answering<Name> };
 
 type Found<Name extends OperationName> =
   | Answer<Name>

@@ -41,14 +41,32 @@ export function refusalOf(
   );
 }
 
+/** The rules for callers of the storefront interface outside a unix socket. */
+export interface StorefrontRules {
+  /** Opens everything. Null: nothing does. */
+  readonly token: { reveal(): string } | null;
+  /** `storefront.public_key`: opens reads, and may stand in a page. */
+  readonly public_key: string | null;
+  /** `storefront.origins`: pages of these origins may read. */
+  readonly origins: readonly string[];
+}
+
 /**
- * Returns the storefront interface's refusal of a request, or null. Only programs hold its token, and no browser sends
- * it for a page, so any host name is accepted.
+ * Returns the storefront interface's refusal of a request, or null. Any host name is accepted. `isRead` is true for a
+ * read of public columns.
  */
-export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(): string } | null): Refusal | null {
-  if (isFromElsewhere(headers)) return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
+export function storefrontRefusal(
+  { method, headers, isRead }: { method: string; headers: IncomingHttpHeaders; isRead: boolean },
+  { token, public_key, origins }: StorefrontRules,
+): Refusal | null {
+  const isAllowed = isRead && headers.origin !== undefined && origins.includes(headers.origin);
+  if (isFromElsewhere(headers) && !isAllowed)
+    return refuse(403, 'other-origin', 'pages of another origin may read only, and only those of storefront.origins');
+  // A browser asks for leave without the key.
+  if (isAllowed && method === 'OPTIONS') return null;
   const [, given] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && token !== null && isSame(given, token.reveal())) return null;
+  if (given !== undefined && isRead && public_key !== null && isSame(given, public_key)) return null;
   return refuse(401, 'unauthorized', 'this interface needs Authorization: Bearer <storefront token>');
 }
 

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { version } from '../package.ts';
-import type { Operation } from './api.ts';
+import type { Operation } from './api/operation.ts';
 
 type Json = Record<string, unknown>;
+
+/** The listener that is described. */
+type Described = 'admin' | 'storefront';
 
 /** The security schemes of the operator's interface. */
 const operators = [{ token: [] }, { password: [] }];
@@ -41,15 +44,15 @@ const resyncForms: Json = {
   },
 };
 
-/** Returns the operations as an OpenAPI 3.1 document. */
-export function openApi(operations: Readonly<Record<string, Operation>>): Json {
+/** Returns the operations of a listener as an OpenAPI 3.1 document. */
+export function openApi(operations: Readonly<Record<string, Operation>>, door: Described): Json {
   const paths: Record<string, Json> = {};
   for (const [name, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = name.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: described(operation) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described(operation, door) };
   }
-  for (const [path, get] of others) paths[path] = { get };
-  paths['/resync'] = resyncForms;
+  for (const [path, get] of others) if (door === 'admin' || path === '/openapi.json') paths[path] = { get };
+  if (door === 'admin') paths['/resync'] = resyncForms;
   return {
     openapi: '3.1.0',
     info: {
@@ -57,7 +60,7 @@ export function openApi(operations: Readonly<Record<string, Operation>>): Json {
       version,
       description: 'The local interface of a running daemon. Fields and paths are only ever added.',
     },
-    security: operators,
+    security: door === 'admin' ? operators : [{ storefront: [] }, { public: [] }],
     paths,
     components: {
       schemas: { Refusal: schemaOf(refusal) },
@@ -68,6 +71,11 @@ export function openApi(operations: Readonly<Record<string, Operation>>): Json {
           type: 'http',
           scheme: 'bearer',
           description: 'the storefront token, on storefront.listen; none is needed on a unix socket',
+        },
+        public: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'storefront.public_key, on storefront.listen: reads only',
         },
       },
     },
@@ -81,11 +89,17 @@ const refusal = z.object({
   hint: z.string().optional(),
 });
 
-function described({ summary, storefront, path, query, body, answer, refusals = {} }: Operation): Json {
+function described(operation: Operation, door: Described): Json {
+  const { summary, storefront, read, path, query, body, answer, refusals = {} } = operation;
+  const security = [
+    ...(door === 'admin' ? operators : []),
+    { storefront: [] },
+    ...(read === undefined ? [] : [{ public: [] }]),
+  ];
   const parameters = [...parametersOf('path', path), ...parametersOf('query', query)];
   return {
     summary,
-    ...(storefront === true ? { security: [...operators, { storefront: [] }] } : {}),
+    ...(storefront === true ? { security } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}

@@ -6,10 +6,12 @@ import type { Clock } from '../clock.ts';
 import { deadline } from '../domain/checks/check-question.ts';
 import { listenAddress } from '../listen-address.ts';
 import { storefrontOperations } from './api.ts';
+import { routeOf } from './api-routes.ts';
 import { exposition } from './exposition.ts';
+import type { StorefrontRules } from './guard.ts';
 import { guardAdmin } from './guard-admin.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
-import { guardStorefront } from './storefront.ts';
+import { guardStorefront, storefrontDescription } from './storefront.ts';
 
 const { request: httpRequest } = process.getBuiltinModule('node:http');
 const { request: httpsRequest } = process.getBuiltinModule('node:https');
@@ -50,6 +52,9 @@ const ofConnection = [
   'host',
   'authorization',
   'content-length',
+  // The guard of this interface has judged them.
+  'origin',
+  'sec-fetch-site',
 ];
 
 const standby = {
@@ -86,16 +91,18 @@ export async function passOnAdmin(
  * Starts the storefront interface of an instance that stands by. It passes the operations of storefronts on to the
  * leader.
  */
-export async function passOnStorefront(options: PassOnOptions): Promise<Listening> {
+export async function passOnStorefront(
+  options: PassOnOptions,
+  browsers: Omit<StorefrontRules, 'token'> = { public_key: null, origins: [] },
+): Promise<Listening> {
   const { listen, token, clock, kept } = options;
   return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock, kept }, (app) => {
-    if (!listen.startsWith('unix:')) guardStorefront(app, token);
+    if (!listen.startsWith('unix:')) guardStorefront(app, { token, ...browsers });
     asItCame(app);
+    storefrontDescription(app);
     for (const name of storefrontOperations) {
-      const [method = '', path = ''] = name.split(' ');
       app.route({
-        method,
-        url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+        ...routeOf(name),
         handler: (request, reply) => passOn(request, reply, { ...options, patience_ms: patienceMs.storefront }),
       });
     }

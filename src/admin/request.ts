@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { Asked, Operation, OperationName } from './api.ts';
+import type { Operation } from './api/operation.ts';
+import type { Asked, OperationName } from './api.ts';
 
 /** Thrown for a request that does not match its operation: the message names every problem in one line. */
 class BadRequest extends Error {
@@ -13,7 +14,7 @@ export function badRequest(message: string): {
   readonly message: string;
   readonly hint: string;
 } {
-  const hint = 'correct what is named: /openapi.json of the admin interface describes every request';
+  const hint = 'correct what is named: /openapi.json describes every request';
   return { error: 'bad-request', message, hint };
 }
 

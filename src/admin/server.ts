@@ -47,7 +47,7 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
-  app.get('/openapi.json', async () => openApi(operations));
+  app.get('/openapi.json', async () => openApi(operations, 'admin'));
   metricsRoute(app, options);
   pageRoute(app, options);
   productRoute(app, options);

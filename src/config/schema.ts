@@ -19,7 +19,9 @@ import {
   optionalAddress,
   optionalCronPattern,
   optionalFile,
+  origins,
   plainText,
+  publicKey,
   schemaName,
   section,
   text,
@@ -98,7 +100,14 @@ export const configSchema = z
       storefront: section({
         listen: optionalAddress().describe('unix:PATH, open to the group, or HOST:PORT; null: off.'),
         token_file: optionalFile().describe('Needed outside a unix socket; must differ from the admin token.'),
-      }).describe('The interface for storefronts: live checks, orders and the change feed, and nothing else.'),
+        public_key: publicKey().describe('Opens reads of public columns, and nothing else: it may stand in a page.'),
+        origins: origins().describe('Pages of these origins may read, with the public key; empty: none.'),
+      })
+        .superRefine(({ public_key, origins: named }, context) => {
+          if (Array.isArray(named) && named.length > 0 && public_key === null)
+            context.addIssue({ code: 'custom', path: ['public_key'], message: 'is needed by origins; expected a key' });
+        }, always)
+        .describe('The interface for storefronts: live checks, orders, the change feed and reads, and nothing else.'),
       images: section({
         files: flag(false).describe('Whether the image files are fetched too.'),
         directory: text('./data/images').describe('Directory of the image files.'),

@@ -89,6 +89,29 @@ export function hostNames() {
     .default([]);
 }
 
+/** A key that is no secret. */
+export function publicKey() {
+  const error = 'expected 16 characters or more, without spaces, or null';
+  return z
+    .string({ error })
+    .regex(/^[\x21-\x7e]{16,}$/, { error })
+    .nullable()
+    .default(null);
+}
+
+/** Origins of pages, as a browser sends them. */
+export function origins() {
+  const error = 'expected an origin without a path, like https://shop.example';
+  return z
+    .array(
+      z.string({ error }).refine((value) => URL.parse(value)?.origin === value, { error }),
+      {
+        error: 'expected a list of origins',
+      },
+    )
+    .default([]);
+}
+
 /** Five fields of cron. */
 export function cronPattern(fallback: string) {
   const error = 'expected a cron pattern of five fields, like "0 4 * * *"';

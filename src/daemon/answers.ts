@@ -20,6 +20,7 @@ import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
+import type { Found, SearchQuestion } from '../storefront/reader.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { countSeen } from '../sync/checks/views.ts';
@@ -34,8 +35,8 @@ import type { Daemon } from './context.ts';
 import { pageMemory } from './page-memory.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
+import { ReaderThread } from './reading/thread.ts';
 import { rowCopies } from './row-copy.ts';
-import { searchThread } from './search/thread.ts';
 import { hostsOf } from './sharing/hosts.ts';
 import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -86,7 +87,8 @@ export function answersOf(
    * the published state, would not know.
    */
   const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
-  const searches = stack.use(searchThread(mirror.path));
+  const searches = stack.use(new ReaderThread(mirror.path, { name: 'search', mostWaiting: 200 }));
+  const threadOfReads = stack.use(new ReaderThread(mirror.path, { name: 'reads', mostWaiting: 2000 }));
   const figures = stack.use(processFigures(ports.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
@@ -125,7 +127,7 @@ export function answersOf(
       const trouble = daemon.sharing === null ? null : storage.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
-      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
+      return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({
@@ -136,6 +138,16 @@ export function answersOf(
       clock: ports.clock,
       signal: stopping,
     }),
+    reads: {
+      now: ports.clock.now,
+      represent: async (call) => {
+        if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
+        const found = await searches.represent(call);
+        // Safe casts: question and answer are those of `reader.search`.
+        if (call.name === 'search') fruitless.note(call.asked[0] as SearchQuestion, JSON.parse(found.body) as Found);
+        return found;
+      },
+    },
     answers: {
       'GET /v1/status': status.shown,
       'GET /v1/conditions': async ({ query: { from } }) => ({

@@ -6,12 +6,12 @@ import type { Audits } from '../sync/truth/audits.ts';
 import type { DoubtedService } from './conditions/doubts.ts';
 import type { ConditionWatch } from './conditions/watch.ts';
 import type { FileFailures } from './files.ts';
+import type { FruitlessSearches } from './fruitless.ts';
 import type { ImageFiles } from './images.ts';
 import type { Mirroring } from './mirroring.ts';
 import type { Publishing } from './publishing.ts';
 import type { Receiving } from './receiving.ts';
 import type { Schedule } from './schedule.ts';
-import type { FruitlessSearches } from './search/fruitless.ts';
 
 /** All parts of a daemon. Its jobs and its interfaces get it whole. */
 export interface Daemon extends Mirroring {

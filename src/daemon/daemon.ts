@@ -15,6 +15,7 @@ import { DoubtedService } from './conditions/doubts.ts';
 import { ConditionWatch } from './conditions/watch.ts';
 import type { Daemon, Unscheduled } from './context.ts';
 import { FileFailures } from './files.ts';
+import { fruitlessSearches } from './fruitless.ts';
 import { keepImageFiles } from './images.ts';
 import { jobsOf } from './jobs.ts';
 import type { Machine } from './machine.ts';
@@ -24,7 +25,6 @@ import type { Supervised } from './process/supervision.ts';
 import { startPublishing } from './publishing.ts';
 import { startReceiving } from './receiving.ts';
 import { createSchedule, type Job } from './schedule.ts';
-import { fruitlessSearches } from './search/fruitless.ts';
 import type { Sharing } from './sharing/sharing.ts';
 import { type MirrorCounts, mirrorCounts, statusSource } from './status-source.ts';
 
@@ -78,9 +78,9 @@ export async function startDaemon(
   const addresses: string[] = [];
   for (const each of [{ listen: config.admin.listen, token: secrets.admin_token }, ...admin])
     addresses.push(stack.use(await startAdmin({ ...answers, ...each, kept })).address);
-  const { listen } = config.storefront;
-  const door = { ...answers, token: secrets.storefront_token, kept };
-  const storefront = listen === null ? null : stack.use(await startStorefrontDoor({ ...door, listen }));
+  const { listen, ...open } = config.storefront;
+  const rules = { ...open, token: secrets.storefront_token };
+  const storefront = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept }));
   // The stack disposes in reverse order: waiting checks are answered before the interfaces close.
   stack.defer(() => daemon.checks[Symbol.asyncDispose]());
   storage.serve();

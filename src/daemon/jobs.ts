@@ -117,7 +117,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: ['mirror'],
       ...looks,
       run: snapshots.publishDue,
-      trouble: snapshots.failure,
+      trouble: () => snapshots.failing().failure,
     },
     { name: 'check-counts', every: second, needs: writes, ...looks, run: async () => checks.counter.flush() },
     { name: 'views', every: minute, needs: writes, ...looks, run: () => checks.views.flush() },
@@ -186,7 +186,7 @@ function backupJob({ config, backups }: Unscheduled): Job[] {
       needs: ['mirror'],
       doneAt: backups.madeAt,
       run: backups.make,
-      trouble: backups.failure,
+      trouble: () => backups.failing().failure,
     },
   ];
 }

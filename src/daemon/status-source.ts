@@ -58,21 +58,14 @@ export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts
     const now = ports.clock.now();
     const whole = {
       ...status,
-      alarms: [
-        ...files.alarms(),
-        ...status.alarms,
-        ...storage.alarms(),
-        ...snapshots.alarms(),
-        ...backups.alarms(),
-        ...(publishing?.alarms() ?? []),
-      ],
+      files: files.findings(),
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, ports.refusals.keyRefused()),
       inbox: inboxStatus(),
       jobs: jobs(),
-      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),
-      backup: backupStatus(config.backup, { filled_at: status.filled_at, failure: backups.failure(), now }),
+      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),
+      backup: backupStatus(config.backup, { filled_at: status.filled_at, failing: backups.failing(), now }),
       database: publishing?.status() ?? null,
     };
     return { ...whole, conditions: conditions.conditionsOf(whole) };

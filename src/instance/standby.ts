@@ -64,7 +64,9 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   const storefrontDoor =
     storefront.listen === null
       ? null
-      : stack.use(await passOnStorefront({ ...door, listen: storefront.listen, token: secrets.storefront_token }));
+      : stack.use(
+          await passOnStorefront({ ...door, listen: storefront.listen, token: secrets.storefront_token }, storefront),
+        );
   const receiver = { address: null as string | null };
   // Without the addresses every caller would be refused. Until they are known, callers wait.
   const received = secrets.receiver_secret === null ? null : receive(options, signal, receiver);

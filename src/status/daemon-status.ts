@@ -5,6 +5,7 @@ import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
+import type { FileFinding } from '../files/watch.ts';
 import { printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { CountedStatus } from '../mirror/status/status.ts';
@@ -70,6 +71,7 @@ export interface DatabaseStatus extends DatabaseFacts {
 export type DaemonStatus = CountedStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
+  readonly files: readonly FileFinding[];
   readonly storage: StorageStatus;
   /** Storefront interface; null if none is configured. */
   readonly storefront: { readonly listen: string } | null;

@@ -1,5 +1,6 @@
 import { retryBudget } from '../domain/budget/retry-budget.ts';
 import { answerLengths } from '../domain/catalogue/answer-lengths.ts';
+import { Siblings } from '../domain/schedule/siblings.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { Evidence } from './evidence/evidence.ts';
 import { Refusals } from './evidence/reach.ts';
@@ -7,7 +8,7 @@ import type { Ports } from './records/context.ts';
 import { turns } from './records/turns.ts';
 
 /** What the sync work needs from outside: the service, the mirror, time, chance and the policy. */
-export type SyncOptions = Omit<Ports, 'retries' | 'answerLengths' | 'pageTurns' | 'evidence' | 'refusals'>;
+export type SyncOptions = Omit<Ports, 'retries' | 'answerLengths' | 'pageTurns' | 'siblings' | 'evidence' | 'refusals'>;
 
 /** Creates what all sync work gets, with what it shares: the judges of answers, the retries, and the turns at pages. */
 export function createSync(options: SyncOptions, probe: (signal: AbortSignal) => Promise<Outcome>): Ports {
@@ -16,6 +17,7 @@ export function createSync(options: SyncOptions, probe: (signal: AbortSignal) =>
     retries: retryBudget(),
     answerLengths: answerLengths(),
     pageTurns: turns(),
+    siblings: new Siblings(options.clock.now()),
     // The judges use the rest themselves.
     get evidence() {
       return evidence;

@@ -2,7 +2,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { type Operation, type OperationName, operations } from '../../src/admin/api.ts';
+import type { Operation } from '../../src/admin/api/operation.ts';
+import { type OperationName, operations } from '../../src/admin/api.ts';
 import { openApi } from '../../src/admin/openapi.ts';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -100,9 +101,9 @@ describe('GET /openapi.json', () => {
     expect(named(answer as Document)).toEqual(await routes());
     // Control: an operation that no route answers, and a route that no operation names.
     const other: Record<string, Operation> = { ...operations, 'GET /v1/nothing': operations['GET /v1/plan'] };
-    expect(named(openApi(other) as unknown as Document)).not.toEqual(await routes());
+    expect(named(openApi(other, 'admin') as unknown as Document)).not.toEqual(await routes());
     const { 'GET /v1/plan': _, ...fewer } = operations;
-    expect(named(openApi(fewer) as unknown as Document)).not.toEqual(await routes());
+    expect(named(openApi(fewer, 'admin') as unknown as Document)).not.toEqual(await routes());
   });
 });
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
+import type { Secrets } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
@@ -15,12 +16,16 @@ interface FilledDaemon {
 }
 
 /** Starts a daemon on real time beside a sandbox of six products, and waits until its mirror is filled; `stack` closes all. */
-export async function filledDaemon(stack: AsyncDisposableStack, config: object = {}): Promise<FilledDaemon> {
+export async function filledDaemon(
+  stack: AsyncDisposableStack,
+  config: object = {},
+  secrets: Partial<Secrets> = {},
+): Promise<FilledDaemon> {
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
   const sockets = { admin: join(path, 'state', 'admin.sock'), storefront: join(path, 'storefront.sock') };
   const more = { storefront: { listen: `unix:${sockets.storefront}` }, ...config };
-  const daemon = stack.use(await startDaemon(testMachine(), testConfig(path, sandbox.url, more)));
+  const daemon = stack.use(await startDaemon(testMachine(), testConfig(path, sandbox.url, more, secrets)));
   while (daemon.mirror.filledAt() === null) await daemon.tick();
   return { daemon, path, sockets };
 }

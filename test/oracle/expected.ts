@@ -366,15 +366,20 @@ function least(prices: readonly number[]): number | null {
   return prices.length === 0 ? null : Math.min(...prices);
 }
 
-/** A name in plain letters, and the id behind it. No name of the sandbox has letters beyond these. */
+/** Letters without a plain one under their mark. */
+const spelled = new Map(
+  ['øo', 'æae', 'ðd', 'þth', 'ßss', 'łl', 'đd', 'ıi', "'", '’'].map((pair) => [pair[0], pair.slice(1)]),
+);
+
+/** A name in plain letters, and the id behind it. */
 export function slug(name: unknown, id: number | null): string | null {
   if (id === null) return null;
-  const plain = String(name ?? '')
-    .toLowerCase()
-    .replaceAll("'", '')
-    .replaceAll('ø', 'o')
-    .normalize('NFD');
-  const words = plain.replace(/\p{M}/gu, '').split(/[^a-z0-9]+/);
+  const letters = [...String(name ?? '').toLowerCase()].map((letter) => spelled.get(letter) ?? letter);
+  const words = letters
+    .join('')
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .split(/[^a-z0-9]+/);
   return [...words, String(id)].filter((word) => word !== '').join('-');
 }
 

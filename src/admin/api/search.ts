@@ -88,3 +88,16 @@ export const searchFound = z.object({
     })
     .nullable(),
 });
+
+const inexact = {
+  language_shown: true,
+  highlight: true,
+  country_id: true,
+  country_name: true,
+  rating_count: true,
+  place: true,
+  typos: true,
+  found_in: true,
+} as const;
+
+export const exactFound = z.array(hit.omit(inexact).extend({ popularity: z.number().meta({ description: '0 to 1' }) }));

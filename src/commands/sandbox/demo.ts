@@ -77,7 +77,7 @@ export function demoCommand(io: Io): Command {
       );
       await Promise.race([story(io, sandbox, daemon), daemon.broken]);
       await using stack = new AsyncDisposableStack();
-      const shop = await openShop(stack, { io, directory, sandbox, images, daemon, log });
+      const shop = await openShop(stack, { directory, sandbox, images, daemon, log });
       if (!io.signal.aborted)
         io.stdout.write(
           addresses({
@@ -125,7 +125,6 @@ function openMirrorToRead(path: string) {
 }
 
 interface ShopParts {
-  readonly io: Io;
   readonly directory: string;
   readonly sandbox: Sandbox;
   readonly images: SandboxImageHost;
@@ -135,38 +134,16 @@ interface ShopParts {
 
 /** Opens the shop, with the buttons beside it. Returns its address. */
 async function openShop(stack: AsyncDisposableStack, parts: ShopParts): Promise<string> {
-  const { io, directory, sandbox, images, daemon, log } = parts;
+  const { directory, sandbox, images, daemon, log } = parts;
   const [, page = ''] = daemon.admin;
   const reader = stack.use(
     openReader(mirrorFile(directory), { engine: sqliteLibrary, daemon: { listen: `unix:${doorSocket(directory)}` } }),
   );
   const today = () => new Date(systemClock.now()).toISOString().slice(0, 10);
-  const resync = async (body: object) => {
-    const answer = await fetch(`${page}/v1/resync`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    await answer.text();
-  };
-  const breaking = new Breaking({
-    sandbox,
-    reader,
-    clock: systemClock,
-    log,
-    signal: io.signal,
-    page: async () => await (await fetch(page)).text(),
-    resync: async (which) => {
-      if (which === 'lists') await resync({ resources: ['images'] });
-      else if (which === 'dates of all') await resync({ resources: ['availability'], from: today(), to: today() });
-      else await resync({ resources: ['products', 'availability', 'variants'], product_ids: [which] });
-    },
-  });
+  const breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));
   const shop = { reader, today, orderId: () => newId(systemEntropy) };
   const product_id = firstOnSale(daemon);
-  const server = await startShopServer({ shop, breaking, log, page, image_origin: images.url, product_id });
-  stack.use(server);
-  return server.url;
+  return stack.use(await startShopServer({ shop, breaking, log, page, image_origin: images.url, product_id })).url;
 }
 
 /** Returns a product that stays on sale in the story. */

@@ -8,6 +8,7 @@ import { stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import type { StorageStatus } from '../../files/storage-status.ts';
+import type { FileFinding } from '../../files/watch.ts';
 import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { HeldClaims } from '../../mirror/evidence.ts';
 import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
@@ -26,6 +27,7 @@ export type ShownStatus = CountedStatus & {
   /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
+  readonly files: readonly FileFinding[] | null;
   readonly storage: StorageStatus | null;
   /** The storefront's own address; null if there is none, or no daemon runs. */
   readonly storefront: { readonly listen: string } | null;
@@ -102,6 +104,7 @@ function facts(status: ShownStatus, now: number): string[] {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];
     }),
+    ...waitingJobs(status.jobs ?? []),
     ...when(
       status.storefront !== null,
       `Shops     ${status.storefront?.listen}: checks, orders and changes for storefronts`,
@@ -115,6 +118,14 @@ function facts(status: ShownStatus, now: number): string[] {
 }
 
 const headingWidth = 10;
+
+/** Returns a line for each reason for which jobs do nothing, as `catalogued jobs` shows it. */
+function waitingJobs(jobs: readonly JobRuns[]): string[] {
+  const byReason = Map.groupBy(jobs, ({ kept_from }) => kept_from);
+  return [...byReason].flatMap(([reason, { length }]) =>
+    reason === null ? [] : [`Jobs      ${number(length)} ${length === 1 ? 'waits' : 'wait'}: ${printable(reason)}`],
+  );
+}
 
 function aged(status: ShownStatus, now: number): string {
   const text = asOfText(status, now);

@@ -13,7 +13,7 @@ export interface SearchedText {
 
 /** Terms of a product's texts, separate for each text, as terms with spaces between them. */
 export interface Terms {
-  /** The title up to its colon, without the city: the name of the product. */
+  /** The title up to its colon: the name of the product. */
   readonly name: string;
   /** The whole title. */
   readonly title: string;
@@ -135,7 +135,7 @@ export function indexed({ said, termOf }: Spoken, others: readonly Spoken[] = []
   const title = termsOf(said.title, true);
   const elsewhere = others.flatMap((other) => termsOf(nameOf(other.said.title, other.said.city), false, other.termOf));
   const terms: Terms = {
-    name: without(nameTerms(), termsOf(said.city)).join(' '),
+    name: nameTerms().join(' '),
     title: title.join(' '),
     city: placeOf('city'),
     country: placeOf('country'),
@@ -156,12 +156,6 @@ function nameOf(title: string | null, city: string | null): string | null {
   const words = wordsOf(before);
   const isPlace = words.length > 0 && words.every(({ folded }) => place.has(folded) || folded === 'city');
   return isPlace ? title.slice(colon + 1) : before;
-}
-
-/** Removes the words of the city, which all its products have in common. A name that consists of them keeps them. */
-function without(name: readonly string[], city: readonly string[]): readonly string[] {
-  const rest = name.filter((term) => !city.includes(term));
-  return rest.length === 0 ? name : rest;
 }
 
 function* joined(words: readonly Word[], terms: readonly string[]): Generator<WordReading> {

@@ -7,8 +7,8 @@ import type { Instant } from '../../clock.ts';
 
 type Cell = 'integer' | 'real' | 'text';
 
-/** A column. `Value` is the type of its cells in this program. */
-export interface Column<Value = unknown> {
+/** A column. `Value` is the type of its cells in this program; `Public` is false where it must never be published. */
+export interface Column<Value = unknown, Public = boolean> {
   readonly type: Cell;
   /** Unit or form of the values: `minor units of currency`. */
   readonly unit?: string;
@@ -25,6 +25,8 @@ export interface Column<Value = unknown> {
   readonly means: string;
   /** Carries the type and is never set. */
   readonly of?: Value;
+  /** Carries whether it may be published, and is never set. */
+  readonly mayBePublished?: Public;
 }
 
 interface Options {
@@ -34,7 +36,10 @@ interface Options {
   readonly public?: false;
 }
 
-type Declared<Value, Given> = Column<Value | (Given extends { readonly null: string } ? null : never)>;
+type Declared<Value, Given> = Column<
+  Value | (Given extends { readonly null: string } ? null : never),
+  Given extends { readonly public: false } ? false : true
+>;
 
 function column<Value>(type: Cell, unit: string | null = null) {
   const declare = <const Given extends Options>(options: Given, means: string): Declared<Value, Given> => ({
@@ -119,3 +124,20 @@ export type ReaderRow<Of extends Table> = {
   readonly [Name in keyof Of['columns']]: Plain<ValueOf<Of['columns'][Name]>>;
 };
 type Plain<Value> = Value extends Instant ? number : Value;
+
+/**
+ * A row as anybody may have it: without the columns that are marked `public: false`, and without `document`, whose
+ * members nobody has looked at one by one.
+ */
+export type PublicRow<Of extends Table> = Omit<
+  ReaderRow<Of>,
+  | 'document'
+  | {
+      [Name in keyof Of['columns']]: Of['columns'][Name] extends Column<unknown, false> ? Name : never;
+    }[keyof Of['columns']]
+>;
+
+/** Returns the columns of a `PublicRow`. */
+export function publicColumns({ columns }: Pick<Table, 'columns'>): [name: string, column: Column][] {
+  return Object.entries(columns).filter(([name, column]) => column.public !== false && name !== 'document');
+}

@@ -12,6 +12,7 @@ import { believed, priorOf, signalOf } from './beliefs.ts';
 import type { Sync } from './context.ts';
 import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
+import { noteSiblings } from './siblings.ts';
 
 /**
  * Milliseconds over which the records of a product are spread after its pause, but no more than the length of the
@@ -95,7 +96,9 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   const current = read.current ?? ports.mirror.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
-  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now);
+  const found = changeFound(current, read);
+  const shared = found === null ? 0 : noteSiblings(ports, current, { ...read, changed: found });
+  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now, shared);
   const due = dueAfter(ports, record, read, volatility);
   ports.mirror.records.fetched(record, {
     sent_at,
@@ -114,6 +117,15 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   return { kind: 'stored', changed };
 }
 
+/**
+ * Returns whether a read found a change that may have come to the venue's or supplier's other products too; null: it
+ * says nothing about that. Dates that go off sale teach nothing about their own rate, but they are such a change.
+ */
+function changeFound({ off_sale_at }: RecordFacts, read: StoredRead): boolean | null {
+  if (read.off_sale_at != null && off_sale_at === null) return true;
+  return read.teaches === 'nothing' ? null : (read.noticed ?? read.changed);
+}
+
 function dueAfter(
   ports: Sync,
   record: RecordFacts,
@@ -126,18 +138,25 @@ function dueAfter(
 
 /**
  * Returns the estimated rate of change after this read; null: there was no earlier read to compare with. A change
- * reported by a failed order was already counted.
+ * reported by a failed order was already counted. `shared`: the probability that the change was shared with siblings.
  */
 function learned(
   ports: Sync,
   record: RecordFacts,
   { sent_at, changed, noticed = changed, worth }: StoredRead,
   now: Instant,
+  shared: number,
 ): Volatility | null {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
-    return learnedWatched(ports, record, { before_at: instant(fetched_at), at: sent_at, changed: noticed }, worth);
+    return learnedWatched(
+      ports,
+      record,
+      { before_at: instant(fetched_at), at: sent_at, changed: noticed },
+      worth,
+      shared,
+    );
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
@@ -150,6 +169,7 @@ function learnedWatched(
   record: RecordFacts,
   visit: { readonly before_at: Instant; readonly at: Instant; readonly changed: boolean },
   product: KnownProduct | undefined,
+  shared: number,
 ): Volatility {
   const before = believed(record);
   const { before_at, at, changed } = visit;
@@ -160,7 +180,7 @@ function learnedWatched(
   const belief = mirror.signals.of(tier);
   const next = afterWatchedRead(belief, before, read);
   if (next !== belief) mirror.signals.save(tier, next);
-  return afterVisitWatched(before, read, belief, priorOf(record));
+  return afterVisitWatched(before, read, belief, priorOf(record), shared);
 }
 
 /**

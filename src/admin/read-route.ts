@@ -1,0 +1,94 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type HttpRead, httpReads } from '../storefront/http/reads.ts';
+import type { Operation } from './api/operation.ts';
+import { readRequest } from './request.ts';
+
+/** The mirror as it is read over HTTP. */
+export interface MirrorReads {
+  /** Answers a call of the reader in a thread of its own: JSON with public columns only. */
+  represent(call: { readonly name: HttpRead; readonly asked: readonly unknown[] }): Promise<{
+    readonly body: string;
+    readonly etag: string;
+    /** Seconds since 1970 up to which a cache may keep it. */
+    readonly until_s: number;
+  }>;
+  /** Returns epoch milliseconds. */
+  now(): number;
+}
+
+/** The most bytes, and the most answers, that wait for clients to read them. */
+const unsentAtMost = { bytes: 64 * 1024 * 1024, answers: 1000 } as const;
+
+/**
+ * The answers that their clients have not read yet. Beyond a limit the oldest ones are cut, so that slow readers take
+ * neither the memory nor the connections of checks.
+ */
+export class UnsentAnswers {
+  readonly #most: { readonly bytes: number; readonly answers: number };
+  /** Bytes of each, the oldest first. */
+  readonly #open = new Map<ServerResponse, number>();
+  #bytes = 0;
+
+  constructor(most: { readonly bytes: number; readonly answers: number } = unsentAtMost) {
+    this.#most = most;
+  }
+
+  add(response: ServerResponse, bytes: number): void {
+    this.#open.set(response, bytes);
+    this.#bytes += bytes;
+    response.once('close', () => this.#remove(response));
+    for (const oldest of this.#open.keys()) {
+      if (this.#bytes <= this.#most.bytes && this.#open.size <= this.#most.answers) break;
+      this.#remove(oldest);
+      oldest.destroy();
+    }
+  }
+
+  #remove(response: ServerResponse): void {
+    this.#bytes -= this.#open.get(response) ?? 0;
+    this.#open.delete(response);
+  }
+}
+
+interface Parsed {
+  readonly path: { readonly id: number } | undefined;
+  readonly query: Readonly<Record<string, unknown>>;
+}
+
+/** Adds the route of one of the reader's functions. Answers carry how long they may be kept, and an ETag. */
+export function readRoute(
+  app: FastifyInstance,
+  { name, path, operation }: { readonly name: HttpRead; readonly path: string; readonly operation: Operation },
+  { reads, unsent }: { readonly reads: MirrorReads; readonly unsent: UnsentAnswers },
+): void {
+  const read: { readonly path: string; readonly second?: string } = httpReads[name];
+  const argumentsOf = (request: FastifyRequest): readonly unknown[] => {
+    // Safe cast: the schemas of the operation have parsed both.
+    const { path, query } = readRequest(operation, request) as unknown as Parsed;
+    const { [read.second ?? '']: second, ...options } = query;
+    return [...(path === undefined ? [] : [path.id]), ...(read.second === undefined ? [] : [second]), options];
+  };
+  app.get(path, async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
+    reply.header('vary', varying);
+    const { body, etag, until_s } = await reads.represent({ name, asked: argumentsOf(request) });
+    const missing = operation.missing?.(request.params.id ?? '');
+    if (body === 'null' && missing !== undefined)
+      return reply.code(404).header('cache-control', 'no-store').send(missing);
+    const left_s = Math.max(until_s - Math.floor(reads.now() / 1000), 0);
+    reply.header('etag', `"${etag}"`);
+    // Without must-revalidate a cache that does not reach the daemon may go on showing an image beyond its last day.
+    reply.header('cache-control', left_s === 0 ? 'public, no-cache' : `public, max-age=${left_s}, must-revalidate`);
+    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    unsent.add(reply.raw, Buffer.byteLength(body));
+    return reply.type('application/json; charset=utf-8').send(body);
+  });
+}
+
+/** The request headers by which answers differ. */
+export const varying = 'Origin, Authorization';
+
+/** Returns whether the client has this answer. A proxy that compresses marks the ETag as weak. */
+function isKnown(asked: string | undefined, etag: string): boolean {
+  return asked?.split(',').some((each) => each.trim().replace(/^W\//, '') === `"${etag}"`) ?? false;
+}

@@ -1,0 +1,64 @@
+import { hash } from 'node:crypto';
+import { contract } from '../../mirror/contract/contract.ts';
+import { publicColumns } from '../../mirror/contract/table.ts';
+import { type HttpRead, httpReads } from '../../storefront/http/reads.ts';
+import type { Reader } from '../../storefront/reader.ts';
+import type { ViewsClock } from './views-clock.ts';
+
+/** A call of one of the reader's functions. */
+export interface ReaderCall {
+  readonly name: HttpRead;
+  readonly asked: readonly unknown[];
+}
+
+/** An answer of the reader as it is sent over HTTP. */
+export interface Representation {
+  /** JSON with public columns only; `null` where there is nothing. */
+  readonly body: string;
+  /** Without quotes. Of another feed or other content it is another one. */
+  readonly etag: string;
+  /** Seconds since 1970 up to which the clock alone does not change it. */
+  readonly until_s: number;
+}
+
+/** The longest time, in seconds, for which a cache may keep an answer: a new read of the service shows after it. */
+const longest_s = 60;
+
+/** Columns that may be published, by table: anything else is left out of rows. */
+const published = new Map(
+  Object.entries(contract).map(([name, table]) => [name, publicColumns(table).map(([column]) => column)]),
+);
+
+/** Answers a call, and looks ahead for the instant at which the clock changes the answer. */
+export function represent(reader: Reader, call: ReaderCall, clock: ViewsClock): Representation {
+  return reader.transaction(() => {
+    const from = clock.seconds();
+    const at = (seconds: number) => clock.at(from + seconds, () => written(reader, call));
+    const body = at(0);
+    const etag = `${reader.info().feed_id}-${hash('sha256', body, 'base64url').slice(0, 22)}`;
+    return { body, etag, until_s: from + lastEqual(body, at) };
+  });
+}
+
+/**
+ * Returns the last second, at most `longest_s`, at which the answer is still the same. Times of a venue begin at full
+ * minutes, and what grows old or expires does not come back. So an answer changes once within a minute, and halving
+ * finds it.
+ */
+function lastEqual(body: string, at: (seconds: number) => string): number {
+  if (at(longest_s) === body) return longest_s;
+  let [same, other] = [0, longest_s];
+  while (other - same > 1) {
+    const middle = Math.floor((same + other) / 2);
+    if (at(middle) === body) same = middle;
+    else other = middle;
+  }
+  return same;
+}
+
+function written(reader: Reader, { name, asked }: ReaderCall): string {
+  const read: { readonly path: string; readonly rows?: string } = httpReads[name];
+  // Safe cast: the arguments were parsed by the schemas of the operation, and the reader checks them again.
+  const answer: unknown = (reader[name] as (...args: readonly unknown[]) => unknown)(...asked);
+  return JSON.stringify(answer, read.rows === undefined ? null : (published.get(read.rows) ?? []));
+}

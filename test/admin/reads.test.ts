@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import type { ReadOperation } from '../../src/admin/api/reads.ts';
+import { operations } from '../../src/admin/api.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { contract } from '../../src/mirror/contract/contract.ts';
+import type { Column } from '../../src/mirror/contract/table.ts';
+import { type HttpRead, httpReads } from '../../src/storefront/http/reads.ts';
+import { openHttpReader } from '../../src/storefront/http.ts';
+import { canary } from '../fakes/canary.ts';
+import { filledDaemon } from '../fakes/filled-daemon.ts';
+import { openReader } from '../fakes/reader.ts';
+
+const public_key = 'pk-of-a-shop-in-a-browser';
+const shop = 'https://shop.example';
+
+const stack = new AsyncDisposableStack();
+let at = '';
+let path = '';
+let product_id = 0;
+let date = '';
+afterAll(() => stack.disposeAsync());
+beforeAll(async () => {
+  const filled = await filledDaemon(
+    stack,
+    { storefront: { listen: '127.0.0.1:0', public_key, origins: [shop] } },
+    { storefront_token: createSecret(canary.storefront) },
+  );
+  at = filled.daemon.storefront ?? '';
+  path = filled.daemon.mirror.path;
+  using reader = openReader(path);
+  const sold = reader.products().flatMap((product) =>
+    reader
+      .calendar(product.product_id)
+      .filter(({ state }) => state === 'available')
+      .slice(1, 2)
+      .map((day) => ({ product_id: product.product_id, date: day.date })),
+  );
+  ({ product_id, date } = sold.find((each) => reader.slots(each.product_id, each.date).length > 0) ?? {
+    product_id,
+    date,
+  });
+});
+
+const key = (name: string) => ({ authorization: `Bearer ${name}` });
+const get = (asked: string, headers: Record<string, string> = key(public_key)) => fetch(`${at}${asked}`, { headers });
+
+/** Arguments of each function. */
+const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
+  product: [product_id, { language: 'en' }],
+  products: [{ limit: 3, sellable: true, min_rating: 0.5 }],
+  calendar: [product_id, { from: date, to: date, columns: ['state', 'lowest_adult_price'] }],
+  cheapest: [product_id],
+  slots: [product_id, date, { currency: 'EUR' }],
+  images: [product_id],
+  prices: [product_id],
+  variants: [product_id],
+  checkoutInformation: [product_id],
+  alternatives: [product_id],
+  related: [product_id, { limit: 2 }],
+  withdrawn: [product_id],
+  sellable: [product_id],
+  experience: [151_000],
+  experiences: [{ limit: 2 }],
+  cities: [],
+  countries: [],
+  currencies: [],
+  policies: [],
+  search: [{ text: 'gardn', facets: true, near: { latitude: 52.37, longitude: 4.9, km: 20_000 } }],
+  exact: [{ text: 'golden', limit: 2 }],
+});
+
+/** Columns of the tables that are read, which must not be published. */
+const privateColumns = Object.values(httpReads as Readonly<Record<string, { readonly rows?: string }>>).flatMap(
+  ({ rows }) =>
+    Object.entries(rows === undefined ? {} : contract[rows as keyof typeof contract].columns).flatMap(
+      ([name, column]: [string, Column]) => (column.public === false || name === 'document' ? [name] : []),
+    ),
+);
+
+/** Returns an answer without the columns that must not be published. */
+function published(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer, (name, value) => (privateColumns.includes(name) ? undefined : value)));
+}
+
+type Functions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
+describe('a read over HTTP', () => {
+  it.each(Object.keys(httpReads) as HttpRead[])(
+    '%s answers what the reader answers, in public columns',
+    async (name) => {
+      using reader = openReader(path);
+      const http = openHttpReader({ url: at, key: public_key });
+      const given = asked()[name];
+      const own = (reader as unknown as Functions)[name]?.(...given);
+      const answer = await (http as unknown as Functions)[name]?.(...given);
+      expect(answer).toEqual(published(own));
+      // As it is described, and nothing more.
+      const described = operations[`GET ${httpReads[name].path}` as ReadOperation].answer as z.ZodType;
+      if (answer !== null) expect(described.parse(answer)).toEqual(answer);
+    },
+  );
+
+  it('has amounts that must not be published neither with the public key nor with the token, and the file has them (control)', async () => {
+    using reader = openReader(path);
+    expect(reader.slots(product_id, date)[0]).toMatchObject({
+      booking_fee: expect.any(Number),
+      ticket_value: expect.any(Number),
+    });
+    expect(privateColumns).toContain('commission');
+    for (const who of [public_key, canary.storefront]) {
+      const texts = await Promise.all(
+        (Object.keys(httpReads) as HttpRead[]).map(async (name) => {
+          const http = openHttpReader({ url: at, key: who });
+          return JSON.stringify(await (http as unknown as Functions)[name]?.(...asked()[name]));
+        }),
+      );
+      for (const column of [...privateColumns, 'price_mediation']) expect(texts.join()).not.toContain(`"${column}":`);
+    }
+  });
+
+  it('is answered 304 as long as the answer is the same, and says by what it differs and for how long it holds', async () => {
+    const first = await get(`/v1/products/${product_id}/images`);
+    const etag = first.headers.get('etag') ?? '';
+    using reader = openReader(path);
+    expect(etag).toContain(String(reader.info().feed_id));
+    expect(first.headers.get('vary')).toBe('Origin, Authorization');
+    expect(first.headers.get('cache-control')).toMatch(/^public, max-age=\d+, must-revalidate$/);
+    const again = await get(`/v1/products/${product_id}/images`, {
+      ...key(public_key),
+      'if-none-match': `"x", W/${etag}`,
+    });
+    expect([again.status, again.headers.get('etag')]).toEqual([304, etag]);
+    const other = await get(`/v1/products/${product_id}/images`, { ...key(public_key), 'if-none-match': `${etag}x` });
+    expect(other.status).toBe(200);
+  });
+
+  it.each([
+    ['/v1/products/abc', 400, 'id: found "abc"; expected a product id'],
+    ['/v1/products/0', 400, 'id: found "0"; expected a product id'],
+    ['/v1/products/1e3', 400, 'id: found "1e3"; expected a product id'],
+    ['/v1/products/9007199254740993', 400, 'id: found "9007199254740993"; expected a product id'],
+    ['/v1/products/some-slug', 400, 'id: found "some-slug"; expected a product id'],
+    ['/v1/products/7', 404, '7 is not in the mirror'],
+    ['/v1/experiences/7', 404, '7 is not in the mirror'],
+    ['/v1/products/7/images?language=en', 400, 'language: is not known'],
+    ['/v1/products?language=xx', 400, 'language: "xx" is not mirrored'],
+    ['/v1/products?currency=JPY', 400, 'currency: "JPY" is not mirrored'],
+    ['/v1/products?language=en&language=de', 400, 'language: found ["en","de"]; expected a mirrored language'],
+    ['/v1/products?limit=201', 400, 'limit: found "201"; expected a number of rows from 1 to 200'],
+    ['/v1/products?city_id=7', 400, 'city_id: no product has 7'],
+    ['/v1/products/7/slots', 400, 'date: found nothing; expected a date of the calendar'],
+    ['/v1/products/7/slots?date=2026-02-30', 400, 'date: found "2026-02-30"; expected a date of the calendar'],
+    ['/v1/products/7/calendar?columns=commission', 400, 'columns: found "commission"'],
+    ['/v1/search?near=52', 400, 'near: found "52"; expected latitude,longitude,km'],
+    ['/v1/search?near=91,0,1', 400, 'latitude'],
+  ])('of %s is refused in words, and no cache keeps it', async (question, status, words) => {
+    const answer = await get(question);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([status, 'no-store']);
+    expect(((await answer.json()) as { message: string }).message).toContain(words);
+  });
+
+  it('that a search without results is counted as one by POST is', async () => {
+    const before = await openHttpReader({ url: at, key: public_key }).search({ text: 'xyzzy' });
+    expect(before.total).toBe(0);
+  });
+});
+
+describe('a page of another origin', () => {
+  const read = '/v1/cities';
+
+  it('reads with the public key where its origin is allowed', async () => {
+    const leave = await fetch(`${at}${read}`, {
+      method: 'OPTIONS',
+      headers: { origin: shop, 'access-control-request-method': 'GET', 'sec-fetch-site': 'cross-site' },
+    });
+    expect([leave.status, leave.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      'authorization, if-none-match',
+    ]);
+    const answer = await get(read, { ...key(public_key), origin: shop, 'sec-fetch-site': 'cross-site' });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, shop]);
+    expect(answer.headers.get('access-control-expose-headers')).toBe('etag');
+    // A page sees why it is refused.
+    const keyless = await get(read, { origin: shop });
+    expect([keyless.status, keyless.headers.get('access-control-allow-origin')]).toEqual([401, shop]);
+  });
+
+  it.each([
+    ['another origin', 'GET', read, { origin: 'https://evil.example' }],
+    ['an origin that begins like an allowed one', 'GET', read, { origin: `${shop}.evil.example` }],
+    ['an allowed host over http', 'GET', read, { origin: 'http://shop.example' }],
+    ['a page without origin', 'GET', read, { 'sec-fetch-site': 'cross-site' }],
+    ['another origin that asks for leave', 'OPTIONS', read, { origin: 'https://evil.example' }],
+    ['an allowed origin that follows the feed', 'GET', '/v1/changes', { origin: shop }],
+    ['an allowed origin that checks', 'POST', '/v1/check', { origin: shop }],
+  ] as const)('is refused: %s', async (_, method, asked, headers) => {
+    for (const who of [public_key, canary.storefront]) {
+      const answer = await fetch(`${at}${asked}`, { method, headers: { ...key(who), ...headers } });
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+    }
+  });
+});
+
+describe('the public key', () => {
+  it.each(['GET /v1/changes', 'GET /v1/rows', 'POST /v1/check', 'POST /v1/orders', 'POST /v1/seen', 'POST /v1/search'])(
+    'does not open %s, and the token does (control)',
+    async (route) => {
+      const [method = '', asked = ''] = route.split(' ');
+      const by = async (who: string) => (await fetch(`${at}${asked}`, { method, headers: key(who) })).status;
+      expect(await by(public_key)).toBe(401);
+      expect(await by(canary.storefront)).not.toBe(401);
+    },
+  );
+
+  it('opens the description of this listener, which has its routes and no other', async () => {
+    const described = (await (await get('/openapi.json')).json()) as { paths: Record<string, Record<string, unknown>> };
+    expect(Object.keys(described.paths)).toEqual(
+      expect.arrayContaining(['/v1/products/{id}/slots', '/v1/check', '/openapi.json']),
+    );
+    expect(Object.keys(described.paths)).not.toContain('/v1/status');
+    expect(JSON.stringify(described.paths['/v1/products/{id}/slots'])).not.toContain('commission');
+  });
+});
+
+describe('the reader over HTTP', () => {
+  it('rejects as the reader throws, and says where nobody answers', async () => {
+    const http = openHttpReader({ url: at, key: public_key, language: 'xx' });
+    await expect(http.product(product_id)).rejects.toMatchObject({
+      code: 'bad-argument',
+      hint: expect.stringContaining('en'),
+    });
+    await expect(http.product(Number.NaN)).rejects.toMatchObject({ code: 'bad-argument' });
+    const nowhere = openHttpReader({ url: 'http://127.0.0.1:9', key: public_key });
+    await expect(nowhere.cities()).rejects.toMatchObject({ code: 'unreachable' });
+    await expect(openHttpReader({ url: at, key: 'wrong' }).cities()).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(() => openHttpReader({ url: 'catalogue.example' })).toThrow(/url or key/);
+  });
+
+  it('answers null for what there is not, and checks with the token', async () => {
+    const http = openHttpReader({ url: at, key: canary.storefront });
+    expect(await http.product(7)).toBeNull();
+    expect(await http.check({ product_id, date })).toMatchObject({ verdict: expect.any(String) });
+  });
+});
