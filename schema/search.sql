@@ -51,20 +51,23 @@ plain (words, readings) AS MATERIALIZED (
       SELECT value ->> 'n', value ->> 'word', value ->> 'last', value ->> 'next', value ->> 'previous', value ->> 'known'
       FROM json_each(words) WHERE NOT value ->> 'generic'
     )
-    SELECT json_group_array(json_array(n, cost, expr, meant, documents)) FROM (
-      SELECT n, 0 AS cost, '"' || s.term || '"' AS expr, w.word AS meant, s.documents
-      FROM w CROSS JOIN search_words s WHERE s.word = w.word AND s.language = :language
+    SELECT json_group_array(json_array(n, cost, expr, meant, documents, generic)) FROM (
+      SELECT w.value ->> 'n' AS n, 0 AS cost, '"' || s.term || '"' AS expr, s.word AS meant, s.documents, w.value ->> 'generic' AS generic
+      FROM json_each(words) w CROSS JOIN search_words s WHERE s.word = w.value ->> 'word' AND s.language = :language
       UNION ALL
-      SELECT n, 0, '"' || s.term || '"', s.word, s.documents
+      SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
+      FROM w CROSS JOIN search_words s WHERE s.word = '.' || w.word AND s.language = :language
+      UNION ALL
+      SELECT n, 0, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s WHERE s.word IN (w.next, w.previous) AND s.language = :language AND instr(s.term, ' ') = 0
       UNION ALL
-      SELECT n, 1, '"' || w.word || '" *', w.word, 1 FROM w
+      SELECT n, 1, '"' || w.word || '" *', w.word, 1, 0 FROM w
       WHERE (last OR NOT known) AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
           AND instr(s.term, ' ') = 0 AND s.term NOT LIKE '·%'
           AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = w.word AND x.language = :language AND x.term = s.term))
       UNION ALL
-      SELECT n, 1, '"' || s.term || '"', s.word, s.documents
+      SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
       WHERE (last OR NOT known) AND length(w.word) > 3 AND substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
         AND s.term NOT LIKE '·%'
@@ -76,7 +79,7 @@ stuck (words, readings, is_stuck) AS MATERIALIZED (
   SELECT words, readings, NOT EXISTS (
     SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
     WHERE search_terms MATCH (SELECT COALESCE(group_concat(part, ' AND '), '""') FROM (
-      SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM json_each(readings) GROUP BY value ->> 0)))
+      SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM json_each(readings) WHERE NOT value ->> 5 GROUP BY value ->> 0)))
   FROM plain
 ),
 -- What a typo may have made it of: words with a deletion in common, the likeliest three.
@@ -112,88 +115,115 @@ guessed (words, readings, guesses) AS MATERIALIZED (
         (SELECT COALESCE(max(i.n), 0) FROM position i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, -i.n) = substr(word, -i.n))
       FROM candidate
     ),
+    -- Two typos in a long word: what lies between the two, which are up to two letters each, is the same.
     judged (n, word, documents, typos, differ) AS (
-      SELECT n, word, documents,
-        CASE WHEN differ < 2 OR (differ = 2 AND length(word) = length(typed) AND substr(typed, front + 1, 1) = substr(word, front + 2, 1)
-          AND substr(typed, front + 2, 1) = substr(word, front + 1, 1)) THEN 1 ELSE 2 END,
-        differ
-      FROM (SELECT *, max(length(word), length(typed)) - min(front + back, length(word), length(typed)) AS differ FROM alike)
+      SELECT n, word, documents, typos, differ FROM (
+        SELECT *, CASE WHEN differ < 2 OR (differ = 2 AND length(word) = length(typed) AND substr(typed, front + 1, 1) = substr(word, front + 2, 1)
+          AND substr(typed, front + 2, 1) = substr(word, front + 1, 1)) THEN 1 ELSE 2 END AS typos
+        FROM (SELECT n, typed, word, documents, front, length(typed) - same AS of_typed, length(word) - same AS of_word, max(length(word), length(typed)) - same AS differ
+          FROM (SELECT *, min(front + back, length(word), length(typed)) AS same FROM alike))
+      ) WHERE typos = 1 OR length(word) > 7 AND EXISTS (
+        SELECT 1 FROM (VALUES (0), (1), (2)) a CROSS JOIN (VALUES (0), (1), (2)) b CROSS JOIN (VALUES (0), (1), (2)) c
+        WHERE of_word - of_typed + a.column1 + c.column1 - b.column1 BETWEEN 0 AND 2 AND differ - of_typed + a.column1 + c.column1 <= max(3, length(word) / 3)
+          AND substr(typed, front + a.column1 + 1, of_typed - a.column1 - c.column1) = substr(word, front + b.column1 + 1, of_typed - a.column1 - c.column1))
+    ),
+    -- A word that none is alike may be joined of several, or end as in another language: what it begins with.
+    begun (n, beginning) AS (
+      SELECT n, (SELECT substr(word, 1, i.n) FROM position i WHERE i.n BETWEEN 6 AND length(word) - 1 AND EXISTS (
+        SELECT 1 FROM search_words s WHERE s.word >= substr(sought.word, 1, i.n) AND s.word < substr(sought.word, 1, i.n) || char(1114111)
+          AND s.language = :language AND s.term NOT LIKE '·%')
+        ORDER BY i.n DESC LIMIT 1)
+      FROM sought WHERE least = 1 AND n NOT IN (SELECT n FROM judged)
     )
-    SELECT json_group_array(json_array(n, 1 + typos, '"' || term || '"', word, documents)) FROM (
-      SELECT g.n, g.typos, g.word, g.documents, s.term FROM (
+    SELECT json_group_array(json_array(n, cost, '"' || term || '"', word, documents, 0)) FROM (
+      SELECT g.n, 1 + g.typos AS cost, g.word, g.documents, s.term FROM (
         SELECT n, word, typos, documents, row_number() OVER (PARTITION BY n ORDER BY typos, CASE typos WHEN 2 THEN differ END, documents DESC, word) AS nth
-        FROM judged WHERE typos = 1 OR length(word) > 7
+        FROM judged
       ) g CROSS JOIN search_words s ON s.word = g.word AND s.language = :language AND instr(s.term, ' ') = 0
       WHERE g.nth < 4
+      UNION ALL
+      SELECT n, 3, word, documents, term FROM (
+        SELECT b.n, s.word, s.documents, s.term, row_number() OVER (PARTITION BY b.n ORDER BY s.word) AS nth
+        FROM begun b CROSS JOIN search_words s ON s.word >= b.beginning AND s.word < b.beginning || char(1114111) AND s.language = :language
+        WHERE s.term NOT LIKE '·%'
+      ) WHERE nth < 4
     )
   ) FROM stuck
 ),
-parts (words, parts) AS MATERIALIZED (
+read (words, parts) AS MATERIALIZED (
   SELECT words, (
-    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
-      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) / (cost + 1) + 1)) FROM (
-      SELECT n, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
+    SELECT json_group_array(json_object('n', n, 'generic', generic, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
+      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) * (4 - max(cost, 1)) / 3 + 1)) FROM (
+      SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
         group_concat(CASE WHEN cost = least AND expr LIKE '"·%' THEN expr END, ' OR ') AS within,
         max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
         SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
-          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents FROM json_each(readings)
-          UNION ALL
-          SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(guesses)
+          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents, value ->> 5 AS generic
+          FROM (SELECT * FROM json_each(readings) UNION ALL SELECT * FROM json_each(guesses))
         )
       ) GROUP BY n ORDER BY n
     )
   ) FROM guessed
 ),
-answer (words, parts, every, best) AS MATERIALIZED (
-  SELECT words, parts, (SELECT group_concat(value ->> 'every', ' AND ') FROM json_each(parts)),
+-- Generic words are asked for where no other one is known; else they put what has them in its title first.
+parts (words, parts, extras) AS MATERIALIZED (
+  SELECT words, (SELECT json_group_array(json(value)) FROM json_each(parts) WHERE value ->> 'generic' = generic),
+    (SELECT json_group_array(json_array(value ->> 'best', value ->> 'weight')) FROM json_each(parts) WHERE value ->> 'generic' > generic AND value ->> 'weight' > 2)
+  FROM (SELECT *, (SELECT min(value ->> 'generic') FROM json_each(parts)) AS generic FROM read)
+),
+answer (words, parts, extras, every, best) AS MATERIALIZED (
+  SELECT words, parts, extras, (SELECT group_concat(value ->> 'every', ' AND ') FROM json_each(parts)),
     (SELECT group_concat(value ->> 'best', ' AND ') FROM json_each(parts))
   FROM parts WHERE json_array_length(parts) > 0
 ),
 asked_of (queries) AS MATERIALIZED (
-  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept)) FROM (
+  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept, extra)) FROM (
     SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, 1000000 AS weight,
       (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
-      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept
+      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept, 0 AS extra
     FROM json_each(json_array(s0, s1 || ' NOT ' || s0, s2 || ' NOT ' || s1, s3 || ' NOT ' || s2, '(' || every || ') NOT ' || s3)) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, NULL, 1, 0
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, NULL, 1, 0, 0
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
+    UNION ALL
+    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, NULL, 0, 0, x.value ->> 1
+    FROM json_each(extras) x
     UNION ALL
     SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
         || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
-      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
+      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END, 0
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
     WHERE json_array_length(parts) > 1 AND 20 > (SELECT count(*) FROM (
       SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
       WHERE search_terms MATCH every LIMIT 20))
   ))
-  FROM (SELECT every, best, parts, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3, (
+  FROM (SELECT every, best, parts, extras, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3, (
     SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))) AS telling
     FROM answer)
 ),
-sought (query, weight, typos, field, places, kept) AS MATERIALIZED (
-  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5 FROM asked_of q CROSS JOIN json_each(q.queries) k
+sought (query, weight, typos, field, places, kept, extra) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5, k.value ->> 6 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (product_id, weight, typos, field, places, kept, heaviest) AS (
+counted (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
   SELECT e.product_id, min(sum(s.weight), 1000000),
     CASE WHEN max(s.weight) = 1000000 THEN sum(s.typos) FILTER (WHERE s.weight = 1000000) ELSE sum(s.typos) END,
-    min(s.field), sum(s.places), CASE WHEN max(s.weight) = 1000000 THEN max(s.kept) ELSE sum(s.kept) END AS kept,
+    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = 1000000 THEN max(s.kept) ELSE sum(s.kept) END AS kept,
     max(CASE WHEN max(s.weight) < 1000000 THEN sum(s.weight) END) OVER ()
   FROM sought s CROSS JOIN search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
   WHERE search_terms MATCH s.query
   GROUP BY f.rowid HAVING kept > 0
 ),
-found (product_id, weight, typos, field, places, kept) AS MATERIALIZED (
-  SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - heaviest) / 8 END, typos, field, places, kept
+found (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
+  SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - heaviest) / 4 END, typos, field, places, extra, kept
   FROM counted WHERE weight = 1000000 OR 2 * weight >= heaviest
 ),
 -- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
 -- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.
-hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIALIZED (
-  SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.kept, r.sellable, r.place
+hit (product_id, weight, typos, places, field, extra, kept, sellable, place) AS MATERIALIZED (
+  SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.extra, f.kept, r.sellable, r.place
   FROM found f
   CROSS JOIN product_popularity r ON r.product_id = f.product_id
   WHERE likelihood(f.typos >= 0, 0.000001)
@@ -222,8 +252,8 @@ SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_variant_type,
   p.language_shown
 FROM answer a
-CROSS JOIN (SELECT * FROM hit h ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.sellable DESC, h.place, h.product_id
+CROSS JOIN (SELECT * FROM hit h ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.extra DESC, h.sellable DESC, h.place, h.product_id
   LIMIT CAST(:limit AS INTEGER) OFFSET CAST(:offset AS INTEGER)) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = :language
 WHERE likelihood(h.typos >= 0, 0.000001)
-ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.sellable DESC, h.place, h.product_id
+ORDER BY h.weight DESC, h.typos, h.places DESC, h.field, h.extra DESC, h.sellable DESC, h.place, h.product_id

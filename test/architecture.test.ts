@@ -185,7 +185,7 @@ const allowed: Record<string, readonly string[]> = {
     'sqlite/development.ts',
     'sqlite/fault.ts',
     'sqlite/file.ts',
-    'domain/search/place-mark.ts',
+    'domain/search/marks.ts',
     'clock.ts',
     'errors.ts',
     'listen-address.ts',

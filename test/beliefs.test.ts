@@ -448,7 +448,7 @@ const beliefs: readonly Belief[] = [
         requestResync(wiring.ports, { resources: ['variants'], product_ids: [], from: null, to: null });
         await harness.liveUntil(clock.now() + 20 * minute, 5000);
         expect(sandbox.calls.counts().by_status['429']).toBe(calls);
-        expect((await parts.status(0)).conditions.map(({ code }) => code)).toContain('service-pause');
+        expect((await parts.status.shown()).conditions.map(({ code }) => code)).toContain('service-pause');
       }
     },
   },

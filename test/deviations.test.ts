@@ -180,7 +180,7 @@ describe('a service that cannot be followed', () => {
     const state = () => wiring.mirror.jobs.find(job.job_id);
     await harness.runUntil(() => state()?.left === 0);
     // At once, and after the retries of an hour.
-    const readStatus = async () => await parts.status(0);
+    const readStatus = async () => await parts.status.shown();
     expect((await readStatus()).conditions[0]?.code).toBe(code);
     await harness.liveUntil(clock.now() + hour);
     // A resync that waits ends with 69.
@@ -266,7 +266,7 @@ describe('a key in the query', () => {
       await systemClock.sleep(20);
     jobs.stop();
     await pass;
-    printed.push(JSON.stringify(await jobs.parts.status(0)));
+    printed.push(JSON.stringify(await jobs.parts.status.shown()));
     await jobs[Symbol.asyncDispose]();
     const probed = await probeAlone(loaded, createLog('silent', capturedIo().stderr), never, { clock: fastClock(20) });
     expect(probed.recorded.length).toBeGreaterThan(10);

@@ -39,7 +39,7 @@ function damage(path: string): void {
   closeSync(file);
 }
 
-it('a file too large for the start is checked beside the daemon: an alarm, and the next start refuses it, also after a kill', async () => {
+it('a file too large for the start is checked beside the daemon: a finding, and the next start refuses it, also after a kill', async () => {
   using directory = temporaryDirectory();
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { config } = loaded;
@@ -48,11 +48,14 @@ it('a file too large for the start is checked beside the daemon: an alarm, and t
   // As a start finds it that has no time to look.
   const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
   await files.checkSkipped(signal);
-  expect(files.alarms()).toEqual([]);
+  expect(files.trouble()).toBeNull();
   damage(config.mirror.path);
   const again = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
   await again.checkSkipped(signal);
-  expect(again.alarms()).toMatchObject([{ kind: 'mirror-damaged' }]);
+  expect(again.findings()).toMatchObject([
+    { name: 'mirror', damaged_since: expect.any(Number) },
+    { damaged_since: null },
+  ]);
   expect(again.isWell('mirror')).toBe(false);
   expect(again.isWell('inbox')).toBe(true);
   expect(again.trouble()).toMatchObject({ exitCode: 65, code: 'damaged' });
@@ -122,11 +125,14 @@ it('a delivery is not acknowledged once the inbox has lost its name, and is agai
   expect(() => deliveries.store([delivery])).toThrow(expect.objectContaining({ code: 'file-lost' }));
   expect(() => deliveries.heartbeat(instant(2))).toThrow(expect.objectContaining({ code: 'file-lost' }));
   wiring.files.look();
-  expect(wiring.files.alarms()).toMatchObject([{ kind: 'inbox-lost' }]);
+  expect(wiring.files.findings()).toMatchObject([
+    { lost_since: null },
+    { name: 'inbox', lost_since: expect.any(Number) },
+  ]);
   renameSync(`${inbox_path}.aside`, inbox_path);
   deliveries.store([delivery]);
   wiring.files.look();
-  expect(wiring.files.alarms()).toEqual([]);
+  expect(wiring.files.trouble()).toBeNull();
 });
 
 it('a second state directory cannot be paired with a mirror that is in use', async () => {

@@ -208,7 +208,7 @@ const effects: readonly Effect[] = [
     job: 'search-counts',
     claim: 'what was searched for in vain is stored within a minute',
     at: '12:01:00',
-    cause: ({ parts }) => parts.fruitless.note({ text: 'xyzzy' }, { total: 0, matched: [] }),
+    cause: ({ parts }) => parts.fruitless.note({ text: 'xyzzy' }, { matched: [] }),
     seen: ({ ask }) => ask('inbox', 'SELECT count(*) FROM fruitless_search') > 0,
   },
   {

@@ -17,6 +17,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
+import { notFailing } from '../src/domain/files/failing.ts';
 import { contractTables } from '../src/mirror/rows/capture.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { keepSnapshots, snapshotStatus } from '../src/snapshot/snapshot.ts';
@@ -196,9 +197,8 @@ describe('publishing when it is due', () => {
     const mirror = { path: test.mirror.path, filledAt: () => 1 };
     const snapshots = keepSnapshots({ mirror, clock, log }, { every: 3_600_000, path });
     await snapshots.publishDue(never);
-    expect(snapshots.failure()).toContain('is missing');
     expect(lines().at(-1)).toMatchObject({ msg: 'snapshot failed', failures: 1 });
-    expect(snapshots.alarms()).toEqual([{ kind: 'snapshot-failing', raised_at: clock.now(), products: 0 }]);
+    expect(snapshots.failing()).toEqual({ failure: expect.stringContaining('is missing'), failing_since: clock.now() });
     mkdirSync(dirname(path));
     writeFileSync(temporaryName(path, 77), 'half');
     writeFileSync(join(dirname(path), `.${basename(path)}.mine`), 'not ours');
@@ -206,8 +206,7 @@ describe('publishing when it is due', () => {
     expect(existsSync(path)).toBe(false);
     clock.jump(60_000);
     await snapshots.publishDue(never);
-    expect(snapshots.failure()).toBeNull();
-    expect(snapshots.alarms()).toEqual([]);
+    expect(snapshots.failing()).toEqual(notFailing);
     expect(readdirSync(dirname(path)).sort()).toEqual(['.mirror.db.mine', 'mirror.db']);
     const first = statSync(path).ino;
     await snapshots.publishDue(never);
@@ -267,7 +266,9 @@ it('a path that leads to the mirror through a link is no snapshot: nothing is re
   const ports = { mirror: { path: mirror, filledAt: () => 1 }, clock: systemClock, log: log.log };
   const snapshots = keepSnapshots(ports, { every: 60_000, path: link });
   await snapshots.publishDue(never);
-  expect(snapshots.failure()).toContain('by another name');
-  expect(snapshotStatus({ every: 60_000, path: link }, mirror, null, Date.now())).toMatchObject({ published_at: null });
+  expect(snapshots.failing().failure).toContain('by another name');
+  expect(snapshotStatus({ every: 60_000, path: link }, mirror, notFailing, Date.now())).toMatchObject({
+    published_at: null,
+  });
   expect(statSync(mirror).ino).toBe(before);
 });

@@ -86,7 +86,7 @@ describe('work that meets another writer', () => {
     expect(storage.status().trouble).toBeNull();
   });
 
-  it('is an alarm after a minute, until the lock is let go of; a short one is not told of', async () => {
+  it('is logged once it lasts, and in the status until the lock is let go of; a short one is not logged', async () => {
     const { storage, codes, lines, pass } = testStorage();
     storage.serve();
     codes.inbox = 'SQLITE_BUSY';
@@ -94,15 +94,14 @@ describe('work that meets another writer', () => {
     await pass(500);
     expect(lines().filter(({ level }) => level !== 'debug')).toEqual([]);
     await pass(58_000);
-    expect(storage.alarms()).toEqual([]);
     expect(lines().filter(({ level }) => level === 'error')).toMatchObject([
       { file: 'inbox', trouble: 'locked', msg: 'another program holds the write lock: waiting for it' },
     ]);
     await pass(2000);
-    expect(storage.alarms()).toEqual([{ kind: 'file-locked', raised_at: start, products: 0 }]);
+    expect(storage.status().trouble).toMatchObject({ kind: 'locked', since: start });
     codes.inbox = null;
     await pass(2000);
-    expect(storage.alarms()).toEqual([]);
+    expect(storage.status().trouble).toBeNull();
     expect(lines().at(-1)).toMatchObject({ level: 'info', msg: 'files are written again' });
   });
 
@@ -170,7 +169,10 @@ describe('work that meets a full disk', () => {
     await pass(600_000);
     expect(begun).toBeLessThan(30);
     expect(tries.mirror).toBeGreaterThan(0);
-    expect(storage.alarms()).toMatchObject([{ kind: 'disk-full', raised_at: start }, { kind: 'disk-low' }]);
+    expect(storage.status()).toMatchObject({
+      trouble: { kind: 'disk-full', since: start },
+      low_since: expect.any(Number),
+    });
     space.free_bytes = 30 * mebibyte;
     await pass(1100);
     await work;
@@ -214,10 +216,10 @@ describe('space', () => {
     };
     expect(await look(2.1)).toBe(false);
     expect(await look(1.9)).toBe(true);
-    expect(storage.alarms()).toMatchObject([{ kind: 'disk-low' }]);
+    expect(storage.status().low_since).not.toBeNull();
     expect(await look(2.4)).toBe(true);
     expect(await look(2.6)).toBe(false);
-    expect(storage.alarms()).toEqual([]);
+    expect(storage.status().low_since).toBeNull();
   });
 });
 

@@ -74,6 +74,7 @@ CREATE TABLE _product_text (
   title TEXT,
   tagline TEXT,
   city_name TEXT,
+  city_path TEXT,                   -- city_name as the addresses of pages have it; NULL: it has no letters
   country_name TEXT,
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
@@ -108,6 +109,7 @@ CREATE TABLE product (
   currency TEXT NOT NULL,
   city_id INTEGER,
   city_name TEXT,
+  city_path TEXT,
   country_id INTEGER,
   country_name TEXT,
   venue_id INTEGER,
@@ -132,8 +134,27 @@ CREATE TABLE product (
   url TEXT,
   summary TEXT,
   description TEXT,
+  highlights TEXT,
+  whats_included TEXT,
+  whats_excluded TEXT,
+  marketing_restrictions TEXT,
+  promo_label TEXT,
+  discount_percentage REAL,
+  skip_line INTEGER,
+  smartphone_ticket INTEGER,
+  instant_ticket_delivery INTEGER,
   duration TEXT,
+  duration_minutes INTEGER,
+  advance_arrival_minutes INTEGER,
+  last_admission_minutes INTEGER,
+  starting_point_address TEXT,
+  starting_point_label TEXT,
+  starting_point_city_id INTEGER,
+  starting_point_latitude REAL,
+  starting_point_longitude REAL,
   languages TEXT,
+  live_guide_languages TEXT,
+  audio_guide_languages TEXT,
   cancellation_policy TEXT,
   cancellation_window INTEGER,
   supplier TEXT,
@@ -141,6 +162,8 @@ CREATE TABLE product (
   venue_address TEXT,
   wheelchair_access INTEGER,
   is_package INTEGER,
+  package_products TEXT,
+  in_packages TEXT,
   document TEXT,
   PRIMARY KEY (product_id, language)
 ) STRICT;
@@ -199,9 +222,11 @@ CREATE TABLE _experience (
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
   document_hash TEXT NOT NULL,
-  document TEXT NOT NULL,
+  images_verified_at INTEGER,       -- when the newest read that names its images was sent
   -- Taken out of the document, for pages.
+  path TEXT,                        -- its title as the addresses of pages have it; NULL: it has no letters
   tagline TEXT,
+  description TEXT,
   url TEXT,
   address TEXT,
   city_name TEXT,
@@ -211,7 +236,9 @@ CREATE TABLE _experience (
   rating REAL,
   rating_count INTEGER,
   from_price INTEGER,
-  currency TEXT                     -- of from_price
+  currency TEXT,                    -- of from_price
+  images TEXT NOT NULL,             -- those that may be published: JSON array of [position, image_key, credit, document]
+  document TEXT NOT NULL
 ) STRICT;
 
 -- As the experiences say it, also of products that are not mirrored.
@@ -285,8 +312,12 @@ CREATE TABLE _variant (
   -- As the view shows them: the variants read decides, availability fills in.
   label TEXT,
   variant_type TEXT,
+  description TEXT,
+  cancellation_policy TEXT,
+  cancellation_window INTEGER,
   valid_with TEXT,
   visitors_details TEXT,
+  languages TEXT,
   group_ids TEXT,
   -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
   -- nothing is held.

@@ -47,6 +47,18 @@ WHERE p.withdrawn_at IS NULL
   AND unixepoch()*1000 >= p.images_verified_at - 86400000
   AND unixepoch()*1000 + 999 < p.images_verified_at + 1209600000;
 
+CREATE VIEW experience_images AS
+SELECT e.*, CAST(json_extract(i.value, '$[0]') AS INTEGER) AS position, CAST(json_extract(i.value, '$[1]') AS TEXT) AS image_key,
+  CAST(json_extract(i.value, '$[3].small') AS TEXT) AS small_url, CAST(json_extract(i.value, '$[3].medium') AS TEXT) AS medium_url,
+  CAST(json_extract(i.value, '$[3].large') AS TEXT) AS large_url, CAST(json_extract(i.value, '$[3].extra_large') AS TEXT) AS extra_large_url,
+  CAST(json_extract(i.value, '$[3].alt_text') AS TEXT) AS alt_text, CAST(json_extract(i.value, '$[2]') AS TEXT) AS credit,
+  e.images_verified_at AS verified_at, CAST(e.images_verified_at + 1209600000 AS INTEGER) AS expires_at,
+  CAST(json_extract(i.value, '$[3]') AS TEXT) AS document
+FROM _experience e
+CROSS JOIN json_each(e.images) i
+WHERE unixepoch()*1000 >= e.images_verified_at - 86400000
+  AND unixepoch()*1000 + 999 < e.images_verified_at + 1209600000;
+
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
   CAST(sum(orders) AS INTEGER) AS orders, CAST(sum(orders_wrong) AS INTEGER) AS orders_wrong,
@@ -59,7 +71,8 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.*, x.from_price, CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
+SELECT p.*, CAST(COALESCE(p.city_path || '-', '') || p.city_id AS TEXT) AS city_slug,
+  x.from_price, CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS INTEGER) AS lowest_adult_price,
   CAST(CASE WHEN x.shut = 0 THEN x.price_variant_type END AS TEXT) AS price_variant_type, x.prediscount_price,
   CAST(date(unixepoch() + 60 * CASE WHEN unixepoch()*1000 >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END, 'unixepoch') AS TEXT) AS venue_today,
@@ -232,6 +245,7 @@ WHERE w.shut < 3 AND json_extract(t.value, '$[1]') > unixepoch()*1000;
 -- Titles are those of the list, which is walked in the primary language; places are named in each.
 CREATE VIEW experiences AS
 SELECT e.*, l.language, m.language AS language_shown, CAST(COALESCE(e.title, t.venue_name) AS TEXT) AS title,
+  CAST(COALESCE(e.path || '-', '') || e.experience_id AS TEXT) AS slug,
   CAST(COALESCE(e.address, t.venue_address) AS TEXT) AS address,
   v.city_id, CAST(COALESCE(t.city_name, e.city_name) AS TEXT) AS city_name,
   v.country_id, CAST(COALESCE(t.country_name, e.country_name) AS TEXT) AS country_name,
@@ -251,12 +265,7 @@ LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
 -- A city that products put into several countries is in that of most of them, of equally many the one with the smaller id.
 CREATE VIEW cities AS
-SELECT c.city_id, l.language,
-  CAST(COALESCE((SELECT t.city_name FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
-    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
-    (SELECT t.city_name FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
-    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS TEXT) AS name,
-  c.country_id, CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
+SELECT c.city_id, l.language, n.city_name AS name, CAST(COALESCE(n.city_path || '-', '') || c.city_id AS TEXT) AS slug, c.country_id, CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
 FROM (
   SELECT city_id, country_id, max(n * 4294967296 - COALESCE(country_id, 4294967295)), sum(n) AS products, sum(s) AS sellable_products
   FROM (SELECT country_id, city_id, count(*) AS n, sum(sellable) AS s FROM _product WHERE withdrawn_at IS NULL GROUP BY country_id, city_id)
@@ -264,7 +273,12 @@ FROM (
   GROUP BY city_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN languages l;
+CROSS JOIN languages l
+LEFT JOIN _product_text n ON n.rowid = COALESCE(
+  (SELECT t.rowid FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
+  (SELECT t.rowid FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1));
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,

@@ -22,6 +22,7 @@ export class Products {
   @ViewColumn() currency!: string;
   @ViewColumn() city_id!: number | null;
   @ViewColumn() city_name!: string | null;
+  @ViewColumn() city_slug!: string | null;
   @ViewColumn() country_id!: number | null;
   @ViewColumn() country_name!: string | null;
   @ViewColumn() venue_id!: number | null;
@@ -35,8 +36,27 @@ export class Products {
   @ViewColumn() url!: string | null;
   @ViewColumn() summary!: string | null;
   @ViewColumn() description!: string | null;
+  @ViewColumn() highlights!: string | null;
+  @ViewColumn() whats_included!: string | null;
+  @ViewColumn() whats_excluded!: string | null;
+  @ViewColumn() marketing_restrictions!: string | null;
+  @ViewColumn() promo_label!: string | null;
+  @ViewColumn() discount_percentage!: number | null;
+  @ViewColumn() skip_line!: number | null;
+  @ViewColumn() smartphone_ticket!: number | null;
+  @ViewColumn() instant_ticket_delivery!: number | null;
   @ViewColumn() duration!: string | null;
+  @ViewColumn() duration_minutes!: number | null;
+  @ViewColumn() advance_arrival_minutes!: number | null;
+  @ViewColumn() last_admission_minutes!: number | null;
+  @ViewColumn() starting_point_address!: string | null;
+  @ViewColumn() starting_point_label!: string | null;
+  @ViewColumn() starting_point_city_id!: number | null;
+  @ViewColumn() starting_point_latitude!: number | null;
+  @ViewColumn() starting_point_longitude!: number | null;
   @ViewColumn() languages!: string | null;
+  @ViewColumn() live_guide_languages!: string | null;
+  @ViewColumn() audio_guide_languages!: string | null;
   @ViewColumn() cancellation_policy!: string | null;
   @ViewColumn() cancellation_window!: number | null;
   @ViewColumn() supplier!: string | null;
@@ -45,6 +65,8 @@ export class Products {
   @ViewColumn() venue_today!: string | null;
   @ViewColumn() wheelchair_access!: number | null;
   @ViewColumn() is_package!: number | null;
+  @ViewColumn() package_products!: string | null;
+  @ViewColumn() in_packages!: string | null;
   @ViewColumn() document!: string;
   @ViewColumn() checked_at!: number;
   @ViewColumn() changed_at!: number;
@@ -87,7 +109,9 @@ export class Experiences {
   @ViewColumn() language!: string;
   @ViewColumn() language_shown!: string;
   @ViewColumn() title!: string | null;
+  @ViewColumn() slug!: string;
   @ViewColumn() tagline!: string | null;
+  @ViewColumn() description!: string | null;
   @ViewColumn() url!: string | null;
   @ViewColumn() address!: string | null;
   @ViewColumn() city_id!: number | null;
@@ -110,11 +134,28 @@ export class Experiences {
   @ViewColumn() freshness!: string;
 }
 
+@ViewEntity({ name: 'experience_images', synchronize: false })
+export class ExperienceImages {
+  @ViewColumn() experience_id!: number;
+  @ViewColumn() position!: number;
+  @ViewColumn() image_key!: string;
+  @ViewColumn() small_url!: string | null;
+  @ViewColumn() medium_url!: string | null;
+  @ViewColumn() large_url!: string | null;
+  @ViewColumn() extra_large_url!: string | null;
+  @ViewColumn() alt_text!: string | null;
+  @ViewColumn() credit!: string | null;
+  @ViewColumn() verified_at!: number;
+  @ViewColumn() expires_at!: number;
+  @ViewColumn() document!: string;
+}
+
 @ViewEntity({ name: 'cities', synchronize: false })
 export class Cities {
   @ViewColumn() city_id!: number;
   @ViewColumn() language!: string;
   @ViewColumn() name!: string | null;
+  @ViewColumn() slug!: string;
   @ViewColumn() country_id!: number | null;
   @ViewColumn() products!: number;
   @ViewColumn() sellable_products!: number;
@@ -171,9 +212,13 @@ export class Variants {
   @ViewColumn() variant_id!: number;
   @ViewColumn() label!: string | null;
   @ViewColumn() variant_type!: string | null;
+  @ViewColumn() description!: string | null;
+  @ViewColumn() cancellation_policy!: string | null;
+  @ViewColumn() cancellation_window!: number | null;
   @ViewColumn() source!: string;
   @ViewColumn() valid_with!: string | null;
   @ViewColumn() visitors_details!: string | null;
+  @ViewColumn() languages!: string | null;
   @ViewColumn() group_ids!: string | null;
   @ViewColumn() group_names!: string | null;
   @ViewColumn() document!: string;

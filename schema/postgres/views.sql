@@ -39,6 +39,15 @@ WHERE p.withdrawn_at IS NULL
   AND _now() >= p.images_verified_at - 86400000
   AND _now() + 999 < p.images_verified_at + 1209600000;
 
+CREATE VIEW experience_images AS
+SELECT e.*, (i.value ->> 0)::bigint AS position, i.value ->> 1 AS image_key,
+  i.value -> 3 ->> 'small' AS small_url, i.value -> 3 ->> 'medium' AS medium_url, i.value -> 3 ->> 'large' AS large_url,
+  i.value -> 3 ->> 'extra_large' AS extra_large_url, i.value -> 3 ->> 'alt_text' AS alt_text, i.value ->> 2 AS credit,
+  e.images_verified_at AS verified_at, e.images_verified_at + 1209600000 AS expires_at, i.value ->> 3 AS document
+FROM _experience e
+CROSS JOIN _elements(e.images::json) i (value)
+WHERE _now() >= e.images_verified_at - 86400000 AND _now() + 999 < e.images_verified_at + 1209600000;
+
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, sum(checks)::bigint AS checks, sum(wrong)::bigint AS wrong,
   sum(orders)::bigint AS orders, sum(orders_wrong)::bigint AS orders_wrong,
@@ -51,7 +60,7 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.*, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT p.*, COALESCE(p.city_path || '-', '') || p.city_id AS city_slug, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
   CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, x.prediscount_price,
   left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
@@ -213,7 +222,8 @@ CROSS JOIN _elements(t.value -> 3) o (value)
 WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();
 
 CREATE VIEW experiences AS
-SELECT e.*, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title, COALESCE(e.address, t.venue_address) AS address,
+SELECT e.*, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title,
+  COALESCE(e.path || '-', '') || e.experience_id AS slug, COALESCE(e.address, t.venue_address) AS address,
   v.city_id, COALESCE(t.city_name, e.city_name) AS city_name, v.country_id, COALESCE(t.country_name, e.country_name) AS country_name,
   COALESCE(e.latitude, v.latitude) AS latitude, COALESCE(e.longitude, v.longitude) AS longitude,
   CASE WHEN e.currency = m.currency THEN e.from_price END AS from_price, m.currency, n.products, n.sellable_products,
@@ -231,12 +241,7 @@ LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
 CREATE VIEW cities AS
-SELECT c.city_id, l.language,
-  COALESCE((SELECT t.city_name FROM _product p JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
-    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
-    (SELECT t.city_name FROM _product p JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
-    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS name,
-  c.country_id, c.products::bigint AS products, c.sellable_products::bigint AS sellable_products
+SELECT c.city_id, l.language, n.city_name AS name, COALESCE(n.city_path || '-', '') || c.city_id AS slug, c.country_id, c.products::bigint AS products, c.sellable_products::bigint AS sellable_products
 FROM (
   SELECT DISTINCT ON (city_id) city_id, country_id,
     sum(n) OVER (PARTITION BY city_id) AS products, sum(s) OVER (PARTITION BY city_id) AS sellable_products
@@ -245,7 +250,14 @@ FROM (
   ORDER BY city_id, n DESC, country_id
 ) c
 CROSS JOIN _mirror m
-CROSS JOIN languages l;
+CROSS JOIN languages l
+LEFT JOIN LATERAL (
+  SELECT t.city_name, t.city_path
+  FROM _product p
+  JOIN _product_text t ON t.product_id = p.product_id AND t.language IN (l.language, m.language)
+  WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL
+  ORDER BY t.language <> l.language, p.product_id LIMIT 1
+) n ON true;
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,

@@ -19,13 +19,10 @@ export const conditionFamilies: readonly MeasuredFamily[] = [
   ),
   gauge(
     'catalogued_alarm',
-    'Is 1 while a condition is noted, also as a consequence of another one, else 0; catalogued_condition says more.',
-    ({ status }) => {
-      const raised = new Set(status.alarms.map(({ kind }) => kind));
-      return [...new Set([...conditionCodes, ...raised])].map((kind) => ({
-        labels: { kind },
-        value: bit(raised.has(kind)),
-      }));
+    'Is 1 while a condition holds, also as a consequence of another one, else 0; catalogued_condition says more.',
+    ({ status: { conditions } }) => {
+      const held = new Set(conditions.flatMap(({ code, explains }) => [code, ...explains]));
+      return conditionCodes.map((kind) => ({ labels: { kind }, value: bit(held.has(kind)) }));
     },
   ),
 ];

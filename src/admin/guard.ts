@@ -4,7 +4,8 @@ import { isIP } from 'node:net';
 
 /** The rules for callers of the admin interface outside a unix socket. */
 export interface GuardRules {
-  readonly token: { reveal(): string };
+  /** Null: none is needed, because only programs of this machine reach the listener. */
+  readonly token: { reveal(): string } | null;
   /** The host of `admin.listen`. */
   readonly host: string;
   /** `admin.hosts`: further names under which it is reached. */
@@ -32,7 +33,7 @@ export function refusalOf(
   if (!isOurs(headers.host, rules)) return refuse(403, 'unknown-host', 'unknown host name: add it to admin.hosts');
   if (isFromElsewhere(headers) && !(route === '/' && method === 'GET' && isLink(headers)))
     return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
-  if (isAuthorized(headers.authorization, rules.token.reveal())) return null;
+  if (rules.token === null || isAuthorized(headers.authorization, rules.token.reveal())) return null;
   return refuse(
     401,
     'unauthorized',

@@ -29,6 +29,11 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     one(bit(verdictOf(status, now).state === 'true')),
   ),
   gauge(
+    'catalogued_counted_timestamp_seconds',
+    'Time at which the records were counted: for each scrape of a small mirror, else every 15 to 60 s.',
+    ({ status }) => one(seconds(status.as_of)),
+  ),
+  gauge(
     'catalogued_filled_timestamp_seconds',
     'Time at which every record had been read once; absent until then.',
     ({ status }) => one(seconds(status.filled_at)),

@@ -5,16 +5,15 @@ import { metricFamilies } from './metric-families.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
 export interface MetricsOptions {
-  /** Returns a status that is at most a few seconds old. */
-  recentStatus(): Promise<DaemonStatus>;
+  shownStatus(): Promise<DaemonStatus>;
   processFigures(): ProcessFigures;
   now(): number;
 }
 
 /** Adds `GET /metrics`: the facts of `/v1/status` for Prometheus. */
-export function metricsRoute(app: FastifyInstance, { recentStatus, processFigures, now }: MetricsOptions): void {
+export function metricsRoute(app: FastifyInstance, { shownStatus, processFigures, now }: MetricsOptions): void {
   app.get('/metrics', async (_, reply) => {
-    const facts = { status: await recentStatus(), process: processFigures(), now: now() };
+    const facts = { status: await shownStatus(), process: processFigures(), now: now() };
     const families = metricFamilies.map(({ of, ...family }) => ({ ...family, samples: of(facts) }));
     const { type, text } = await exposition(families);
     return reply.type(type).send(text);

@@ -13,8 +13,11 @@ import { type ResyncPageOptions, resyncRoutes } from './page/resync.ts';
 
 export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ResyncPageOptions, ApiOptions {
   readonly listen: string;
-  /** The token for every call outside a unix socket, except `/healthz` and `/readyz`. */
-  readonly token: { reveal(): string } | null;
+  /**
+   * The token for every call outside a unix socket, except `/healthz` and `/readyz`. `not needed`: only the demo has
+   * this, on an address that only this machine reaches.
+   */
+  readonly token: { reveal(): string } | 'not needed' | null;
   readonly hosts: readonly string[];
   readonly kept?: ListeningPorts['kept'];
   ready(): boolean;
@@ -25,7 +28,7 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
   const { listen, token, hosts } = options;
   const address = listenAddress(listen);
   const local = 'socket' in address;
-  if (!local && token === null) {
+  if (!local && (token === null || (token === 'not needed' && !/^(127\.|::1$)/.test(address.host)))) {
     throw new CataloguedError('admin-token', `admin.listen is ${listen}, and there is no admin token`, {
       exitCode: exitCodes.configuration,
       hint: 'set admin.token_file, or listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
@@ -35,7 +38,7 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
     { name: 'admin', listen, mode: 0o600 },
     { clock: options.changes.clock, kept: options.kept },
     (app) => {
-      if (!local && token !== null) guardAdmin(app, { token, host: address.host, hosts });
+      if (!local) guardAdmin(app, { token: token === 'not needed' ? null : token, host: address.host, hosts });
       routes(app, options);
     },
   );

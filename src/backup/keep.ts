@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
+import { type Failing, notFailing } from '../domain/files/failing.ts';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { backupsIn } from '../files/backups.ts';
-import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { version } from '../package.ts';
@@ -12,7 +12,7 @@ import { drillInChild, makeInChild } from './in-child.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
 /** State of the backups. */
-export interface BackupStatus {
+export interface BackupStatus extends Failing {
   readonly directory: string;
   readonly copies: number;
   /** The newest backup, the instant at which it was made, and the bytes of its copies; null if there is none. */
@@ -21,8 +21,6 @@ export interface BackupStatus {
   readonly bytes: number | null;
   /** 1 if the newest is older than two intervals, or if there is none that long after the mirror was filled. */
   readonly late: 0 | 1;
-  /** Reason why the last attempt failed, as the running daemon knows it; null if it did not, or if no daemon runs. */
-  readonly failure: string | null;
   /** Instant at which a backup was last restored beside itself as a test; null for never. */
   readonly tried_at: number | null;
   /** Reason why it could not be restored; null if it could, or if there was no test. */
@@ -40,11 +38,9 @@ export interface Backups {
   drillDue(signal: AbortSignal): Promise<void>;
   /** Returns the instant at which the newest backup was made; null if there is none. */
   madeAt(): number | null;
-  failure(): string | null;
+  failing(): Failing;
   /** Returns why the last test failed, or why the next one cannot be made. */
   drillFailure(): string | null;
-  /** Returns an alarm if the last attempt failed, and one if the last test did. */
-  alarms(): LiveAlarm[];
 }
 
 const weekMs = 7 * 86_400_000;
@@ -60,7 +56,7 @@ export function keepBackups(
   { mirror, inbox, clock, log }: BackupPorts,
   { directory, keep }: Config['backup'],
 ): Backups {
-  let failed: { readonly since: number; readonly reason: string } | null = null;
+  let failing = notFailing;
   let untried: string | null = null;
 
   async function make(signal: AbortSignal): Promise<void> {
@@ -77,13 +73,13 @@ export function keepBackups(
       } as const;
       const { backup, bytes } = await makeInChild(order, signal);
       const removed = removeOld(directory, { keep, now: clock.now() });
-      failed = null;
+      failing = notFailing;
       log.info({ backup, bytes, removed, ms: Math.round(clock.monotonic() - began) }, 'backup made');
     } catch (error) {
       if (signal.aborted) return;
-      const reason = (error as Error).message;
-      failed = { since: failed?.since ?? clock.now(), reason };
-      log.error({ directory, reason }, 'backup failed');
+      const failure = (error as Error).message;
+      failing = { failure, failing_since: failing.failing_since ?? clock.now() };
+      log.error({ directory, reason: failure }, 'backup failed');
     }
   }
 
@@ -110,20 +106,9 @@ export function keepBackups(
     make,
     drillDue,
     madeAt: () => newestOf(directory, clock.now())?.manifest.made_at ?? null,
-    failure: () => failed?.reason ?? null,
+    failing: () => failing,
     drillFailure: () => lastDrill(directory)?.failure ?? untried,
-    alarms: () => {
-      const tried = lastDrill(directory);
-      return [
-        ...(failed === null ? [] : [alarm('backup-failing', failed.since)]),
-        ...(tried === null || tried.failure === null ? [] : [alarm('backup-unusable', tried.at)]),
-      ];
-    },
   };
-}
-
-function alarm(kind: LiveAlarm['kind'], raised_at: number): LiveAlarm {
-  return { kind, raised_at, products: 0 };
 }
 
 /**
@@ -148,14 +133,14 @@ function newestOf(directory: string, now: number): { readonly backup: string; re
   return null;
 }
 
-/** Returns the status of the backups, from their directory. `failure` comes from the daemon. */
+/** Returns the status of the backups, from their directory. `failing` comes from the daemon; absent: none runs. */
 export function backupStatus(
   { directory, at, zone }: Config['backup'],
   {
     filled_at,
-    failure,
+    failing = notFailing,
     now,
-  }: { readonly filled_at: number | null; readonly failure: string | null; readonly now: number },
+  }: { readonly filled_at: number | null; readonly failing?: Failing; readonly now: number },
 ): BackupStatus {
   const found = newestOf(directory, now);
   const tried = lastDrill(directory);
@@ -169,7 +154,7 @@ export function backupStatus(
     bytes: found === null ? null : found.manifest.mirror.bytes + (found.manifest.inbox?.bytes ?? 0),
     // The second instant after it has passed, plus an hour in which to make the backup.
     late: since !== null && now > next(next(since)) + 3_600_000 ? 1 : 0,
-    failure,
+    ...failing,
     tried_at: tried?.at ?? null,
     tried_failure: tried?.failure ?? null,
   };

@@ -54,9 +54,6 @@ interface AnswerParts {
   readonly publishing: Pick<Publishing, 'told' | 'rows'> | null;
 }
 
-/** The greatest age, in milliseconds, of the status for monitors. */
-const recentMs = 5000;
-
 /** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
   parts: Parts,
@@ -108,7 +105,7 @@ export function answersOf(
     hosts: hostsOf(config),
     log,
     now: ports.clock.now,
-    recentStatus: () => status(recentMs),
+    shownStatus: status.shown,
     memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
     product: (product_id) => productView({ ports, feed, shown }, product_id),
     resync: { price, start: resync, tokens: formTokens(systemEntropy(32), ports.clock.now) },
@@ -118,7 +115,7 @@ export function answersOf(
       const trouble = wiring.sharing === null ? null : storage.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
-      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
+      return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({
@@ -140,17 +137,17 @@ export function answersOf(
       },
     },
     answers: {
-      'GET /v1/status': () => status(0),
+      'GET /v1/status': status.shown,
       'GET /v1/conditions': async ({ query: { from } }) => ({
-        conditions: (await status(0)).conditions,
+        conditions: (await status.shown()).conditions,
         periods: inbox.conditions.flips(instant(from)),
       }),
       'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
-        const facts = await status(0);
+        const facts = await status.shown();
         const done = await storage.promptly(() => conditions.acknowledge(facts, code, because));
         if (!done) return doesNotHold(code, facts.conditions);
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
-        return { conditions: (await status(recentMs)).conditions };
+        return { conditions: (await status.shown()).conditions };
       },
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
@@ -218,7 +215,7 @@ export function answersOf(
           ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];
-        return [...checks, ...conditionChecks((await status(0)).conditions, checks)];
+        return [...checks, ...conditionChecks((await status.shown()).conditions, checks)];
       },
       'POST /v1/probe': (_, signal) =>
         probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),

@@ -17,7 +17,7 @@ import { startPublishing } from './publishing.ts';
 import { startReceiving } from './receiving.ts';
 import { noReload, type Reload } from './reload.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
-import { mirrorStatusOf, statusSource } from './status-source.ts';
+import { mirrorCounts, statusSource } from './status-source.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /**
@@ -90,8 +90,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     kept,
   });
   if (receiving !== null) stack.use(receiving);
-  const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
-  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus, publishing });
+  const counts = stack.use(mirrorCounts(wiring));
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), counts, publishing });
   const parts = { ...own, receiving, status };
   const schedule: Schedule = createSchedule(jobsOf(parts), {
     clock,
@@ -124,7 +124,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     supervised: {
       jobs: schedule.watched,
       filesStopped: () => wiring.storage.status().trouble !== null,
-      line: async () => statusLine(await answers.recentStatus(), clock.now()),
+      line: async () => statusLine(await status.shown(), clock.now()),
     },
     writeTrouble: () => wiring.storage.status().trouble?.kind ?? null,
     tick: async () => void (await schedule.run('pass')),

@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 
 /** Counts searches without results in memory, and writes the counts together. A kill loses one minute of counts. */
 export interface FruitlessSearches {
-  note(question: Pick<SearchQuestion, 'text'>, found: Pick<Found, 'total' | 'matched'>): void;
+  note(question: Pick<SearchQuestion, 'text'>, found: Pick<Found, 'matched'>): void;
   /** Writes the counts since the last flush. */
   flush(): void;
 }

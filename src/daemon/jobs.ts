@@ -108,7 +108,7 @@ export function jobsOf(parts: Parts): Job[] {
       every: 5 * second,
       needs: [],
       ...looks,
-      run: (signal) => parts.conditions.lookForService(() => parts.status(0), signal),
+      run: (signal) => parts.conditions.lookForService(parts.status.shown, signal),
     },
     {
       name: 'snapshot',
@@ -116,7 +116,7 @@ export function jobsOf(parts: Parts): Job[] {
       needs: ['mirror'],
       ...looks,
       run: snapshots.publishDue,
-      trouble: snapshots.failure,
+      trouble: () => snapshots.failing().failure,
     },
     { name: 'check-counts', every: second, needs: writes, ...looks, run: async () => checks.counter.flush() },
     { name: 'views', every: minute, needs: writes, ...looks, run: () => checks.views.flush() },
@@ -169,7 +169,7 @@ export function jobsOf(parts: Parts): Job[] {
       every: minute,
       needs: [],
       ...looks,
-      run: (signal) => parts.conditions.look(() => parts.status(0), signal),
+      run: (signal) => parts.conditions.look(parts.status.counted, signal),
       trouble: () => parts.conditions.failure(),
     },
   ];
@@ -185,7 +185,7 @@ function backupJob({ wiring, backups }: Parts): Job[] {
       needs: ['mirror'],
       doneAt: backups.madeAt,
       run: backups.make,
-      trouble: backups.failure,
+      trouble: () => backups.failing().failure,
     },
   ];
 }

@@ -32,8 +32,8 @@ export interface Parts {
   readonly conditions: ConditionWatch;
   /** Null: nothing is received. */
   readonly receiving: Receiving | null;
-  /** Returns the whole status. The parts that need counting in the mirror are at most `max_age_ms` old. */
-  status(max_age_ms: number): Promise<DaemonStatus>;
+  /** The whole status: `shown` as all interfaces show it, `counted` with a new count of the mirror. */
+  readonly status: Readonly<Record<'shown' | 'counted', () => Promise<DaemonStatus>>>;
 }
 
 export interface PartsOptions {

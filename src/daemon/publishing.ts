@@ -10,15 +10,12 @@ import { type Published, publishedIn } from '../database/schema.ts';
 import { watchDatabase } from '../database/watch.ts';
 import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import { begunAnew, type PublishedPage, type RowPages, type RowQuestion } from '../mirror/rows/pages.ts';
 import type { DatabaseStatus } from '../status/daemon-status.ts';
 import type { Wiring } from './wiring.ts';
 
 export interface Publishing extends AsyncDisposable {
-  /** Returns an alarm while nothing can be published for longer than PostgreSQL takes to restart. */
-  alarms(): LiveAlarm[];
   status(): DatabaseStatus;
   /**
    * Resolves when the mirror's rows up to a number are published. Throws `not-published` if that takes too long.
@@ -32,7 +29,6 @@ export interface Publishing extends AsyncDisposable {
   rows(question: RowQuestion, own: RowPages, signal: AbortSignal): Promise<PublishedPage>;
 }
 
-const restartMs = 10_000;
 /** Milliseconds for which a caller waits for publication, and between two checks of it. */
 const patienceMs = 10_000;
 const lookMs = 20;
@@ -122,11 +118,6 @@ export async function startPublishing(
   };
   const closing = stack.move();
   return {
-    alarms: () => {
-      const { failing_since } = publisher.status();
-      if (failing_since === null || clock.now() < failing_since + restartMs) return [];
-      return [{ kind: 'database-behind', raised_at: failing_since, products: 0 }];
-    },
     status: () => {
       const { state, published_at, failing_since, failure, lag_ms } = publisher.status();
       const leads = sharing && { name: sharing.name, term: sharing.leadership.term.number };

@@ -2,35 +2,48 @@ import { backupStatus } from '../backup/keep.ts';
 import { quarantineAfter } from '../domain/budget/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { statusReader } from '../mirror/status/reader.ts';
-import { type MirrorStatus, statusOf } from '../mirror/status/status.ts';
+import { StatusReader } from '../mirror/status/reader.ts';
+import { type CountedStatus, statusOf } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
-import { type InboxStatus, liveStatus } from '../status/daemon-status.ts';
+import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import type { Parts } from './parts.ts';
 import type { Publishing } from './publishing.ts';
 import type { Wiring } from './wiring.ts';
 
-/** Reads the mirror's part of the status, at most `max_age_ms` old. */
-export type MirrorStatusReader = (max_age_ms: number) => Promise<MirrorStatus> | MirrorStatus;
+/** The mirror's part of the status. */
+export interface MirrorCounts {
+  /** Returns it as it is now, or of a large mirror as it was counted last. */
+  read(): Promise<CountedStatus>;
+  /** Counts. */
+  count(): Promise<CountedStatus>;
+}
 
-/** Reads the mirror's status in a separate thread. Disposing ends it. */
-export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' | 'files' | 'ports'>) {
+/** Counts in a separate thread. Disposing ends it. */
+export function mirrorCounts({
+  mirror,
+  files,
+  ports,
+}: Pick<Wiring, 'mirror' | 'files' | 'ports'>): MirrorCounts & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
   const shown = statusOf(reader, quarantineAfter);
-  const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  const thread = stack.use(new StatusReader(mirror.path, ports.clock));
   // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
   // mirrored data.
-  const read: MirrorStatusReader = (max_age_ms) => (files.isWell('mirror') ? statuses.read(max_age_ms) : shown());
-  return { read, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const ifLost = async () => (files.isWell('mirror') ? null : { ...shown(), as_of: ports.clock.now() });
+  return {
+    read: async () => (await ifLost()) ?? (await thread.read()),
+    count: async () => (await ifLost()) ?? (await thread.count()),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 export interface StatusOptions {
   readonly jobs: () => readonly JobRuns[];
-  readonly mirrorStatus: MirrorStatusReader;
-  readonly publishing?: Pick<Publishing, 'alarms' | 'status'> | null;
+  readonly counts: MirrorCounts;
+  readonly publishing?: Pick<Publishing, 'status'> | null;
 }
 
 /**
@@ -39,7 +52,7 @@ export interface StatusOptions {
  */
 export function statusSource(
   parts: Omit<Parts, 'status'>,
-  { jobs, mirrorStatus, publishing = null }: StatusOptions,
+  { jobs, counts, publishing = null }: StatusOptions,
 ): Parts['status'] {
   const { wiring, snapshots, backups, receiving, conditions } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
@@ -50,29 +63,30 @@ export function statusSource(
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
-  return async (max_age_ms) => {
-    files.look();
-    const status = await mirrorStatus(max_age_ms);
+  const around = (status: CountedStatus): DaemonStatus => {
     const now = ports.clock.now();
     const whole = {
       ...status,
-      alarms: [
-        ...files.alarms(),
-        ...status.alarms,
-        ...storage.alarms(),
-        ...snapshots.alarms(),
-        ...backups.alarms(),
-        ...(publishing?.alarms() ?? []),
-      ],
+      files: files.findings(),
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, ports.refusals.keyRefused()),
       inbox: inboxStatus(),
       jobs: jobs(),
-      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),
-      backup: backupStatus(config.backup, { filled_at: status.filled_at, failure: backups.failure(), now }),
+      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),
+      backup: backupStatus(config.backup, { filled_at: status.filled_at, failing: backups.failing(), now }),
       database: publishing?.status() ?? null,
     };
     return { ...whole, conditions: conditions.conditionsOf(whole) };
+  };
+  return {
+    shown: async () => {
+      files.look();
+      return around(await counts.read());
+    },
+    counted: async () => {
+      files.look();
+      return around(await counts.count());
+    },
   };
 }

@@ -22,18 +22,6 @@ export interface StorageStatus {
     readonly low_below_bytes: number;
     readonly low: 0 | 1;
   }[];
-}
-
-/** An alarm that only the running process knows, because it cannot be stored or ends with the process. */
-export interface LiveAlarm {
-  readonly kind:
-    | 'disk-full'
-    | 'disk-low'
-    | 'file-locked'
-    | 'snapshot-failing'
-    | 'backup-failing'
-    | 'backup-unusable'
-    | 'database-behind';
-  readonly raised_at: number;
-  readonly products: 0;
+  /** Instant since which space has been low; null if it is not. */
+  readonly low_since: number | null;
 }

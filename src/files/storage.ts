@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
 import type { FileSystemSpace } from '../domain/files/disk-space.ts';
-import { troubleAlarmMs, type WriteTrouble } from '../domain/files/write-trouble.ts';
+import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
 import { watchSpace } from './space-watch.ts';
-import type { FileName, LiveAlarm, StorageStatus } from './storage-status.ts';
+import type { FileName, StorageStatus } from './storage-status.ts';
 import { type CurrentTrouble, watchTrouble } from './trouble-watch.ts';
 import { writeRefusal } from './write-refusal.ts';
 
@@ -33,8 +33,6 @@ export interface Storage extends AsyncDisposable {
   /** True: there is too little space for bulk reads. */
   readonly isLow: boolean;
   status(): StorageStatus;
-  /** Returns the alarms about trouble that has lasted a minute, and about low space. */
-  alarms(): LiveAlarm[];
   /** Rejects with an error that a file does not survive: a failed fsync, or damage. */
   readonly broken: Promise<never>;
 }
@@ -111,7 +109,10 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
     }
   }
 
-  const status = () => statusOf(files, trouble.current(), directories());
+  const status = (): StorageStatus => {
+    const found = directories();
+    return { trouble: troubleOf(files, trouble.current(), found), directories: found, low_since: space.lowSince() };
+  };
   return {
     serve: () => {
       serving = true;
@@ -126,7 +127,6 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
       return space.lowSince() !== null;
     },
     status,
-    alarms: () => alarmsOf(trouble.current(), space.lowSince(), clock.now()),
     broken: trouble.broken,
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the files are being closed'));
@@ -157,26 +157,17 @@ async function inTime<Result>(
   }
 }
 
-function statusOf(
+function troubleOf(
   files: Readonly<Record<FileName, { readonly path: string }>>,
   trouble: CurrentTrouble | null,
   directories: StorageStatus['directories'],
-): StorageStatus {
-  if (trouble === null) return { trouble: null, directories };
+): StorageStatus['trouble'] {
+  if (trouble === null) return null;
   const { kind, file, since } = trouble;
   const short = directories.find(({ of }) => of === file);
   const missing = short === undefined ? 0 : short.low_below_bytes - short.free_bytes;
   const missing_bytes = kind === 'disk-full' && missing > 0 ? missing : null;
-  return { trouble: { kind, file, path: files[file].path, since, missing_bytes }, directories };
-}
-
-function alarmsOf(trouble: CurrentTrouble | null, low_since: number | null, now: number): LiveAlarm[] {
-  const long = trouble !== null && now - trouble.since >= troubleAlarmMs ? trouble : null;
-  const alarm = (kind: LiveAlarm['kind'], raised_at: number): LiveAlarm => ({ kind, raised_at, products: 0 });
-  return [
-    ...(long === null ? [] : [alarm(long.kind === 'locked' ? 'file-locked' : 'disk-full', long.since)]),
-    ...(low_since === null ? [] : [alarm('disk-low', low_since)]),
-  ];
+  return { kind, file, path: files[file].path, since, missing_bytes };
 }
 
 /** Tries each pending write once more. */

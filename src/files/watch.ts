@@ -10,15 +10,6 @@ import { lostFile, repairHint } from '../sqlite/refusals.ts';
 import { checkFile } from './integrity.ts';
 import { lastStopPath } from './pair.ts';
 
-export type FileAlarmKind = 'mirror-lost' | 'mirror-damaged' | 'inbox-lost' | 'inbox-damaged';
-
-/** An alarm about the files themselves, kept in memory because a lost mirror could not store it. */
-export interface FileAlarm {
-  readonly kind: FileAlarmKind;
-  readonly raised_at: number;
-  readonly products: number;
-}
-
 type Name = 'mirror' | 'inbox';
 
 /**
@@ -31,6 +22,9 @@ export interface FileFinding {
   readonly lost: 'gone' | 'replaced' | null;
   /** Damage that was found in the file, as text. */
   readonly damage: string | null;
+  /** Instants at which both were noticed. */
+  readonly lost_since: number | null;
+  readonly damaged_since: number | null;
 }
 
 type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
@@ -48,7 +42,6 @@ export interface FileWatch extends Disposable {
   look(): void;
   /** Returns whether the file can be used: it is neither lost nor damaged. */
   isWell(name: Name): boolean;
-  alarms(): readonly FileAlarm[];
   /** Records an error of SQLite about a damaged page. Returns whether it was one. */
   noteDamage(name: Name, error: unknown): boolean;
   /** Checks quickly the files that the start had no time to check. */
@@ -137,14 +130,6 @@ export function watchFiles(
     },
     look,
     isWell: (name) => !lost.has(name) && !damage.has(name),
-    alarms: () =>
-      names.flatMap((name) => {
-        const [gone, bad] = [lost.get(name), damage.get(name)];
-        return [
-          ...(gone === undefined ? [] : [{ kind: `${name}-lost` as const, raised_at: gone.since, products: 0 }]),
-          ...(bad === undefined ? [] : [{ kind: `${name}-damaged` as const, raised_at: bad.since, products: 0 }]),
-        ];
-      }),
     noteDamage: (name, error) => {
       if (!isDamage(error)) return false;
       found(name, (error as Error).message);
@@ -175,6 +160,8 @@ export function watchFiles(
         path: paths[name],
         lost: lost.get(name)?.standing ?? null,
         damage: damage.get(name)?.what ?? null,
+        lost_since: lost.get(name)?.since ?? null,
+        damaged_since: damage.get(name)?.since ?? null,
       })),
     [Symbol.dispose]: () => {
       // A lost or unchecked file is not recorded, so that the next start checks it.

@@ -3,16 +3,16 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
+import { type Failing, notFailing } from '../domain/files/failing.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
 import { runOwnProcess } from '../files/own-process.ts';
-import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { ownProgram } from '../package.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 
 /** State of the copy for readers on other hosts. */
-export interface SnapshotStatus {
+export interface SnapshotStatus extends Failing {
   readonly path: string;
   readonly every_ms: number;
   /** Null: there is none. */
@@ -20,8 +20,6 @@ export interface SnapshotStatus {
   readonly bytes: number | null;
   /** 1 if the published copy is missing or older than two periods. */
   readonly late: 0 | 1;
-  /** Reason why the last attempt failed, as the running daemon knows it; null if it did not, or if no daemon runs. */
-  readonly failure: string | null;
 }
 
 /** Publishes the copies for readers on other hosts, for the schedule. */
@@ -30,9 +28,7 @@ export interface Snapshots {
    * Publishes a copy when it is due, never before the mirror is filled. Run every second. Logs a failure and retries.
    */
   publishDue(signal: AbortSignal): Promise<void>;
-  failure(): string | null;
-  /** Returns an alarm if the last attempt failed. */
-  alarms(): LiveAlarm[];
+  failing(): Failing;
 }
 
 export interface SnapshotPorts {
@@ -42,8 +38,9 @@ export interface SnapshotPorts {
 }
 
 export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, path }: Config['snapshot']): Snapshots {
-  const fine = { count: 0, at: null as number | null, since: null as number | null, reason: null as string | null };
+  const fine = { count: 0, at: null as number | null };
   let failed = fine;
+  let failing = notFailing;
 
   async function publish(target: string, signal: AbortSignal): Promise<void> {
     const began = clock.monotonic();
@@ -52,16 +49,18 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
       if (left > 0) log.warn({ files: left }, 'removed what an interrupted snapshot had left behind');
       const { bytes } = await copyInChild(mirror.path, target, signal);
       failed = fine;
+      failing = notFailing;
       log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');
     } catch (error) {
       if (signal.aborted) {
         removeTemporaries(target);
         return;
       }
-      const reason = whyOf(error, target);
+      const failure = whyOf(error, target);
       const at = clock.now();
-      failed = { count: failed.count + 1, at, since: failed.since ?? at, reason };
-      log.error({ path: target, reason, failures: failed.count }, 'snapshot failed');
+      failed = { count: failed.count + 1, at };
+      failing = { failure, failing_since: failing.failing_since ?? at };
+      log.error({ path: target, reason: failure, failures: failed.count }, 'snapshot failed');
     }
   }
 
@@ -75,9 +74,7 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
       };
       if (snapshotDue(facts, every, clock.now())) await publish(path, signal);
     },
-    failure: () => failed.reason,
-    alarms: () =>
-      failed.since === null ? [] : [{ kind: 'snapshot-failing', raised_at: failed.since, products: 0 as const }],
+    failing: () => failing,
   };
 }
 
@@ -86,18 +83,18 @@ function whyOf(error: unknown, target: string): string {
   return code === 'ENOENT' ? `the directory ${dirname(target)} is missing` : message;
 }
 
-/** Returns the status of the snapshot; null if none is configured. `failure` comes from the daemon. */
+/** Returns the status of the snapshot; null if none is configured. `failing` comes from the daemon. */
 export function snapshotStatus(
   { every, path }: Config['snapshot'],
   mirror_path: string,
-  failure: string | null,
+  failing: Failing,
   now: number,
 ): SnapshotStatus | null {
   if (every === null || path === null) return null;
   const found = published(path, mirror_path);
   const published_at = found?.at ?? null;
   const late = snapshotLate(published_at, every, now) ? 1 : 0;
-  return { path, every_ms: every, published_at, bytes: found?.bytes ?? null, late, failure };
+  return { path, every_ms: every, published_at, bytes: found?.bytes ?? null, late, ...failing };
 }
 
 /**

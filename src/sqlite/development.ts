@@ -1,8 +1,8 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from './read-only.ts';
 
-/** CTLG, CATM, CATR and CTLI: the marks of the mirrors and inboxes of development versions, which were never released. */
-const marks = new Set([0x43544c47, 0x4341544d, 0x43415452, 0x43544c49]);
+/** CTLG, CATM, CATR, CATS and CTLI: the marks of the mirrors and inboxes of development versions, which were never released. */
+const marks = new Set([0x43544c47, 0x4341544d, 0x43415452, 0x43415453, 0x43544c49]);
 
 /** Returns whether a file was written by a development version, whose schema no released version knows. */
 export function isOfDevelopment(db: Database): boolean {

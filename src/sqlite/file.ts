@@ -9,8 +9,8 @@ export function fileAt(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-/** CATS and CATI: the marks of a mirror and of an inbox. */
-const ourMarks = new Set([0x43415453, 0x43415449]);
+/** CATU and CATI: the marks of a mirror and of an inbox. */
+const ourMarks = new Set([0x43415455, 0x43415449]);
 
 /**
  * Returns whether a file that is no database was one of ours: its beginning is zeros or one byte over and over, or still

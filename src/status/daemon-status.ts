@@ -5,9 +5,10 @@ import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
+import type { FileFinding } from '../files/watch.ts';
 import { printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
-import type { MirrorStatus } from '../mirror/status/status.ts';
+import type { CountedStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { AskedPause, Limiter } from '../upstream/limiter.ts';
 import type { Away } from '../upstream/outcome-history.ts';
@@ -67,9 +68,10 @@ export interface DatabaseStatus extends DatabaseFacts {
 }
 
 /** Status of a running daemon: the mirror's, and what only the daemon knows. */
-export type DaemonStatus = MirrorStatus & {
+export type DaemonStatus = CountedStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
+  readonly files: readonly FileFinding[];
   readonly storage: StorageStatus;
   /** Storefront interface; null if none is configured. */
   readonly storefront: { readonly listen: string } | null;

@@ -1,5 +1,10 @@
-import { number, printable, short } from '../format.ts';
+import { ago, number, printable, short } from '../format.ts';
 import { type JudgedStatus, verdictOf } from './verdict.ts';
+
+/** Returns the age of the figures: `as of 8 s ago`; null if they were counted for this answer. */
+export function asOfText({ as_of }: { readonly as_of: number }, now: number): string | null {
+  return now - as_of < 1000 ? null : `as of ${ago(as_of, now)}`;
+}
 
 /** Returns the state of the mirror in one line, for `systemctl status`. */
 export function statusLine(

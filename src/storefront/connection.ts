@@ -7,8 +7,8 @@ import { type BoundValues, type Engine, type EngineFile, type EngineStatement, o
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 
-/** `CATS`: marks a file as a mirror. */
-const applicationId = 0x43415453;
+/** `CATU`: marks a file as a mirror. */
+const applicationId = 0x43415455;
 
 /** Milliseconds between checks for whether another file, or another schema, has replaced the open one. */
 const lookEveryMs = 1000;

@@ -20,6 +20,7 @@ export type CityRow = ViewRow<'cities'>;
 export type CountryRow = ViewRow<'countries'>;
 export type CurrencyRow = ViewRow<'currencies'>;
 export type ImageRow = ViewRow<'images'>;
+export type ExperienceImageRow = ViewRow<'experience_images'>;
 export type CheckoutInformationRow = ViewRow<'checkout_information'>;
 export type VariantRow = ViewRow<'variants'>;
 export type SlotRow = ViewRow<'availability_slots'>;
@@ -87,6 +88,8 @@ export interface Reader extends DaemonCalls, Disposable {
   currencies(): CurrencyRow[];
   /** Returns those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
   images(product_id: number): ImageRow[];
+  /** Returns the images of a venue that may be shown now, with their credits, by position. */
+  experienceImages(experience_id: number): ExperienceImageRow[];
   /** Null: not read yet. */
   checkoutInformation(product_id: number, options?: Edition): CheckoutInformationRow | null;
   variants(product_id: number, options?: Edition): VariantRow[];

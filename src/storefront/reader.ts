@@ -43,6 +43,7 @@ export type {
   CityRow as City,
   CountryRow as Country,
   CurrencyRow as Currency,
+  ExperienceImageRow as ExperienceImage,
   ExperienceRow as Experience,
   ExperiencesQuestion,
   FreshnessRow as Freshness,

@@ -3,18 +3,21 @@ import type { Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
 import { existing } from './existing.ts';
 import { experienceColumns } from './printed-sql.ts';
-import type { Reader } from './reader-types.ts';
+import type { ExperienceImageRow, Reader } from './reader-types.ts';
 import { allColumns, type ViewRow } from './views.ts';
 
 /** Returns what is read of where products are: venues, cities and countries. */
 export function whereReads(
   connection: Connection,
   editions: Editions,
-): Pick<Reader, 'experience' | 'experiences' | 'cities' | 'countries'> {
+): Pick<Reader, 'experience' | 'experienceImages' | 'experiences' | 'cities' | 'countries'> {
   const { query } = connection;
   const named = existing(connection);
   const one = query<object, ViewRow<'experiences'>>(
     `SELECT ${experienceColumns} FROM experiences e WHERE e.experience_id = @experience_id AND e.language = @language`,
+  );
+  const images = query<[number], ExperienceImageRow>(
+    `SELECT ${allColumns('experience_images', 'i')} FROM experience_images i WHERE i.experience_id = ? ORDER BY i.position`,
   );
   const page = 'e.language = @language AND e.experience_id > @after ORDER BY e.experience_id LIMIT @limit';
   const all = query<object, ViewRow<'experiences'>>(`SELECT ${experienceColumns} FROM experiences e WHERE ${page}`);
@@ -32,6 +35,7 @@ export function whereReads(
   return {
     experience: (experience_id, options = {}) =>
       one.get({ experience_id: identifier('experience_id', experience_id), ...editions.of(options) }) ?? null,
+    experienceImages: (experience_id) => images.all([identifier('experience_id', experience_id)]),
     experiences: (question = {}) => {
       const known = ['city_id', 'language', 'currency', 'after', 'limit'] as const;
       const { city_id, language, currency, after = -1, limit } = members('question', question, known);

@@ -42,7 +42,7 @@ function decoded(asker: ServiceAsker, question: Question, came: CameText): Adapt
     case 'products':
       return page(decodeProductPage(asker.rows(question, came), question.currency, anywhere));
     case 'experiences':
-      return page(decodeExperiencePage(asker.rows(question, came), question.currency));
+      return page(decodeExperiencePage(asker.rows(question, came), question.currency, anywhere));
     case 'product': {
       const { product_id, currency } = question;
       decodeProductDetail(asker.row(question, came).row, product_id, currency, anywhere);

@@ -103,7 +103,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     experiencePage: (page, language, currency, signal) => {
       const list = { kind: 'experiences', page_size, language, currency, ordered: false } as const;
       return pages.read(list, page, (question) =>
-        read(entry, question, (came, asker) => decodeExperiencePage(asker.rows(question, came), currency), {
+        read(entry, question, (came, asker) => decodeExperiencePage(asker.rows(question, came), currency, mayPublish), {
           signal,
         }),
       );

@@ -135,8 +135,8 @@ export function rated({ average, total }: Members): { rating: number | null; rat
   return { rating: people === 0 ? null : stars, rating_count: people };
 }
 
-/** `refused`: how many have an address that is not handed on. */
-function decodeImages(list: readonly unknown[], mayPublish: MayPublish): { images: Image[]; refused: number } {
+/** Decodes the images of a product or an experience. `refused`: how many have an address that is not handed on. */
+export function decodeImages(list: readonly unknown[], mayPublish: MayPublish): { images: Image[]; refused: number } {
   const rows = list.map((image) => members(image, 'an image'));
   const good = rows.map((image) => isPublishable(image, mayPublish));
   const images = rows.map((image, position) => (good[position] ? decodeImage(image, position) : null));

@@ -8,6 +8,7 @@ export const hour = 3_600_000;
 
 /** A mirror of which everything can be said that the page has words for. */
 export const known: Omit<DaemonStatus, 'conditions'> = {
+  as_of: now,
   path: '/var/lib/catalogued/mirror.db',
   file_bytes: 1e6,
   wal_bytes: 0,
@@ -36,12 +37,14 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     },
   ],
   storefront: null,
+  files: [],
   storage: {
     trouble: null,
     directories: [
       { of: 'mirror', path: '/var/lib/catalogued', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
       { of: 'inbox', path: '/var/lib/catalogued/state', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
     ],
+    low_since: null,
   },
   not_offered: [],
   short_lists: [],
@@ -107,6 +110,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     bytes: 9e5,
     late: 0,
     failure: null,
+    failing_since: null,
     tried_at: now - 50 * hour,
     tried_failure: null,
   },

@@ -67,6 +67,7 @@ const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
   withdrawn: [product_id],
   sellable: [product_id],
   experience: [151_000],
+  experienceImages: [151_000],
   experiences: [{ limit: 2 }],
   cities: [],
   countries: [],
@@ -106,6 +107,14 @@ describe('a read over HTTP', () => {
       if (answer !== null) expect(described.parse(answer)).toEqual(answer);
     },
   );
+
+  it('is there for each function of the reader, but for these', () => {
+    using reader = openReader(path);
+    const others = Object.keys(reader).filter((name) => !(name in httpReads));
+    const ofDaemon = ['check', 'order', 'seen'];
+    const ofFile = ['changes', 'close', 'freshness', 'info', 'newest', 'transaction'];
+    expect(others.sort()).toEqual([...ofDaemon, ...ofFile].sort());
+  });
 
   it('has amounts that must not be published neither with the public key nor with the token, and the file has them (control)', async () => {
     using reader = openReader(path);

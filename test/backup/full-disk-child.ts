@@ -33,7 +33,6 @@ const backups = keepBackups(
   },
   { directory, at: null, zone: 'UTC', keep: 7, every: null },
 );
-const alarms = () => backups.alarms().map(({ kind }) => kind);
 
 /** Takes what room there is. */
 function fill(): void {
@@ -75,7 +74,7 @@ async function makeWhileFilled(): Promise<void> {
     const filled = fillAt(working);
     await backups.make(signal);
     working.ended = true;
-    if ((await filled) && backups.failure() !== null) return;
+    if ((await filled) && backups.failing().failure !== null) return;
     // It was whole before the disk was full.
     rmSync(filler, { force: true });
     rmSync(backupsIn(directory).at(-1) ?? '', { recursive: true });
@@ -105,8 +104,8 @@ else {
   await backups.drillDue(signal);
 }
 const found = {
-  failure: way === 'drill' ? backups.drillFailure() : backups.failure(),
-  alarms: alarms(),
+  failure: way === 'drill' ? backups.drillFailure() : backups.failing().failure,
+  since: backups.failing().failing_since,
   left: readdirSync(directory)
     .map((name) => join(directory, name))
     .filter((path) => path !== filler)
@@ -118,7 +117,7 @@ const said = join(directory, 'drill.json');
 const drill = existsSync(said) ? (JSON.parse(readFileSync(said, 'utf8')) as { failure: string | null }).failure : null;
 const last = tryBackup({ backup: first, now: systemClock.now() }).failure;
 await backups.make(signal);
-const again = { failure: backups.failure(), alarms: alarms(), copies: backupsIn(directory).length };
+const again = { ...backups.failing(), copies: backupsIn(directory).length };
 const result: FilledUp = {
   ...found,
   last,

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Failing } from '../../src/domain/files/failing.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';
 import { enlarge, host } from './hosts.ts';
 
@@ -12,7 +13,7 @@ export type Way = 'honest' | 'straight' | 'drill';
 /** How a backup onto a file system of its own ended that was filled up meanwhile. */
 export interface FilledUp {
   readonly failure: string | null;
-  readonly alarms: readonly string[];
+  readonly since: number | null;
   /** What is left beside what has filled it: the first backup is `first`, any other file or directory `half`. */
   readonly left: readonly string[];
   /** Why the first backup cannot be restored; null: it can. */
@@ -21,7 +22,7 @@ export interface FilledUp {
   readonly drill: string | null;
   readonly mirror: 'as it was' | 'changed';
   /** The next attempt, with room again. */
-  readonly again: { readonly failure: string | null; readonly alarms: readonly string[]; readonly copies: number };
+  readonly again: Failing & { readonly copies: number };
 }
 
 /** Makes a backup on a small file system in a mount namespace of its own, and fills that up at a moment. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { keepBackups } from '../../src/backup/keep.ts';
 import { systemClock } from '../../src/clock.ts';
+import { notFailing } from '../../src/domain/files/failing.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';
@@ -56,11 +57,13 @@ describe('the schedule', () => {
       { directory: here.backups, at: null, zone: 'UTC', keep: 2, every: null },
     );
     await backups.make(signal);
-    expect(backups.failure()).toContain(here.backups);
-    expect(backups.alarms()).toMatchObject([{ kind: 'backup-failing' }]);
+    expect(backups.failing()).toEqual({
+      failure: expect.stringContaining(here.backups),
+      failing_since: expect.any(Number),
+    });
     rmSync(here.backups);
     await backups.make(signal);
-    expect([backups.failure(), backups.alarms()]).toEqual([null, []]);
+    expect(backups.failing()).toEqual(notFailing);
   });
 });
 
@@ -70,13 +73,13 @@ describe('a disk that fills up', needs('unshare', 'time'), () => {
   it.each(moments)(
     'while a backup is made leaves the last one and nothing of the new one, and says so: %s',
     (moment) => {
-      const { failure, alarms, left, last, again, mirror } = fillUp('honest', moment);
+      const { failure, since, left, last, again, mirror } = fillUp('honest', moment);
       expect(failure).toMatch(/filled up while a backup was made/);
-      expect(alarms).toEqual(['backup-failing']);
+      expect(since).not.toBeNull();
       expect(left).toEqual(['first']);
       expect(last).toBeNull();
       expect(mirror).toBe('as it was');
-      expect(again).toEqual({ failure: null, alarms: [], copies: 2 });
+      expect(again).toEqual({ failure: null, failing_since: null, copies: 2 });
     },
   );
 
@@ -85,8 +88,8 @@ describe('a disk that fills up', needs('unshare', 'time'), () => {
   });
 
   it('keeps a backup from being tried, and says nothing against it', () => {
-    const { failure, drill, alarms } = fillUp('drill', 'half');
+    const { failure, drill, since } = fillUp('drill', 'half');
     expect(failure).toMatch(/on trial needs up to .* free/);
-    expect([drill, alarms]).toEqual([null, []]);
+    expect([drill, since]).toEqual([null, null]);
   });
 });

@@ -110,7 +110,7 @@ describe('the mirror', () => {
     ],
     [
       'of a newer catalogued',
-      (path) => database(path, `PRAGMA application_id = ${0x43415453}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
+      (path) => database(path, `PRAGMA application_id = ${0x43415455}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
       /newer catalogued \(schema 99/,
     ],
     [

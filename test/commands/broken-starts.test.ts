@@ -163,7 +163,7 @@ const starts: readonly (readonly [title: string, code: number, says: RegExp, bre
     65,
     /newer catalogued/,
     ({ mirror }) =>
-      database(mirror, `PRAGMA application_id = ${0x43415453}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
+      database(mirror, `PRAGMA application_id = ${0x43415455}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
   ],
   [
     'a mirror of another program',

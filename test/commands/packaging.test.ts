@@ -78,7 +78,7 @@ it('the tarball has production dependencies alone, and starts with a bare Node',
   const declared = built.filter((each) => each.endsWith('.d.ts') && !each.startsWith('storefront/'));
   expect(declared.filter((each) => /^(admin|commands|daemon|domain|sync|upstream)\//.test(each)).sort()).toEqual([
     // Of the reader, and of catalogued/adapter.
-    'domain/search/place-mark.d.ts',
+    'domain/search/marks.d.ts',
     'domain/service/adapter.d.ts',
   ]);
   const notices = readFileSync(join(unpacked, 'dist/licenses.txt'), 'utf8');

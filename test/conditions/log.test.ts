@@ -26,7 +26,7 @@ const ended = 'warn condition ended: service-unreachable';
 it('an outage with nothing due is logged and shown within 30 s, with what to do, and its end within 15 s', async () => {
   await using harness = await filled();
   const { clock, sandbox, parts } = harness;
-  const shown = async () => (await parts.status(0)).conditions.map(({ code }) => code);
+  const shown = async () => (await parts.status.shown()).conditions.map(({ code }) => code);
   const before = sandbox.calls.counts().calls;
   await sandbox.setReachable('no');
   await harness.liveUntil(clock.now() + 30 * second, 5 * second);
@@ -81,7 +81,7 @@ it('a condition that goes on over a restart is not announced again, and ends wit
   await harness.restart();
   await harness.liveUntil(clock.now() + 5 * minute, 5 * second);
   expect(said(harness)).toEqual([began]);
-  expect((await harness.parts.status(0)).conditions[0]?.since).toBeLessThan(from + minute);
+  expect((await harness.parts.status.shown()).conditions[0]?.since).toBeLessThan(from + minute);
   await sandbox.setReachable('yes');
   await harness.liveUntil(clock.now() + minute, 5 * second);
   expect(said(harness)).toEqual([began, ended]);

@@ -87,8 +87,8 @@ describe('the declarations of src/mirror/contract', () => {
     const pathed = Object.values(tables).flatMap(({ name, columns }) =>
       'document' in columns
         ? Object.entries(columns).flatMap(([column, { from, unit }]) =>
-            // An amount is sent in units of its currency, an id as text.
-            from === undefined || unit?.startsWith('minor') ? [] : [{ view: name, column, from }],
+            // An amount is sent in units of its currency, minutes as hours and minutes, an id as text.
+            from === undefined || unit?.startsWith('min') ? [] : [{ view: name, column, from }],
           )
         : [],
     );
@@ -130,6 +130,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     withdrawn: reader.withdrawn(gone),
     experience: reader.experience(reader.experiences()[0]?.experience_id ?? 0),
     experiences: reader.experiences(),
+    experienceImages: reader.experiences().flatMap(({ experience_id }) => reader.experienceImages(experience_id)),
     cities: reader.cities(),
     countries: reader.countries(),
     currencies: reader.currencies(),

@@ -6,9 +6,9 @@ import { contract } from '../../src/mirror/contract/contract.ts';
 /** The fields that `--json` prints, by command. */
 export const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
-    'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
+    'as_of', 'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
+    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'files', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
@@ -79,6 +79,7 @@ export const reader: Readonly<Record<string, readonly string[]>> = {
   cities: rowOf('cities'),
   countries: rowOf('countries'),
   images: rowOf('images'),
+  experienceImages: rowOf('experience_images'),
   checkoutInformation: rowOf('checkout_information'),
   variants: rowOf('variants'),
   withdrawn: rowOf('withdrawn_products'),

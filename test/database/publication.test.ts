@@ -296,7 +296,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     await postgres.query(typed);
     expect(await joinInstances(postgres, 'begun', shared)).toBe('p');
     await publication.publish();
-    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x43415453 }]);
+    expect(await postgres.query('SELECT application_id FROM _published')).toEqual([{ application_id: 0x43415455 }]);
     expect(await postgres.query('SELECT state FROM begun_development._published')).toHaveLength(1);
   });
 });

@@ -8,8 +8,10 @@ import { startPublishing } from '../../src/daemon/publishing.ts';
 import type { Postgres } from '../../src/database/connect.ts';
 import { publicationOf } from '../../src/database/publication.ts';
 import { keepPublishing } from '../../src/database/publisher.ts';
+import { conditionsOf } from '../../src/domain/conditions/decide.ts';
 import { databaseSource } from '../../src/follow/database-source.ts';
 import { follow } from '../../src/follow/follower.ts';
+import { healthy } from '../domain/healthy-facts.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -65,7 +67,8 @@ describe('states that are published while others are written', needs('postgres',
       url,
       log,
     );
-    const kinds = () => publishing?.alarms().map(({ kind }) => kind);
+    const kinds = () =>
+      conditionsOf({ ...healthy, database: publishing?.status() ?? null }, clock.now()).map(({ code }) => code);
     at.server.stop('immediate');
     const writer = otherWriter(at.mirror);
     writer.prepare('UPDATE _product SET rating = 4.5').run();

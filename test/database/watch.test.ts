@@ -32,7 +32,10 @@ describe('what is watched of PostgreSQL', needs('postgres', 'time'), () => {
 
   /** What is shown an hour later, where nothing changes until then. */
   async function shown(instance: string | null, later: object = {}): Promise<ConditionCode[]> {
-    const facts = { ...healthy, database: { ...(await watchDatabase(database, instance)), ...later } };
+    const facts = {
+      ...healthy,
+      database: { failing_since: null, ...(await watchDatabase(database, instance)), ...later },
+    };
     const met = new Map(Object.keys(conditionTable).map((code) => [code as ConditionCode, 0]));
     return conditionsOf(facts, hour, { ...noMemory, met }).map(({ code }) => code);
   }

@@ -201,8 +201,7 @@ describe('a condition', () => {
   it('that no backup can be made says why', () => {
     const facts: ConditionFacts = {
       ...healthy,
-      backup: { ...healthy.backup, failure: 'the disk filled up' },
-      alarms: [{ kind: 'backup-failing', raised_at: now, products: 0 }],
+      backup: { ...healthy.backup, failure: 'the disk filled up', failing_since: now },
     };
     expect(conditionsOf(facts, now)).toMatchObject([
       { code: 'backup-failing', says: 'none can be made; the last one grows old: the disk filled up' },
@@ -228,12 +227,10 @@ describe('a condition', () => {
 
   it('that is the consequence of a consequence is folded into the root', () => {
     const full = { kind: 'disk-full', path: '/m', since: now, missing_bytes: null } as const;
-    const noted = (kind: string) => ({ kind, raised_at: now, products: 0 });
     const facts: ConditionFacts = {
       ...healthy,
-      storage: { trouble: full, directories: [] },
-      backup: { ...healthy.backup, late: 1 },
-      alarms: [noted('backup-failing'), noted('disk-low')],
+      storage: { trouble: full, directories: [], low_since: now },
+      backup: { ...healthy.backup, late: 1, failure: 'no room', failing_since: now },
     };
     expect(conditionsOf(facts, now)).toMatchObject([
       { code: 'disk-full', explains: ['backup-failing', 'backup-late'] },

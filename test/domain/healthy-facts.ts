@@ -1,4 +1,5 @@
 import type { ConditionFacts } from '../../src/domain/conditions/facts.ts';
+import { notFailing } from '../../src/domain/files/failing.ts';
 
 export const now = Date.parse('2026-11-21T12:00:00Z');
 const minute = 60_000;
@@ -37,12 +38,13 @@ export const healthy: ConditionFacts = {
   error_rate: { checks: 100, wrong: 1, orders: 0, orders_wrong: 0, rate: 0.01 },
   alarms: [],
   snapshot: null,
-  backup: { late: 0, failure: null, made_at: now, directory: '/b' },
+  backup: { late: 0, ...notFailing, made_at: now, directory: '/b', tried_at: null, tried_failure: null },
   database: null,
   daemon: { unreachable_since: null, away: null, key_refused: null, asked: null, calls: 0 },
   inbox: emptyInbox,
   watched: null,
   tried: null,
-  storage: { trouble: null, directories: [] },
+  files: [],
+  storage: { trouble: null, directories: [], low_since: null },
   jobs: [],
 };

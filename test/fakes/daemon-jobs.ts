@@ -108,12 +108,12 @@ export async function startJobs(
     const reader = openMirrorWithClock(wiring.mirror.path);
     return { reader, read: statusOf(reader.db, quarantineAfter) };
   };
-  const mirrorStatus = () => {
+  const count = async () => {
     shown ??= openShown();
     shown.reader.set(clock.now());
-    return shown.read();
+    return { ...shown.read(), as_of: clock.now() };
   };
-  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), counts: { read: count, count } });
   const parts = { ...own, receiving, status };
   const jobs = mutated(jobsOf(parts).filter(({ name }) => conditions || !conditionJobs.has(name))).map((job) =>
     outsideJobs.has(job.name) ? outside.noted(job) : job,

@@ -18,7 +18,7 @@ export function productOf(product_id: number, given: Partial<ProductEntry> = {})
 /** An experience as the list brings it. */
 export function experienceOf(experience_id: number, given: Partial<Experience> = {}): Experience {
   return {
-    experience_id, title: `Venue ${experience_id}`, tagline: null, url: null, address: null, city_name: null, country_name: null,
+    experience_id, title: `Venue ${experience_id}`, tagline: null, description: null, images: null, url: null, address: null, city_name: null, country_name: null,
     latitude: null, longitude: null, rating: null, rating_count: null, from_price: null, product_ids: [], document: '{}',
     ...given,
   }; // biome-ignore format: one experience

@@ -19,7 +19,7 @@ export interface Endured {
   readonly ended: number | string | null;
   /** What its status said of it; null: nothing. */
   readonly said: string | null;
-  readonly alarms: readonly string[];
+  readonly conditions: readonly string[];
   readonly ready: boolean;
   /** Deliveries posted meanwhile: stored, answered 503; and of those stored, not there afterwards. */
   readonly acknowledged: number;
@@ -151,7 +151,7 @@ export async function endure({
     ended: daemon.child.exitCode ?? daemon.child.signalCode,
     said:
       trouble === null ? null : `${trouble.kind} of the ${trouble.file}, ${trouble.missing_bytes ?? 0} bytes missing`,
-    alarms: (named?.alarms ?? []).map(({ kind }) => kind),
+    conditions: (named?.conditions ?? []).map(({ code }) => code),
     ready,
     ...counts,
     lost: Math.max(0, counts.acknowledged - (received - known)),
@@ -168,15 +168,15 @@ export const blockedMs = 60;
 /** Runs a daemon with a fault under it, which it has to survive, name and recover from. */
 export async function endured(trouble: Trouble): Promise<Outcome> {
   const result = await endure(trouble);
-  const { ended, said, alarms, ready, acknowledged, refused, lost, checks, decided, recovered } = result;
-  const named = said !== null || alarms.length > 0;
+  const { ended, said, conditions, ready, acknowledged, refused, lost, checks, decided, recovered } = result;
+  const named = said !== null || conditions.length > 0;
   // A second has too few looks for a percentile; a machine that is busy with others has a slow loop anyway.
   const brief = trouble.lasts_ms === 1000;
   const quick = result.loop_p99_ms < Math.max(blockedMs, 1.5 * result.calm_p99_ms);
-  const told = trouble.lasts_ms < 70_000 || alarms.includes('file-locked');
+  const told = trouble.lasts_ms < 70_000 || conditions.includes('file-locked');
   return {
     passed: ended === null && named && told && ready && lost === 0 && recovered && (brief || quick),
-    numbers: `${ended === null ? 'goes on' : `ended with ${ended}`}, said ${said ?? 'nothing'} (alarms: ${alarms.join(', ') || 'none'}), ready ${ready}; ${acknowledged} deliveries stored, ${refused} answered 503, ${lost} lost; ${decided} of ${checks} checks decided; event loop p99 ${result.loop_p99_ms.toFixed(1)} ms (${result.calm_p99_ms.toFixed(1)} before), at most ${result.loop_max_ms.toFixed(0)} ms; ${recovered ? 'recovered' : 'NOT recovered'}`,
+    numbers: `${ended === null ? 'goes on' : `ended with ${ended}`}, said ${said ?? 'nothing'} (conditions: ${conditions.join(', ') || 'none'}), ready ${ready}; ${acknowledged} deliveries stored, ${refused} answered 503, ${lost} lost; ${decided} of ${checks} checks decided; event loop p99 ${result.loop_p99_ms.toFixed(1)} ms (${result.calm_p99_ms.toFixed(1)} before), at most ${result.loop_max_ms.toFixed(0)} ms; ${recovered ? 'recovered' : 'NOT recovered'}`,
   };
 }
 

@@ -22,7 +22,7 @@ const full = {
 const documents: readonly object[] = [
   full,
   {},
-  { ...full, product_slug: 5, product_url: 'javascript:alert(1)', summary: '', duration: ['01:30'], languages: 'en' },
+  { ...full, product_slug: 5, product_url: 'javascript:alert(1)', summary: '', duration: ['01:30'], languages: 5 },
   { ...full, cancellation: null, supplier: 'Museum', venue: [], wheelchair_access: 1, is_package: 'true' },
   { ...full, cancellation: { policy: null, window: -1 }, supplier: { name: {} }, venue: { name: null } },
   { ...full, cancellation: { policy: [], window: '24' }, product_url: 'HTTP://shop.example/p1' },

@@ -1,10 +1,15 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { imageLimitMs } from '../../src/domain/catalogue/image.ts';
 import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
+import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { openReader } from '../fakes/reader.ts';
 import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+
+/** Addresses that may be published: those of the service. */
+const anywhere = (url: string) => url.startsWith('https://images.example/');
 
 const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
@@ -109,19 +114,29 @@ it('a price of an experience is that of the primary currency, and none where the
 
 it('what the list says of an experience with another type is not said', () => {
   const decoded = (given: object) =>
-    decodeExperiencePage(rowsAnswered('experiences', { experiences: [{ id: 5, ...given }] }), 'EUR').entries[0];
+    decodeExperiencePage(rowsAnswered('experiences', { experiences: [{ id: 5, ...given }] }), 'EUR', anywhere)
+      .entries[0];
   const nothing = { ...experienceOf(5, { title: null }), document: undefined };
   for (const value of [5, true, null, [], ['a'], '', {}])
     expect(
       decoded({
         tagline: value,
+        description: value,
         experience_url: value,
         address: { street: value, city_name: value },
         ratings: value,
         geolocation: value,
       }),
       JSON.stringify(value),
-    ).toMatchObject({ tagline: null, url: null, address: null, city_name: null, rating: null, latitude: null });
+    ).toMatchObject({
+      tagline: null,
+      description: null,
+      url: null,
+      address: null,
+      city_name: null,
+      rating: null,
+      latitude: null,
+    });
   for (const value of [-1, 9.999, 'dear', [9], {}]) expect(decoded({ from_price: value })?.from_price).toBeNull();
   expect(decoded({ from_price: 9, currency: 'USD' })?.from_price).toBeNull();
   expect(decoded({ ratings: { average: 0, total: 0 } })).toMatchObject({ rating: null, rating_count: 0 });
@@ -162,4 +177,58 @@ it('an experience that is read as it was tells the change feed nothing, and one 
   const other = { product_ids: [1], rating: 4.5, document: '{"rating":4.5}' };
   putExperiences(test, [experienceOf(5, other)], instant(at + 3000));
   expect(kinds(first)).toEqual([{ kind: 'experience_changed' }]);
+});
+
+it('addresses of pages have plain letters and the id, which alone stands for a name without letters', () => {
+  using test = testMirror();
+  const cities = ['Saint-Émilion', 'København', '東京', "'s-Hertogenbosch", 'São  Paulo!', '…', null, 'x'.repeat(200)];
+  putProducts(
+    test.mirror,
+    cities.map((city_name, index) => productOf(index + 1, { city_id: index + 1, city_name })),
+  );
+  putProducts(test.mirror, [productOf(1, { city_id: 1, city_name: 'Sint-Emilion' })], { language: 'nl' });
+  putProducts(test.mirror, [productOf(9, { city_id: null })]);
+  putExperiences(test, [experienceOf(5, { title: 'Musée d’Orsay' }), experienceOf(6, { title: null })]);
+  const slugs = ['saint-emilion-1', 'kobenhavn-2', '東京-3', 's-hertogenbosch-4', 'sao-paulo-5', '6', '7'];
+  const ofCities = test.all<{ slug: string }>("SELECT slug FROM cities WHERE language = 'en' ORDER BY city_id");
+  expect(ofCities.map(({ slug }) => slug)).toEqual([...slugs, `${'x'.repeat(80)}-8`]);
+  const inDutch = test.all<{ slug: string }>("SELECT slug FROM cities WHERE language = 'nl' ORDER BY city_id LIMIT 2");
+  expect(inDutch.map(({ slug }) => slug)).toEqual(['sint-emilion-1', 'kobenhavn-2']);
+  const ofProducts =
+    "SELECT city_slug FROM products WHERE language = 'en' AND product_id IN (1, 7, 9) ORDER BY product_id";
+  expect(test.all<{ city_slug: string }>(ofProducts).map((row) => row.city_slug)).toEqual([
+    'saint-emilion-1',
+    '7',
+    null,
+  ]);
+  const ofVenues = test.all<{ slug: string }>(
+    "SELECT slug FROM experiences WHERE language = 'en' ORDER BY experience_id",
+  );
+  expect(ofVenues.map(({ slug }) => slug)).toEqual(['musee-dorsay-5', '6']);
+});
+
+it('an image of a venue is shown for 14 days after the read that returned it, and no longer by a read that names none', () => {
+  using test = testMirror();
+  const read = (images: unknown) =>
+    decodeExperiencePage(rowsAnswered('experiences', { experiences: [{ id: 5, images }] }), 'EUR', anywhere).entries;
+  const image = (name: string) => ({ large: `https://images.example/${name}.jpg`, credit: name, alt_text: null });
+  const shown = openMirrorWithClock(test.mirror.path);
+  const credits = (now: number) => {
+    shown.set(now);
+    return shown.db.prepare('SELECT credit FROM experience_images ORDER BY position').pluck().all();
+  };
+  expect(credits(at)).toEqual([]);
+  putExperiences(test, read([image('a'), { ...image('b'), large: 'http://10.0.0.1/b.jpg' }, image('c')]));
+  expect(credits(at)).toEqual(['a', 'c']);
+  putExperiences(test, read(null), instant(at + imageLimitMs / 2));
+  putExperiences(test, read(undefined), instant(at + imageLimitMs / 2 + 1000));
+  expect(credits(at + imageLimitMs - 1000)).toEqual(['a', 'c']);
+  expect(credits(at + imageLimitMs)).toEqual([]);
+  putExperiences(test, read([image('c')]), instant(at + imageLimitMs));
+  expect(credits(at + imageLimitMs)).toEqual(['c']);
+  test.mirror.transaction(() => test.mirror.markFilled(at));
+  putExperiences(test, read([]), instant(at + imageLimitMs + 1000));
+  expect(credits(at + imageLimitMs + 1000)).toEqual([]);
+  expect(test.all('SELECT kind FROM changes')).toEqual([{ kind: 'experience_changed' }]);
+  shown.db.close();
 });

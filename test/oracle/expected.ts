@@ -86,6 +86,7 @@ export function expectedRows(
         currency,
         city_id: number(detail.city_id),
         city_name: text(detail.city_name),
+        city_slug: slug(detail.city_name, number(detail.city_id)),
         country_id: number(detail.country_id),
         country_name: text(detail.country_name),
         venue_id: number((detail.venue as Row | undefined)?.id),
@@ -159,33 +160,54 @@ const unsaid = {
 
 /** What the document of a product says that is shown as it is. */
 function saidOf(document: Row): Row {
-  const { product_slug, product_url, summary, description, duration, languages, wheelchair_access, is_package } =
-    document;
-  const [venue, supplier, cancellation] = ['venue', 'supplier', 'cancellation'].map(
+  const { product_slug, product_url, summary, description, duration, languages } = document;
+  const [venue, supplier, cancellation, start] = ['venue', 'supplier', 'cancellation', 'starting_point'].map(
     (name) => (document[name] ?? {}) as Row,
   );
+  const yes = (name: string) => (document[name] == null ? null : Number(document[name]));
   return {
     slug: text(product_slug) || null,
     url: text(product_url),
     summary: text(summary),
     description: text(description),
+    highlights: list(document.highlights),
+    whats_included: text(document.whats_included),
+    whats_excluded: text(document.whats_excluded),
+    marketing_restrictions: list(document.marketing_restrictions),
+    promo_label: text(document.promo_label),
+    discount_percentage: document.discount_percentage ?? null,
+    skip_line: yes('skip_line'),
+    smartphone_ticket: yes('smartphone_ticket'),
+    instant_ticket_delivery: yes('instant_ticket_delivery'),
     duration: text(duration),
-    languages: Array.isArray(languages) ? JSON.stringify(languages) : null,
+    duration_minutes: inMinutes(duration),
+    advance_arrival_minutes: inMinutes(document.advance_arrival_time),
+    last_admission_minutes: inMinutes(document.last_admission_window),
+    starting_point_address: text(start?.address),
+    starting_point_label: text(start?.label),
+    starting_point_city_id: number(start?.city_id),
+    starting_point_latitude: number(start?.lat),
+    starting_point_longitude: number(start?.lng),
+    languages: list(languages),
+    live_guide_languages: list(document.live_guide_languages),
+    audio_guide_languages: list(document.audio_guide_languages),
     cancellation_policy: text(cancellation?.policy),
     cancellation_window: cancellation?.window ?? null,
     supplier: text(supplier?.name),
     venue_name: text(venue?.name),
     venue_address: text(venue?.address),
-    wheelchair_access: wheelchair_access == null ? null : Number(wheelchair_access),
-    is_package: is_package == null ? null : Number(is_package),
+    wheelchair_access: yes('wheelchair_access'),
+    is_package: yes('is_package'),
+    package_products: list(document.package_products),
+    in_packages: list(document.in_packages),
   };
 }
 
 function variantRows({ product_id, variants, availability_variants, groups }: ProductState, language: string): Row[] {
   const enriching = new Map(availability_variants.map((variant) => [variant.id, variant]));
-  const list = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : null);
   return variants.map((variant) => {
     const document: Row = { ...enriching.get(variant.id), ...variant };
+    const cancellation = (document.cancellation ?? {}) as Row;
     return {
       product_id,
       language,
@@ -193,6 +215,10 @@ function variantRows({ product_id, variants, availability_variants, groups }: Pr
       variant_id: variant.id,
       label: text(variant.label),
       variant_type: text(variant.variant_type),
+      description: text(document.description),
+      cancellation_policy: text(cancellation.policy),
+      cancellation_window: number(cancellation.window),
+      languages: list(document.languages),
       source: 'variants',
       valid_with: list(document.valid_with_variant_ids),
       visitors_details: list(document.requires_visitors_details),
@@ -209,9 +235,13 @@ function named(group_ids: unknown, groups: ProductState['groups']): string | nul
 }
 
 function imageRow(product_id: number, image: Row, position: number): Row {
+  return { product_id, ...shownImage(image, position), file: null };
+}
+
+/** What a view shows of an image. */
+export function shownImage(image: Row, position: number): Row {
   const credit = String(image.credit ?? image.credits ?? '');
   return {
-    product_id,
     position,
     image_key: /\/([0-9a-f]{32})\.jpg\?/.exec(JSON.stringify(image))?.[1],
     small_url: image.small ?? null,
@@ -220,7 +250,6 @@ function imageRow(product_id: number, image: Row, position: number): Row {
     extra_large_url: image.extra_large ?? null,
     alt_text: image.alt_text ?? null,
     credit: credit === '' ? null : credit,
-    file: null,
     document: image,
   };
 }
@@ -335,6 +364,33 @@ function mostCommon(
 
 function least(prices: readonly number[]): number | null {
   return prices.length === 0 ? null : Math.min(...prices);
+}
+
+/** Letters without a plain one under their mark. */
+const spelled = new Map(
+  ['øo', 'æae', 'ðd', 'þth', 'ßss', 'łl', 'đd', 'ıi', "'", '’'].map((pair) => [pair[0], pair.slice(1)]),
+);
+
+/** A name in plain letters, and the id behind it. */
+export function slug(name: unknown, id: number | null): string | null {
+  if (id === null) return null;
+  const letters = [...String(name ?? '').toLowerCase()].map((letter) => spelled.get(letter) ?? letter);
+  const words = letters
+    .join('')
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .split(/[^a-z0-9]+/);
+  return [...words, String(id)].filter((word) => word !== '').join('-');
+}
+
+/** What the service writes as hours and minutes, with seconds or without. */
+function inMinutes(value: unknown): number | null {
+  const [hours, minutes] = typeof value === 'string' ? value.split(':').map(Number) : [];
+  return hours === undefined || minutes === undefined ? null : 60 * hours + minutes;
+}
+
+function list(value: unknown): string | null {
+  return Array.isArray(value) ? JSON.stringify(value) : null;
 }
 
 function text(value: unknown): string | null {

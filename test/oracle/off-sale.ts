@@ -29,7 +29,7 @@ export function comparableRows(
     case 'variants':
       return rows
         .filter(({ source }) => source === 'variants')
-        .map((row) => ({ ...row, group_names: null, document: plain(row) }));
+        .map((row) => ({ ...row, group_names: null, languages: null, document: plain(row) }));
     default:
       return rows;
   }

@@ -1,19 +1,28 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
-import type { Row } from './expected.ts';
+import { type Row, shownImage, slug } from './expected.ts';
 
 /** The views that are compared with all products at once. */
-export const comparedPlaces = ['experiences', 'cities', 'countries'] as const;
+export const comparedPlaces = ['experiences', 'experience_images', 'cities', 'countries'] as const;
 export type ComparedPlace = (typeof comparedPlaces)[number];
 
 /** A view that counts products by something, and the rows that it must have. */
 interface ExpectedPlaces {
   readonly view: ComparedPlace;
-  readonly key: 'experience_id' | 'city_id' | 'country_id';
+  readonly key: 'experience_id' | 'image_key' | 'city_id' | 'country_id';
   readonly rows: Row[];
 }
 
-const readAt = new Set(['document', 'checked_at', 'changed_at', 'stale', 'expired_at', 'freshness']);
+const readAt = new Set([
+  'document',
+  'checked_at',
+  'changed_at',
+  'verified_at',
+  'expires_at',
+  'stale',
+  'expired_at',
+  'freshness',
+]);
 
 /** Returns what the views must say of where products are, by all that the service shows of them in one language. */
 function expectedPlaces(states: readonly ProductState[], language: string, currency: string): ExpectedPlaces[] {
@@ -40,6 +49,7 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
         city_id,
         language,
         name: said(members, 'city_name'),
+        slug: slug(said(members, 'city_name'), city_id),
         country_id: commonest(members.map(({ detail }) => detail.country_id)),
         ...counted(members),
       })),
@@ -53,6 +63,16 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
         name: said(members, 'country_name'),
         ...counted(members),
       })),
+    },
+    {
+      view: 'experience_images',
+      key: 'image_key',
+      rows: [...venues].flatMap(([experience_id, [first]]) =>
+        ((first?.venue?.images ?? []) as Row[]).map((image, position) => ({
+          experience_id,
+          ...shownImage(image, position),
+        })),
+      ),
     },
     {
       view: 'experiences',
@@ -85,16 +105,16 @@ function said(members: readonly ProductState[], name: string): unknown {
 
 /** Where the list of experiences does not say where a venue is, the first of its products does. */
 function venueRow({ venue, detail }: ProductState, language: string, currency: string): Row {
-  const { title, tagline, experience_url, address, geolocation, ratings, from_price } = venue as Record<
-    string,
-    Row | null
-  >;
+  const { id, title, tagline, description, experience_url, address, geolocation, ratings, from_price } =
+    venue as Record<string, Row | null>;
   const [own, place] = [detail.venue as Row, (geolocation ?? detail.geolocation) as Row];
   return {
     language,
     language_shown: language,
     title,
+    slug: slug(title, Number(id)),
     tagline,
+    description,
     url: experience_url,
     address: address?.street ?? own.address ?? null,
     city_id: Number(detail.city_id),
@@ -111,6 +131,10 @@ function venueRow({ venue, detail }: ProductState, language: string, currency: s
   };
 }
 
+function isOfVenues(view: ComparedPlace): boolean {
+  return view === 'experiences' || view === 'experience_images';
+}
+
 /** Tells where the views differ. What only another product's venue is called is not looked at. */
 export function comparePlaces(
   db: Database,
@@ -122,12 +146,14 @@ export function comparePlaces(
   // Counted in the primary currency; the list of experiences is read in the primary language alone.
   if (primary('currencies')?.currency !== currency) return {};
   const views = expectedPlaces(states, language, currency).filter(
-    ({ view }) => view !== 'experiences' || primary('languages')?.language === language,
+    ({ view }) => !isOfVenues(view) || primary('languages')?.language === language,
   );
   for (const { view, key, rows } of views) {
     const found = new Map(
       db
-        .prepare<[], Row>(`SELECT * FROM ${view} WHERE language = '${language}'`)
+        .prepare<[], Row>(
+          `SELECT * FROM ${view}${view === 'experience_images' ? '' : ` WHERE language = '${language}'`}`,
+        )
         .all()
         .map((row) => [row[key], row]),
     );
@@ -140,8 +166,7 @@ export function comparePlaces(
             `${view}.${column} of ${row[key]}: ${JSON.stringify(other?.[column])}, must be ${JSON.stringify(row[column])}`,
           );
     }
-    if (view !== 'experiences' && found.size !== rows.length)
-      differ(`${view}: ${found.size} rows, must be ${rows.length}`);
+    if (!isOfVenues(view) && found.size !== rows.length) differ(`${view}: ${found.size} rows, must be ${rows.length}`);
   }
   return Object.fromEntries(views.map(({ view, rows }) => [view, rows.length]));
 }

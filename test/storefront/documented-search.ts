@@ -9,8 +9,8 @@ ${understood},
 ${foundSql('answer')},
 -- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
 -- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.
-hit (product_id, weight, typos, places, field, kept, sellable, place) AS MATERIALIZED (
-  SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.kept, r.sellable, r.place
+hit (product_id, weight, typos, places, field, extra, kept, sellable, place) AS MATERIALIZED (
+  SELECT r.product_id, f.weight, f.typos, f.places, f.field, f.extra, f.kept, r.sellable, r.place
   FROM found f
   CROSS JOIN product_popularity r ON r.product_id = f.product_id
   WHERE likelihood(f.typos >= 0, 0.000001)

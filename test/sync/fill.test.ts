@@ -1,7 +1,10 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { kind } from '../../src/sandbox/rough/quirks.ts';
+import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { columnsOf, tables } from '../contract/tables.ts';
-import { needs } from '../fakes/needs.ts';
+import { needs, sharedData } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
@@ -31,6 +34,19 @@ it(
     if (products >= 600) process.stdout.write(`${JSON.stringify({ calls, by_status, rows: comparison.rows })}\n`);
   },
 );
+
+it('so does a fill of real products, and of a recorded answer', needs('data', 'time'), async () => {
+  const read = (name: string) => readCatalogue(join(fileURLToPath(sharedData), name));
+  const recorded = read('recorded-product_nl_eur.json');
+  const others = read('catalogue-sample.json').filter(({ id }) => id !== recorded[0]?.id);
+  const catalogue = [...recorded, ...others.filter((_, index) => products >= 600 || index % 12 === 0)];
+  await using harness = await virtualHarness({ catalogue });
+  await harness.fill();
+  const comparison = await harness.compare();
+  expect(comparison.first).toEqual([]);
+  expect(comparison.products).toBe(catalogue.length);
+  if (products >= 600) process.stdout.write(`${JSON.stringify(comparison.rows)}\n`);
+});
 
 /** Columns that may be NULL and were only so, or never, in the rows of a comparison. */
 function oneWay({ rows, seen }: Comparison): string[] {
@@ -78,6 +94,7 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
   product_tags: `DELETE FROM product_tags WHERE product_id = ${first}`,
   product_experiences: `UPDATE _product SET venue_id = 1 WHERE product_id = ${first}`,
   experiences: `UPDATE _experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM _product WHERE sellable)`,
+  experience_images: `UPDATE _experience SET images = replace(images, 'Harbour', 'Other') WHERE images LIKE '%Harbour%'`,
   cities: `UPDATE _product_text SET city_name = 'forged' WHERE product_id = ${first}`,
   countries: `UPDATE _product SET country_id = 1 WHERE product_id = ${first}`,
   checkout_information: `UPDATE checkout SET good_to_know = 'forged' WHERE product_id = ${first}`,

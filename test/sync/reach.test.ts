@@ -39,7 +39,7 @@ const key = ({ wiring }: VirtualHarness) => wiring.ports.refusals.keyRefused();
 const missing = ({ wiring }: VirtualHarness) => wiring.mirror.offers.missing().map(({ path }) => path);
 
 async function conditions({ parts }: VirtualHarness): Promise<Record<string, string>> {
-  const shown = (await parts.status(0)).conditions;
+  const shown = (await parts.status.shown()).conditions;
   return Object.fromEntries(shown.map(({ code, says }) => [code, says]));
 }
 
@@ -136,7 +136,7 @@ describe('a record that is refused', () => {
     // The record is tried once a day by now: nothing happens between two hours.
     await liveFor(harness, 10 * day, hour);
     await liveFor(harness, day, 10 * minute);
-    expect((await harness.parts.status(0)).failures).toContainEqual({
+    expect((await harness.parts.status.shown()).failures).toContainEqual({
       resource: 'variants',
       failure: 'refused-401: Key not accepted',
       records: 1,
@@ -262,11 +262,11 @@ describe('a path that is refused', () => {
       await harness.fill();
       expect(missing(harness)).toEqual([]);
       // Whether it can be kept is not known.
-      expect((await harness.parts.status(0)).freshness.filter(({ met }) => met === 0)).toEqual([]);
+      expect((await harness.parts.status.shown()).freshness.filter(({ met }) => met === 0)).toEqual([]);
       await liveFor(harness, 2 * minute);
       expect(missing(harness)).toEqual(answers ? [] : ['experiences']);
       expect(failing(harness)).toEqual([]);
-      const promised = (await harness.parts.status(0)).freshness.map(({ resource }) => resource);
+      const promised = (await harness.parts.status.shown()).freshness.map(({ resource }) => resource);
       expect(promised.includes('experiences')).toBe(answers);
     }
   });

@@ -62,7 +62,7 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   await harness.liveUntil(harness.clock.now() + 8 * day);
   expect(mirrored(harness)).toEqual([kept]);
   // What the service does not have is asked for, and is no broken promise.
-  expect((await harness.parts.status(0)).conditions).toEqual([]);
+  expect((await harness.parts.status.shown()).conditions).toEqual([]);
   expect(harness.log.lines()).toContainEqual(
     expect.objectContaining({ product_id: unknown, msg: expect.stringContaining('the service does not have') }),
   );

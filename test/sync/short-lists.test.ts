@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { notFailing } from '../../src/domain/files/failing.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { withConditions } from '../../src/status/verdict.ts';
@@ -40,8 +41,8 @@ function statusOf({ wiring, clock }: VirtualHarness) {
 /** The condition as people see it, with what breaks the promise of the products. */
 function seen(harness: VirtualHarness) {
   const status = statusOf(harness);
-  const none = { daemon: null, inbox: null, storage: null, jobs: null, snapshot: null, database: null };
-  const backup = { late: 0, failure: null, made_at: 1, directory: '' } as const;
+  const none = { daemon: null, inbox: null, files: null, storage: null, jobs: null, snapshot: null, database: null };
+  const backup = { late: 0, ...notFailing, made_at: 1, directory: '', tried_at: null, tried_failure: null } as const;
   const { conditions } = withConditions({ ...status, ...none, backup }, harness.clock.now());
   const found = conditions.find(({ code }) => code === 'list-incomplete');
   return {

@@ -44,7 +44,7 @@ async function fillBeside(retry_after: number | null, profile: Record<string, un
 }
 
 async function conditions({ parts }: VirtualHarness) {
-  return (await parts.status(0)).conditions.map(({ code, says }) => [code, says]);
+  return (await parts.status.shown()).conditions.map(({ code, says }) => [code, says]);
 }
 
 function facts({ wiring, clock }: VirtualHarness, id: number) {

@@ -23,7 +23,7 @@ function ask<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
 }
 
 async function conditions({ parts }: VirtualHarness): Promise<Record<string, string>> {
-  const shown = (await parts.status(0)).conditions;
+  const shown = (await parts.status.shown()).conditions;
   return Object.fromEntries(shown.map(({ code, says }) => [code, says]));
 }
 

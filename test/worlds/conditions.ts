@@ -33,7 +33,7 @@ async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' 
 
 /** Returns how a condition looks now, as itself or as part of its cause. */
 async function look({ harness }: World, code: ConditionCode): Promise<Seen> {
-  const status = await harness.parts.status(0);
+  const status = await harness.parts.status.shown();
   const now = harness.wiring.ports.clock.now();
   const root = status.conditions.find((each) => each.code === code || each.explains.includes(code))?.code ?? code;
   const process = { memory_bytes: 0 } as never;

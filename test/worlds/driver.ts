@@ -153,7 +153,7 @@ class Driver implements Disposable {
     await this.#look();
     await this.#compare();
     if (setting.files) this.#compareFiles();
-    const { conditions } = await world.harness.parts.status(0);
+    const { conditions } = await world.harness.parts.status.shown();
     // What was believed because the service insisted is told of for a day.
     const isHeld = world.harness.wiring.mirror.evidence.held().some(isOpen);
     for (const { code, says } of conditions)
@@ -230,7 +230,7 @@ class Driver implements Disposable {
     this.#lookedAt = harness.clock.now();
     const { status, conditions } = harness.parts;
     const looked = await this.#world.attempt(async () => {
-      const found = await status(0);
+      const found = await status.shown();
       await conditions.look(async () => found, never);
       return found.conditions;
     });
@@ -345,7 +345,7 @@ class Driver implements Disposable {
     await this.#come(world.harness.clock.now() + 2 * minute);
     // Killed meanwhile, it was started again, with another file.
     if (!world.isLost) return;
-    const found = (await world.harness.parts.status(0)).conditions.map(({ code }) => code);
+    const found = (await world.harness.parts.status.shown()).conditions.map(({ code }) => code);
     if (!found.includes('mirror-lost')) this.wrong('a lost file is noticed', found.join(', '));
     await this.#startAgain(0);
     world.seen('the mirror was lost and filled anew');

@@ -30,6 +30,7 @@ const subscription = z.object({
 
 /** The mirror's part of the status. */
 const mirror = {
+  as_of: instant,
   path: text,
   file_bytes: count,
   wal_bytes: count,
@@ -134,7 +135,19 @@ const storage = z.object({
   directories: z.array(
     z.object({ of: file, path: text, free_bytes: z.number(), low_below_bytes: z.number(), low: bit }),
   ),
+  low_since: never,
 });
+
+const files = z.array(
+  z.object({
+    name: file,
+    path: text,
+    lost: z.enum(['gone', 'replaced']).nullable(),
+    damage: maybe,
+    lost_since: never,
+    damaged_since: never,
+  }),
+);
 
 const snapshot = z.object({
   path: text,
@@ -143,6 +156,7 @@ const snapshot = z.object({
   bytes: count.nullable(),
   late: bit,
   failure: maybe,
+  failing_since: never,
 });
 
 const backup = z.object({
@@ -153,6 +167,7 @@ const backup = z.object({
   bytes: count.nullable(),
   late: bit,
   failure: maybe,
+  failing_since: never,
   tried_at: never,
   tried_failure: maybe,
 });
@@ -173,6 +188,7 @@ export const status = z.object({
   ...mirror,
   daemon: live,
   inbox,
+  files,
   storage,
   storefront: z.object({ listen: text }).nullable(),
   jobs: z.array(jobRuns),

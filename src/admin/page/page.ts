@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { duration } from '../../format.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
+import { asOfText } from '../../status/status-line.ts';
 import { type StatusVerdict, verdictOf } from '../../status/verdict.ts';
 import { framed } from './document.ts';
 import { sendPage } from './frame.ts';
@@ -25,8 +26,7 @@ import { errorRatePart, truthPart } from './truth.ts';
 import { headline, verdictPart } from './verdict.ts';
 
 export interface PageOptions {
-  /** Returns a status that is at most a few seconds old. */
-  recentStatus(): Promise<DaemonStatus>;
+  shownStatus(): Promise<DaemonStatus>;
   memory(): PageMemory;
   now(): number;
 }
@@ -37,10 +37,10 @@ const refreshSeconds = 30;
  * Adds `GET /`: shows people whether the mirror is up to date, and if not, the reason. `?refresh=off` stops the
  * refreshing.
  */
-export function pageRoute(app: FastifyInstance, { recentStatus, memory, now }: PageOptions): void {
+export function pageRoute(app: FastifyInstance, { shownStatus, memory, now }: PageOptions): void {
   app.get<{ Querystring: { refresh?: string } }>('/', async (request, reply) => {
     const refresh = request.query.refresh === 'off' ? null : refreshSeconds;
-    const page = renderPage(await recentStatus(), memory(), now(), refresh);
+    const page = renderPage(await shownStatus(), memory(), now(), refresh);
     return sendPage(reply, page);
   });
 }
@@ -48,9 +48,10 @@ export function pageRoute(app: FastifyInstance, { recentStatus, memory, now }: P
 /** Renders the whole page, without any script; `refresh` in seconds, null: never. */
 export function renderPage(status: DaemonStatus, memory: PageMemory, now: number, refresh: number | null): string {
   const verdict = verdictOf(status, now);
+  const aged = asOfText(status, now);
   return framed({
     title: headline(verdict),
-    about: html`<code>${status.path}</code>`,
+    about: html`<code>${status.path}</code>${aged === null ? '' : `, ${aged}`}`,
     now,
     head: html`${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
 <link rel="icon" href="${icon(verdict)}">`,

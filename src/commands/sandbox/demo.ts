@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -13,12 +13,17 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
-import { startImageHost } from '../../sandbox/images/image-host.ts';
+import { type SandboxImageHost, startImageHost } from '../../sandbox/images/image-host.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { acquireMirrorLock } from '../../sqlite/lock.ts';
+import { sqliteLibrary } from '../../sqlite/read-only.ts';
+import { openReader } from '../../storefront/reader.ts';
 import { aborted } from '../terminal/aborted.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
+import { Breaking, DaemonLog } from './breaking.ts';
 import { play } from './demo-play.ts';
+import { startShopServer } from './shop/server.ts';
 
 const ownDirectory = './data/demo';
 
@@ -30,54 +35,67 @@ interface Options {
 export function demoCommand(io: Io): Command {
   return new Command('demo')
     .description(
-      'Starts a simulated service and a daemon that mirrors it. Needs no account, no configuration and no network.',
+      'Starts a simulated service, a daemon that mirrors it, and a small shop. Needs no account, no configuration and no network.',
     )
-    .option('--products <count>', 'number of products in the simulated catalogue', '400')
+    .option('--products <count>', 'number of products in the simulated catalogue', '200')
     .option('--directory <path>', 'directory for the mirror', ownDirectory)
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       io.runsUntilStopped();
       refuseForeign(directory);
+      beginAgain(directory);
       const key = newId(systemEntropy);
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       await using images = await startImageHost({ clock: systemClock, seed: 7 });
       await using sandbox = await startSandbox({
         clock: systemClock,
         seed: 7,
-        products: Number(products) || 400,
+        products: Number(products) || 200,
         key,
-        live: true,
         image_origin: images.url,
         hold_ms: holdMs,
         signing_public_key: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
-      // Closed from the start, so that the play can open it.
+      // Closed from the start, so that the story can open it.
       const [last] = sandbox.products().slice(-1);
       if (last !== undefined) sandbox.world.disable(last.id, { reason: 'temporary_closure' });
       io.stdout.write(
-        `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url}\n`,
+        `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url} (Ctrl-C stops everything).\n`,
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
-      const token = hexOf(16);
-      await using daemon = await startDaemon(config, createLog('error', io.stderr), {
-        admin: [{ listen: '127.0.0.1:0', token: createSecret(token) }],
+      const log = new DaemonLog(systemClock);
+      await using daemon = await startDaemon(config, createLog('info', log), {
+        admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
       });
       for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { mode: 0o600 });
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
-      io.stdout.write(introduction(daemon, { directory, token }));
-      await Promise.race([notify(io, sandbox, daemon), daemon.broken]);
+      io.stdout.write(
+        `The mirror is filled: ${number(daemon.wiring.mirror.products.count())} products in ${mirrorFile(directory)}\n`,
+      );
+      await Promise.race([story(io, sandbox, daemon), daemon.broken]);
+      await using stack = new AsyncDisposableStack();
+      const shop = await openShop(stack, { io, directory, sandbox, images, daemon, log });
+      if (!io.signal.aborted)
+        io.stdout.write(
+          addresses({
+            shop,
+            page: daemon.admin[1] ?? '',
+            path: mirrorFile(directory),
+            product_id: firstOnSale(daemon),
+          }),
+        );
       await Promise.race([aborted(io.signal), daemon.broken]);
       io.stdout.write('Stopped. The mirror stays and can still be read.\n');
     });
 }
 
 /** Milliseconds for which the sandbox holds changes. The service holds them for minutes, too long for a demo. */
-const holdMs = 3000;
+const holdMs = 1000;
 
-/** Subscribes, and shows how the mirror follows what the service announces. */
-async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
+/** Subscribes, and shows how the mirror follows what the service announces. The same at every start. */
+async function story(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
   const { mirror, subscriptions, ports } = wiring;
   if ('why' in subscriptions) throw subscriptions.why;
   await subscriptions.work.maintain(io.signal);
@@ -89,11 +107,6 @@ async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<voi
   );
   using db = openMirrorToRead(mirror.path);
   await play({ sandbox, mirror, clock: ports.clock, signal: io.signal, say, description: db.description });
-  const { product_id: id } = db.onSale();
-  if (!io.signal.aborted)
-    io.stdout.write(
-      `\nChange something yourself, and see it arrive:\n  curl -d '{"reason":"temporary_closure"}' ${sandbox.url}/sandbox/products/${id}/disable\n  sqlite3 -box ${mirror.path} "SELECT product_id, sellable, disabled_reason, disabled_source FROM products WHERE product_id = ${id}"\n`,
-    );
 }
 
 function openMirrorToRead(path: string) {
@@ -103,20 +116,77 @@ function openMirrorToRead(path: string) {
       "SELECT json_extract(document, '$.description') FROM products WHERE product_id = ?",
     )
     .pluck();
-  // The play takes the first one off sale.
-  const sold = db.prepare<[], { product_id: number; date: string }>(
-    `SELECT b.product_id, min(b.date) AS date FROM bookable_days b
-    JOIN products p ON p.product_id = b.product_id AND p.language = 'en' AND p.sellable = 1
-    WHERE b.currency = 'EUR' AND b.date > date('now', '+2 days') GROUP BY b.product_id ORDER BY b.product_id LIMIT 1 OFFSET 1`,
-  );
   return {
     description: (product_id: number) => text.get(product_id) ?? null,
-    /** Returns a product that stays on sale, and a date on which it can be booked. */
-    onSale: () => sold.get() ?? { product_id: 0, date: '' },
     [Symbol.dispose]: () => {
       db.close();
     },
   };
+}
+
+interface ShopParts {
+  readonly io: Io;
+  readonly directory: string;
+  readonly sandbox: Sandbox;
+  readonly images: SandboxImageHost;
+  readonly daemon: Daemon;
+  readonly log: DaemonLog;
+}
+
+/** Opens the shop, with the buttons beside it. Returns its address. */
+async function openShop(stack: AsyncDisposableStack, parts: ShopParts): Promise<string> {
+  const { io, directory, sandbox, images, daemon, log } = parts;
+  const [, page = ''] = daemon.admin;
+  const reader = stack.use(
+    openReader(mirrorFile(directory), { engine: sqliteLibrary, daemon: { listen: `unix:${doorSocket(directory)}` } }),
+  );
+  const today = () => new Date(systemClock.now()).toISOString().slice(0, 10);
+  const resync = async (body: object) => {
+    const answer = await fetch(`${page}/v1/resync`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    await answer.text();
+  };
+  const breaking = new Breaking({
+    sandbox,
+    reader,
+    clock: systemClock,
+    log,
+    signal: io.signal,
+    page: async () => await (await fetch(page)).text(),
+    resync: async (which) => {
+      if (which === 'lists') await resync({ resources: ['images'] });
+      else if (which === 'dates of all') await resync({ resources: ['availability'], from: today(), to: today() });
+      else await resync({ resources: ['products', 'availability', 'variants'], product_ids: [which] });
+    },
+  });
+  const shop = { reader, today, orderId: () => newId(systemEntropy) };
+  const product_id = firstOnSale(daemon);
+  const server = await startShopServer({ shop, breaking, log, page, image_origin: images.url, product_id });
+  stack.use(server);
+  return server.url;
+}
+
+/** Returns a product that stays on sale in the story. */
+function firstOnSale({ wiring: { mirror } }: Daemon): number {
+  return mirror.products.ids().find((id) => mirror.products.shown(id)?.sellable) ?? 0;
+}
+
+interface Addresses {
+  readonly shop: string;
+  readonly page: string;
+  readonly path: string;
+  readonly product_id: number;
+}
+
+function addresses({ shop, page, path, product_id }: Addresses): string {
+  return `
+Shop  ${shop}
+Page  ${page}/
+File  sqlite3 -box ${path} "SELECT date, state, lowest_adult_price FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
+`;
 }
 
 /** Returns a port that was free a moment ago: the configuration needs the callback address in advance. */
@@ -208,6 +278,18 @@ function refuseForeign(directory: string): void {
   });
 }
 
+/**
+ * Removes the files of the last start, so that each start is the same: the simulated service is a new one, which knows
+ * nothing of what was changed then. Throws if a demo still runs on them (75).
+ */
+function beginAgain(directory: string): void {
+  const path = mirrorFile(directory);
+  if (!existsSync(path)) return;
+  using _ = acquireMirrorLock(path);
+  for (const file of [path, `${path}-wal`, `${path}-shm`, join(directory, 'state'), join(directory, 'backup')])
+    rmSync(file, { recursive: true, force: true });
+}
+
 function mirrorFile(directory: string): string {
   return join(directory, 'mirror.db');
 }
@@ -230,39 +312,6 @@ async function filled(io: Io, { wiring }: Daemon): Promise<void> {
     printer.show({ phase: 'filling', done: records - never_fetched, total: records, calls, note }, systemClock.now());
   }
   printer.end();
-}
-
-function introduction(
-  { wiring, admin: [, page = ''], receiver }: Daemon,
-  { directory, token }: { directory: string; token: string },
-): string {
-  const { path, products } = wiring.mirror;
-  const socket = join(directory, 'state', 'admin.sock');
-  using db = openMirrorToRead(path);
-  const { product_id, date } = db.onSale();
-  return `
-The mirror is filled and kept true: ${number(products.count())} products in ${path}
-
-Addresses
-  the mirror       ${path}   (open it read-only, from any language with SQLite)
-  the daemon       unix:${socket}   (curl --unix-socket ${socket} http://localhost/v1/status)
-  for storefronts  unix:${doorSocket(directory)}   (live checks, orders and the change feed, and nothing else)
-  its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: shows whether the mirror is true, and if not, why)
-  the service      ${wiring.config.service.base_url}   (simulated)
-  the receiver     ${receiver}   (takes the service's notifications, which are held for ${holdMs / 1000} s here and for minutes by the real one)
-
-Queries to try in another terminal
-  sqlite3 -box ${path} "SELECT product_id, title, sale_status, lowest_adult_price, currency FROM products WHERE language = 'en' AND sellable LIMIT 5"
-  sqlite3 -box ${path} "SELECT date, state, lowest_adult_price, max_tickets FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
-  sqlite3 -box ${path} "SELECT p.title, b.date, b.lowest_adult_price FROM bookable_days b JOIN products p USING (product_id) WHERE b.currency = 'EUR' AND b.date = date('now', '+3 days') AND p.language = 'en' ORDER BY b.lowest_adult_price LIMIT 5"
-
-Commands to try there
-  npx catalogued --config ${configFile(directory)} status
-  npx catalogued --config ${configFile(directory)} explain ${product_id}
-  npx catalogued --config ${configFile(directory)} check ${product_id} --date ${date}
-
-Stop with Ctrl-C.
-`;
 }
 
 const hexOf = (bytes: number) => Buffer.from(systemEntropy(bytes)).toString('hex');

@@ -1,6 +1,7 @@
 import { backupStatus } from '../../backup/keep.ts';
 import type { Config } from '../../config/load.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { notFailing } from '../../domain/files/failing.ts';
 import { startRefusal } from '../../files/pair.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
@@ -14,14 +15,16 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: nu
   return withConditions(
     {
       ...mirror,
+      as_of: now,
       daemon: null,
       daemon_answers: daemon === 'none' ? null : false,
       inbox: null,
+      files: null,
       storage: null,
       storefront: null,
       jobs: null,
-      snapshot: snapshotStatus(config.snapshot, config.mirror.path, null, now),
-      backup: backupStatus(config.backup, { filled_at: mirror.filled_at, failure: null, now }),
+      snapshot: snapshotStatus(config.snapshot, config.mirror.path, notFailing, now),
+      backup: backupStatus(config.backup, { filled_at: mirror.filled_at, now }),
       database: null,
     },
     now,

@@ -8,23 +8,26 @@ import { stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import type { StorageStatus } from '../../files/storage-status.ts';
+import type { FileFinding } from '../../files/watch.ts';
 import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { HeldClaims } from '../../mirror/evidence.ts';
-import type { Freshness, MirrorStatus, SubscriptionStatus } from '../../mirror/status/status.ts';
+import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
 import type { DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import { asOfText } from '../../status/status-line.ts';
 import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
 /** Status as the command shows it: the mirror as its file states, and what only a running daemon knows. */
-export type ShownStatus = MirrorStatus & {
+export type ShownStatus = CountedStatus & {
   readonly daemon: LiveStatus | null;
   /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
+  readonly files: readonly FileFinding[] | null;
   readonly storage: StorageStatus | null;
   /** The storefront's own address; null if there is none, or no daemon runs. */
   readonly storefront: { readonly listen: string } | null;
@@ -84,7 +87,7 @@ export function statusText(status: ShownStatus, now: number, width?: number): st
 function facts(status: ShownStatus, now: number): string[] {
   const { products, records, daemon } = status;
   return [
-    `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log`,
+    `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log${aged(status, now)}`,
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     truth(status, now),
@@ -114,6 +117,11 @@ function facts(status: ShownStatus, now: number): string[] {
 }
 
 const headingWidth = 10;
+
+function aged(status: ShownStatus, now: number): string {
+  const text = asOfText(status, now);
+  return text === null ? '' : `; ${text}`;
+}
 
 /** Puts what has one heading together, where that comes first, and writes the heading once. */
 function underHeadings(lines: readonly string[]): string[] {

@@ -1,3 +1,5 @@
+import type { Image } from './image.ts';
+
 /**
  * A venue or an activity, and the products that belong to it (specification §2). Values of an unexpected type are null.
  */
@@ -5,6 +7,7 @@ export interface Experience {
   readonly experience_id: number;
   readonly title: string | null;
   readonly tagline: string | null;
+  readonly description: string | null;
   /** With the scheme http or https. */
   readonly url: string | null;
   readonly address: string | null;
@@ -17,6 +20,8 @@ export interface Experience {
   /** Minor units of the requested currency; null if there is no exact price. */
   readonly from_price: number | null;
   readonly product_ids: readonly number[];
-  /** The service's JSON, without `images`: their licence is confirmed only by reads of products. */
+  /** Null if the read has no images member: then it is no evidence about images. */
+  readonly images: readonly Image[] | null;
+  /** The service's JSON without `images`: those are shown only by the view `experience_images`, which fails closed. */
   readonly document: string;
 }

@@ -1,4 +1,5 @@
 import type { ToldHold } from '../evidence/words.ts';
+import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
@@ -37,9 +38,14 @@ export interface ConditionFacts {
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
   /** The newest snapshot, or the last attempt. `failure` is null if it did not fail, or if no daemon runs. */
   readonly snapshot: (Copy & { readonly published_at: number | null }) | null;
-  readonly backup: Copy & { readonly made_at: number | null; readonly directory: string };
+  readonly backup: Copy & {
+    readonly made_at: number | null;
+    readonly directory: string;
+    readonly tried_at: number | null;
+    readonly tried_failure: string | null;
+  };
   /** Database into which the mirror is published; null if there is none, or if no daemon runs. */
-  readonly database: DatabaseFacts | null;
+  readonly database: (DatabaseFacts & { readonly failing_since: number | null }) | null;
   /** False: a daemon runs, but does not answer. Null: none runs. Left out by the daemon itself. */
   readonly daemon_answers?: boolean | null;
   /* The rest is null without a daemon. */
@@ -51,6 +57,7 @@ export interface ConditionFacts {
     readonly calls: number;
   } | null;
   readonly inbox: InboxFacts | null;
+  readonly files: readonly FileFacts[] | null;
   readonly storage: StorageFacts | null;
   readonly jobs: readonly JobRuns[] | null;
   readonly watched: Watched | null;
@@ -95,12 +102,19 @@ export interface FreshnessFacts {
   readonly oldest_checked_at: number | null;
 }
 
-interface Copy {
+interface Copy extends Failing {
   readonly late: 0 | 1;
-  readonly failure: string | null;
+}
+
+/** One of the two files, and the instants at which it was found lost and damaged; null if it was not. */
+interface FileFacts {
+  readonly name: 'mirror' | 'inbox';
+  readonly lost_since: number | null;
+  readonly damaged_since: number | null;
 }
 
 export interface StorageFacts {
+  readonly low_since: number | null;
   readonly trouble: {
     readonly kind: WriteTrouble;
     readonly path: string;

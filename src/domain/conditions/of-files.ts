@@ -1,11 +1,13 @@
 import { ago, duration, megabytes } from '../../format.ts';
-import { type ConditionKinds, type FoundCondition, minute, noted } from './condition.ts';
+import { type ConditionKind, type ConditionKinds, type FoundCondition, minute } from './condition.ts';
 import type { ConditionFacts, StorageFacts } from './facts.ts';
 
 /** Time after which another program's lock is shown. Most are released at once. */
 const lockShownMs = 5000;
 /** Size from which a reader must hold the write-ahead log: a checkpoint would have emptied it long before. */
 const walHeldBytes = 256 * 1024 * 1024;
+/** PostgreSQL may restart within this time. */
+const databaseRestartMs = 10_000;
 /** Duration from which a transaction of PostgreSQL was probably forgotten, or is a report that belongs on a replica. */
 const vacuumHeldMs = 10 * minute;
 
@@ -16,31 +18,28 @@ export const ofFiles = {
     severity: 'error',
     means: '`mirror.db` was removed or replaced while in use. Nothing is read. Deliveries wait in the inbox',
     todo: 'Put the file back, or stop the daemon and run `catalogued repair`; find out what moves files there',
-    found: noted(
-      'mirror-lost',
-      () => 'its file was removed or replaced while in use: reading has stopped and deliveries wait',
-    ),
+    found: lost('mirror', 'its file was removed or replaced while in use: reading has stopped and deliveries wait'),
   },
   'mirror-damaged': {
     about: 'Mirror',
     severity: 'error',
     means: 'an inspection found `mirror.db` damaged. Nothing is read. Deliveries wait in the inbox',
     todo: 'Stop the daemon and run `catalogued repair`; check the disk and other programs that write there',
-    found: noted('mirror-damaged', () => 'its file is damaged: reading has stopped and deliveries wait'),
+    found: damaged('mirror', 'its file is damaged: reading has stopped and deliveries wait'),
   },
   'inbox-lost': {
     about: 'Inbox',
     severity: 'error',
     means: '`inbox.db` was removed or replaced. Deliveries are answered 503. Reads keep the mirror up to date',
     todo: 'Put the file back, or stop the daemon and run `catalogued repair`',
-    found: noted('inbox-lost', () => 'its file was removed or replaced while in use: deliveries are answered 503'),
+    found: lost('inbox', 'its file was removed or replaced while in use: deliveries are answered 503'),
   },
   'inbox-damaged': {
     about: 'Inbox',
     severity: 'error',
     means: 'an inspection found `inbox.db` damaged. Deliveries are answered 503',
     todo: 'Stop the daemon and run `catalogued repair`',
-    found: noted('inbox-damaged', () => 'its file is damaged: deliveries are answered 503'),
+    found: damaged('inbox', 'its file is damaged: deliveries are answered 503'),
   },
   'disk-full': {
     about: 'Disk',
@@ -56,7 +55,7 @@ export const ofFiles = {
     means: 'less than 200 MiB or twice the write-ahead log is free: bulk reads pause',
     todo: 'Free some space before the disk is full',
     depends_on: ['disk-full'],
-    found: (facts) => (facts.storage === null ? null : diskLow(facts.storage, facts)),
+    found: ({ storage }) => (storage === null ? null : diskLow(storage)),
   },
   'file-locked': {
     about: 'Locked',
@@ -98,7 +97,12 @@ export const ofFiles = {
     means: 'nothing could be published into PostgreSQL for ten seconds: its rows are outdated, the file is not',
     todo: 'See the log and `catalogued database check`. What was missed is published by itself',
     depends_on: ['mirror-lost', 'mirror-damaged'],
-    found: noted('database-behind', () => 'PostgreSQL is not published into: what is read there is old'),
+    found: ({ database }, now) => {
+      const since = database?.failing_since ?? null;
+      return since === null || now < since + databaseRestartMs
+        ? null
+        : { since, says: 'PostgreSQL is not published into: what is read there is old' };
+    },
   },
   'standby-missing': {
     about: 'Database',
@@ -142,7 +146,10 @@ export const ofFiles = {
     means: 'no snapshot can be published; readers elsewhere see an old one',
     todo: 'See the log: the directory, its permissions or the disk. Under systemd add it to `ReadWritePaths`',
     depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
-    found: noted('snapshot-failing', () => 'none can be published: readers on other hosts have an old one'),
+    found: ({ snapshot }) =>
+      snapshot === null || snapshot.failing_since === null
+        ? null
+        : { since: snapshot.failing_since, says: 'none can be published: readers on other hosts have an old one' },
   },
   'snapshot-late': {
     about: 'Snapshot',
@@ -164,10 +171,10 @@ export const ofFiles = {
     means: 'no backup can be made; the last one grows old',
     todo: 'See the log: `backup.directory`, its permissions or the disk. Then run `catalogued backup`',
     depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
-    found: (facts, now) => {
-      const met = noted('backup-failing', () => 'none can be made; the last one grows old')(facts, now);
-      return met && { ...met, says: `${met.says}${because(facts.backup.failure)}` };
-    },
+    found: ({ backup: { failing_since, failure } }) =>
+      failing_since === null
+        ? null
+        : { since: failing_since, says: `none can be made; the last one grows old${because(failure)}` },
   },
   'backup-late': {
     about: 'Backup',
@@ -188,18 +195,33 @@ export const ofFiles = {
     severity: 'error',
     means: 'the newest backup could not be restored in its weekly test',
     todo: '`catalogued backup --list` shows why: check that disk, then make another with `catalogued backup`',
-    found: noted('backup-unusable', () => 'the newest could not be restored on trial'),
+    found: ({ backup: { tried_at, tried_failure } }) =>
+      tried_failure === null ? null : { since: tried_at, says: 'the newest could not be restored on trial' },
   },
 } satisfies ConditionKinds;
 
 /** Returns what keeps files from being written or makes bulk reads pause, worst first, if it has lasted long enough. */
 export function storageSays(storage: StorageFacts, now: number): string[] {
-  const held = [diskFull(storage), shownFrom(fileLocked(storage), now - lockShownMs), diskLow(storage, { alarms: [] })];
+  const held = [diskFull(storage), shownFrom(fileLocked(storage), now - lockShownMs), diskLow(storage)];
   return held.flatMap((found) => (found === null ? [] : [found.says]));
 
   function shownFrom(found: FoundCondition | null, latest: number): FoundCondition | null {
     return found?.since != null && found.since <= latest ? found : null;
   }
+}
+
+function lost(name: 'mirror' | 'inbox', says: string): ConditionKind['found'] {
+  return ({ files }) => {
+    const since = files?.find((file) => file.name === name)?.lost_since ?? null;
+    return since === null ? null : { since, says };
+  };
+}
+
+function damaged(name: 'mirror' | 'inbox', says: string): ConditionKind['found'] {
+  return ({ files }) => {
+    const since = files?.find((file) => file.name === name)?.damaged_since ?? null;
+    return since === null ? null : { since, says };
+  };
 }
 
 function diskFull({ trouble }: StorageFacts): FoundCondition | null {
@@ -214,14 +236,14 @@ function fileLocked({ trouble }: StorageFacts): FoundCondition | null {
   return { since: trouble.since, says: `another program is writing ${trouble.path}: waiting for it` };
 }
 
-function diskLow({ directories }: StorageFacts, { alarms }: Pick<ConditionFacts, 'alarms'>): FoundCondition | null {
+function diskLow({ directories, low_since }: StorageFacts): FoundCondition | null {
   const low = directories.filter((each) => each.low === 1);
   if (low.length === 0) return null;
   const said = low.map(
     ({ path, free_bytes, low_below_bytes }) =>
       `${megabytes(free_bytes)} free in ${path}: bulk reads pause below ${megabytes(low_below_bytes)}`,
   );
-  return { since: alarms.find(({ kind }) => kind === 'disk-low')?.raised_at ?? null, says: said.join('; ') };
+  return { since: low_since, says: said.join('; ') };
 }
 
 function because(failure: string | null): string {

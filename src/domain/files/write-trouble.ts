@@ -16,6 +16,3 @@ export const patience: Readonly<Record<WriteTrouble, Patience>> = {
   locked: { first: 20, longest: 250, trial: 1000 },
   'disk-full': { first: 1000, longest: 30_000, trial: 10_000 },
 };
-
-/** Time after which trouble raises an alarm. */
-export const troubleAlarmMs = 60_000;

@@ -8,20 +8,19 @@ export const wordsADay = 1000;
 
 const longest = 60;
 
-/** Result of a search, as far as it shows whether anything was found. */
+/** Result of a search, as far as it shows whether the catalogue has what was typed. */
 interface Answered {
-  readonly total: number;
-  /** Typed words that occur in the catalogue. */
+  /** Typed words that occur in the catalogue, without generic ones beside others. */
   readonly matched: readonly string[];
 }
 
 /**
- * Returns the words of a search without results, in the form in which they are counted. Null if the catalogue has one
- * of them (a filter may have excluded it), if nothing was typed, or if the text may be an e-mail address or a personal
- * number.
+ * Returns the words of a search that found none of them, in the form in which they are counted. Null if the catalogue has
+ * one of them (a filter may have excluded it), if nothing was typed, or if the text may be an e-mail address or a
+ * personal number.
  */
-export function fruitlessWords(text: string | undefined, { total, matched }: Answered): string | null {
-  if (text === undefined || total > 0 || matched.length > 0) return null;
+export function fruitlessWords(text: string | undefined, { matched }: Answered): string | null {
+  if (text === undefined || matched.length > 0) return null;
   const words = text
     .normalize('NFKC')
     .toLowerCase()

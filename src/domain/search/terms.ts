@@ -1,4 +1,4 @@
-import { placeMark } from './place-mark.ts';
+import { abbreviationMark, placeMark } from './marks.ts';
 import { type Word, wordsOf } from './words.ts';
 
 /** Texts of a product in a language. */
@@ -13,7 +13,7 @@ export interface SearchedText {
 
 /** Terms of a product's texts, separate for each text, as terms with spaces between them. */
 export interface Terms {
-  /** The title up to its colon, without the city: the name of the product. */
+  /** The title up to its colon: the name of the product. */
   readonly name: string;
   /** The whole title. */
   readonly title: string;
@@ -37,6 +37,15 @@ export type Stem = (written: string) => string;
 
 const elision = /^(?:\p{L}{1,2}|dell|dall|nell|sull|all|quell|qu)['’‘ʼ`´′ʻ＇](?=\p{L})/iu;
 const possessive = /['’‘ʼ`´′ʻ＇]s$/iu;
+/** Words of names that are written short as often as in full. */
+const shortened: ReadonlyMap<string, readonly string[]> = new Map([
+  ['saint', ['st']],
+  ['sainte', ['st']],
+  ['sankt', ['st']],
+  ['st', ['saint', 'sankt']],
+  ['mount', ['mt']],
+  ['mt', ['mount']],
+]);
 const arabic = /^[\u0621-\u064a]/;
 /** Runs of short words that people join into one: hoponhopoff. */
 const mostJoined = 4;
@@ -71,7 +80,10 @@ function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
   const bare = written.replace(elision, '').replace(possessive, '');
   const folded = wordsOf(bare)[0]?.folded ?? whole;
   const term = wordsOf(stem(bare))[0]?.folded ?? folded;
-  return { term, typed: [whole, folded, term, ...(arabic.test(folded) ? withArticle(folded) : [])] };
+  return {
+    term,
+    typed: [whole, folded, term, ...(shortened.get(folded) ?? []), ...(arabic.test(folded) ? withArticle(folded) : [])],
+  };
 }
 
 /** The texts of a product in a language, and the terms of that language. */
@@ -103,20 +115,27 @@ export function indexed({ said, termOf }: Spoken, others: readonly Spoken[] = []
     const terms = new Set(termsOf(said[column], true));
     for (const other of others) for (const term of termsOf(other.said[column], true, other.termOf)) terms.add(term);
     for (const each of [said, ...others.map((other) => other.said)]) {
-      const whole = wordsOf(each[column] ?? '')
-        .map(({ folded }) => folded)
-        .join('');
+      const words = wordsOf(each[column] ?? '');
+      const whole = words.map(({ folded }) => folded).join('');
       if (whole === '') continue;
       read(whole, placeMark + whole);
       terms.add(placeMark + whole);
+      for (const short of abbreviated(words)) read(abbreviationMark + short, placeMark + whole);
     }
     return [...terms].join(' ');
+  }
+
+  function nameTerms(): string[] {
+    const name = nameOf(said.title, said.city);
+    const terms = termsOf(name);
+    for (const [short, phrase] of initials(wordsOf(name ?? ''), terms)) read(abbreviationMark + short, phrase);
+    return terms;
   }
 
   const title = termsOf(said.title, true);
   const elsewhere = others.flatMap((other) => termsOf(nameOf(other.said.title, other.said.city), false, other.termOf));
   const terms: Terms = {
-    name: without(termsOf(nameOf(said.title, said.city)), termsOf(said.city)).join(' '),
+    name: nameTerms().join(' '),
     title: title.join(' '),
     city: placeOf('city'),
     country: placeOf('country'),
@@ -139,12 +158,6 @@ function nameOf(title: string | null, city: string | null): string | null {
   return isPlace ? title.slice(colon + 1) : before;
 }
 
-/** Removes the words of the city, which all its products have in common. A name that consists of them keeps them. */
-function without(name: readonly string[], city: readonly string[]): readonly string[] {
-  const rest = name.filter((term) => !city.includes(term));
-  return rest.length === 0 ? name : rest;
-}
-
 function* joined(words: readonly Word[], terms: readonly string[]): Generator<WordReading> {
   for (let from = 0; from < words.length; from++) {
     let word = words[from]?.folded ?? '';
@@ -152,9 +165,25 @@ function* joined(words: readonly Word[], terms: readonly string[]): Generator<Wo
       if (words[to]?.pair !== false || words[from]?.pair !== false) break;
       word += words[to]?.folded ?? '';
       if (to > from + 1 && word.length > mostJoinedLetters) break;
-      if (word.length > 3) yield [word, terms.slice(from, to + 1).join(' ')];
+      if (word.length > 3 || /^\d+$/.test(word)) yield [word, terms.slice(from, to + 1).join(' ')];
     }
   }
+}
+
+/** Returns the initials of each three words in a row of a name, with the terms that they stand for. */
+function* initials(words: readonly Word[], terms: readonly string[]): Generator<WordReading> {
+  for (let from = 0; from + 3 <= words.length; from++) {
+    const three = words.slice(from, from + 3);
+    if (three.every(({ pair }) => !pair))
+      yield [three.map(({ folded }) => folded[0] ?? '').join(''), terms.slice(from, from + 3).join(' ')];
+  }
+}
+
+/** Returns the initials of a place of several words, alone and with the one of "city". */
+function abbreviated(words: readonly Word[]): string[] {
+  if (words.length < 2 || words.some(({ pair }) => pair)) return [];
+  const short = words.map(({ folded }) => folded[0] ?? '').join('');
+  return [short, `${short}c`];
 }
 
 /**

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
+import type { Image } from '../../domain/catalogue/image.ts';
+import { slugOf } from '../../domain/catalogue/slug.ts';
 import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
@@ -100,11 +102,11 @@ function telling(db: Writes, changes: ChangeTable) {
 
 /** Columns taken from the experience itself, without its document and the instants of its reads. */
 const saidColumns = [
-  'title', 'tagline', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
+  'title', 'path', 'tagline', 'description', 'images', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
   'currency',
 ] as const; // biome-ignore format: a list of columns
 const experienceColumns = [
-  ...saidColumns, 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at',
+  ...saidColumns, 'document', 'document_hash', 'images_verified_at', 'checked_at', 'changed_at', 'stale_at',
 ] as const; // biome-ignore format: a list of columns
 
 function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'store'> {
@@ -116,17 +118,22 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
   const told = telling(db, changes);
 
   function storeOne(
-    { product_ids, ...experience }: Experience,
+    { product_ids, images: read, ...experience }: Experience,
     { currency, sent_at, now, stale_at }: ExperiencesRead,
     { differs }: ReturnType<typeof told>,
   ): boolean {
     const { experience_id, title, document } = experience;
     const row = one.get({ experience_id });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
-    const document_hash = hash('sha256', document, 'base64url');
+    const images = read === null ? (row?.images ?? '[]') : storedImages(read);
+    const images_verified_at = read === null ? (row?.images_verified_at ?? null) : sent_at;
+    const document_hash = hash('sha256', document + images, 'base64url');
     const changed = row?.document_hash !== document_hash;
     const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
-    const next = { ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at };
+    const next = {
+      ...{ ...experience, path: slugOf(title), currency, images, images_verified_at },
+      ...{ document_hash, checked_at: sent_at, changed_at, stale_at },
+    };
     put.run(next);
     // Stored in another currency, or by a version that took less out of the same document.
     if (!changed && differing(row, next, saidColumns).length > 0) differs(experience_id, [], 'other');
@@ -149,6 +156,15 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
       return changed.some(Boolean);
     },
   };
+}
+
+/** Returns images as the view `experience_images` takes them apart. */
+function storedImages(images: readonly Image[]): string {
+  const rows = images.map(
+    ({ position, image_key, credit, document }) =>
+      `${position},${JSON.stringify([image_key, credit]).slice(1, -1)},${document}`,
+  );
+  return `[${rows.map((row) => `[${row}]`).join(',')}]`;
 }
 
 type Walk = Bound<{ edition: string; started_at: Instant }>;

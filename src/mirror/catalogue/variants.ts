@@ -44,14 +44,16 @@ export interface VariantTables {
   count(record: { readonly product_id: number; readonly edition: string }): number;
 }
 
-/** Columns that a document says; those of the first line are filled in from the other read where one lacks them. */
-const { label, variant_type, valid_with, visitors_details, group_ids } = variantsOfContract.columns;
-const names = { label, variant_type };
-const lists = { valid_with, visitors_details, group_ids };
+/** Columns that are shown as the document has them: those that are declared with a path in it, but for the key. */
+const { variant_id: _, ...declared } = variantsOfContract.columns;
+type Fact = Exclude<keyof Row & keyof typeof declared, keyof VariantKey | `${string}_at` | 'document'>;
+const facts = Object.fromEntries(
+  Object.entries(declared).filter(([, { from }]) => from !== undefined),
+) as unknown as Pick<typeof declared, Fact>;
+const factNames = Object.keys(facts) as Fact[];
 
 const said = [
-  'variants_document', 'availability_document', 'merged_document', 'label', 'variant_type', 'valid_with', 'visitors_details', 'group_ids',
-  'checked_at', 'changed_at', 'stale_at', 'held_at',
+  'variants_document', 'availability_document', 'merged_document', ...factNames, 'checked_at', 'changed_at', 'stale_at', 'held_at',
 ] as const; // biome-ignore format: a list of columns
 
 export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
@@ -143,11 +145,7 @@ function empty(product_id: number, language: string, variant_id: number, at: Ins
     variants_document: null,
     availability_document: null,
     merged_document: null,
-    label: null,
-    variant_type: null,
-    valid_with: null,
-    visitors_details: null,
-    group_ids: null,
+    ...factsOf({}, facts),
     checked_at: at,
     changed_at: at,
     stale_at: at,
@@ -160,12 +158,7 @@ function merged(row: Row): Row {
   const { variants_document: above, availability_document: below } = row;
   const needed = above !== null && below !== null && lacksMembers(above, below);
   const merged_document = needed ? mergeDocuments(below, above) : null;
-  const [first, second] = [above, below].map((document) => factsOf(membersOf(document), names));
-  return {
-    ...row,
-    merged_document,
-    label: first?.label ?? second?.label ?? null,
-    variant_type: first?.variant_type ?? second?.variant_type ?? null,
-    ...factsOf(membersOf(merged_document ?? above ?? below), lists),
-  };
+  const [first, second] = [above, below].map((document) => factsOf(membersOf(document), facts));
+  const filled = factNames.map((name) => [name, first?.[name] ?? second?.[name] ?? null]);
+  return { ...row, merged_document, ...(Object.fromEntries(filled) as Pick<Row, Fact>) };
 }

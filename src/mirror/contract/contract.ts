@@ -9,7 +9,7 @@ import {
   productTags,
   withdrawnProducts,
 } from './products.ts';
-import { checkoutInformation, images, variants } from './sale.ts';
+import { checkoutInformation, experienceImages, images, variants } from './sale.ts';
 
 /** The contract that is declared here: raised with every addition. */
 export const contractVersion = 1;
@@ -21,6 +21,7 @@ export const contract = {
   product_tags: productTags,
   product_experiences: productExperiences,
   experiences,
+  experience_images: experienceImages,
   cities,
   countries,
   withdrawn_products: withdrawnProducts,

@@ -12,7 +12,12 @@ export const experiences = table(
     language,
     language_shown: languageShown,
     title: text({ from: '$.title', null: 'neither the list nor a product says it' }, 'The title.'),
+    slug: text(
+      {},
+      'For the address of its page: its title in plain letters with hyphens, and its id. Find the row by that number.',
+    ),
     tagline: text({ from: '$.tagline', null: 'not sent' }, 'A line below the title.'),
+    description: text({ from: '$.description', null: 'not sent' }, 'The whole text, in the primary language.'),
     url: pageUrl({ from: '$.experience_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
     address: text({ null: 'neither the list nor a product says it' }, 'The address.'),
     city_id: id({ null: 'there is none, or it does not say' }, 'The city of the first product whose venue it is.'),
@@ -50,6 +55,10 @@ export const cities = table(
     city_id: id({}, 'The city.'),
     language,
     name: text({ null: 'not sent' }, 'In the language, or in the primary one where no product says it.'),
+    slug: text(
+      {},
+      'For the address of its page: its name in plain letters with hyphens, and its id. Find the row by that number.',
+    ),
     country_id: id({ null: 'not sent' }, 'The country of most of its products.'),
     ...counts,
   },

@@ -1,5 +1,5 @@
 import { age, checkedAt, document, language, languageShown, productId } from './repeated.ts';
-import { flag, id, instant, integer, integers, json, table, text, texts, words } from './table.ts';
+import { flag, hours, id, instant, integer, integers, json, table, text, texts, words } from './table.ts';
 
 export const checkoutInformation = table(
   'checkout_information',
@@ -28,6 +28,15 @@ export const variants = table(
     variant_id: id({ from: '$.id' }, 'The variant.'),
     label: text({ from: '$.label', null: 'not sent' }, 'Its name.'),
     variant_type: text({ from: '$.variant_type', null: 'not sent' }, 'A word of the service: adult, child …'),
+    description: text({ from: '$.description', null: 'not sent' }, 'Whom or what it is for.'),
+    cancellation_policy: text(
+      { from: '$.cancellation.policy', null: 'not sent' },
+      'A word of the service, as in products; where it is sent, it holds for the variant.',
+    ),
+    cancellation_window: hours(
+      { from: '$.cancellation.window', null: 'not sent' },
+      'Before the point in time that cancellation_policy names.',
+    ),
     source: words(
       ['variants', 'availability'],
       {},
@@ -41,6 +50,7 @@ export const variants = table(
       { from: '$.requires_visitors_details', null: 'not sent' },
       'What each visitor has to give (full_name, passport_id …); no order of it goes without.',
     ),
+    languages: texts({ from: '$.languages', null: 'not sent' }, 'The languages that it is offered in.'),
     group_ids: integers({ from: '$.group_ids', null: 'not sent' }, 'Its groups. Variants of one group are alike.'),
     group_names: json(
       { null: 'no name is known' },
@@ -55,6 +65,32 @@ export const variants = table(
   },
 );
 
+/** Columns of an image, wherever it belongs. */
+const shownImage = {
+  position: integer({}, 'Its place among the images that the service sent, from 0.'),
+  image_key: text({}, 'The stable name of the asset.'),
+  small_url: text({ from: '$.small', null: 'no such size' }, 'Address of the small size.'),
+  medium_url: text({ from: '$.medium', null: 'no such size' }, 'Address of the medium size.'),
+  large_url: text({ from: '$.large', null: 'no such size' }, 'Address of the large size.'),
+  extra_large_url: text({ from: '$.extra_large', null: 'no such size' }, 'Address of the largest size.'),
+  alt_text: text({ from: '$.alt_text', null: 'none' }, 'What it shows, for those who do not see it.'),
+  credit: text({ from: '$.credit', null: 'none is asked for' }, 'Must be shown with the image.'),
+};
+const imageAge = {
+  verified_at: instant({ byClock: true }, 'When the complete read that returned it was sent.'),
+  expires_at: instant({ byClock: true }, 'From then on the row is gone.'),
+  document,
+};
+
+export const experienceImages = table(
+  'experience_images',
+  {
+    key: ['experience_id', 'position'],
+    rows: 'an image of a venue that may be shown **now**, by the same 14 days: returned by the last walk of the experiences',
+  },
+  { experience_id: id({}, 'The experience.'), ...shownImage, ...imageAge },
+);
+
 export const images = table(
   'images',
   {
@@ -63,17 +99,8 @@ export const images = table(
   },
   {
     product_id: productId,
-    position: integer({}, 'Its place among the images of the product, from 0.'),
-    image_key: text({}, 'The stable name of the asset.'),
-    small_url: text({ from: '$.small', null: 'no such size' }, 'Address of the small size.'),
-    medium_url: text({ from: '$.medium', null: 'no such size' }, 'Address of the medium size.'),
-    large_url: text({ from: '$.large', null: 'no such size' }, 'Address of the large size.'),
-    extra_large_url: text({ from: '$.extra_large', null: 'no such size' }, 'Address of the largest size.'),
-    alt_text: text({ from: '$.alt_text', null: 'none' }, 'What it shows, for those who do not see it.'),
-    credit: text({ from: '$.credit', null: 'none is asked for' }, 'Must be shown with the image.'),
+    ...shownImage,
     file: text({ byClock: true, null: 'none kept' }, 'Path of a local copy within images.directory.'),
-    verified_at: instant({ byClock: true }, 'When the complete read that returned it was sent.'),
-    expires_at: instant({ byClock: true }, 'From then on the row is gone.'),
-    document,
+    ...imageAge,
   },
 );

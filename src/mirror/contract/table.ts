@@ -64,11 +64,13 @@ export const degrees = column<number>('real', 'degrees');
 export const instant = column<Instant>('integer', 'epoch milliseconds UTC');
 export const date = column<string>('text', 'YYYY-MM-DD at the venue');
 export const json = column<string>('text', 'JSON');
-/** Declares lists of the service: what has another type in one is left out. */
+/** Declares lists of the service: what has another type in one is left out, and a text alone is a list of it. */
 export const texts = column<string>('text', 'JSON array of texts');
 export const integers = column<string>('text', 'JSON array of integers');
 /** Declares a time before a visit. */
 export const hours = column<number>('integer', 'hours');
+/** Declares a span that the service writes as 01:15 or 0:15:00. */
+export const minutes = column<number>('integer', 'minutes');
 /** Declares an address of the service's page: one of another scheme is NULL. */
 export const pageUrl = column<string>('text', 'http or https');
 

@@ -15,10 +15,10 @@ export const readableColumns: ViewColumns = new Map(
 /** Triggers that keep the search indexes of any mirror, also of a copy whose rows are the daemon's. */
 export const searchTriggers = [triggersOf('search')];
 
-/** mirror.db: `CATS`. Storefronts of the group read it; only the daemon writes and checkpoints. */
+/** mirror.db: `CATU`. Storefronts of the group read it; only the daemon writes and checkpoints. */
 export const mirrorFile: FileKind = {
   name: 'mirror',
-  application_id: 0x43415453,
+  application_id: 0x43415455,
   migrations: new URL('schema/mirror/', packageRoot),
   views: new URL('schema/mirror/views.sql', packageRoot),
   view_columns: readableColumns,

@@ -78,7 +78,7 @@ export const mirrorInstants: MirrorInstants = {
     shown_stale_at: { leave: 'computed of the others' },
     expired_at: { leave: 'computed of the others' },
   },
-  _experience: copyOf('experiences'),
+  _experience: { ...copyOf('experiences'), images_verified_at: 'absent' },
   image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
   _image_credit: { at: 'now' },
   _image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },

@@ -1,76 +1,102 @@
 import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../clock.ts';
 import { ownProgram } from '../../package.ts';
-import type { MirrorStatus } from './status.ts';
+import type { CountedStatus, MirrorStatus } from './status.ts';
 import type { StatusAnswer } from './worker.ts';
-
-/**
- * Reads the mirror's status in a thread of its own: it counts every record, and nothing else may wait for that. The
- * thread is started by the first question. Disposing ends it; a question that is open then is rejected.
- */
-export interface StatusReader extends AsyncDisposable {
-  /** As the mirror is now, or was at most `max_age_ms` ago: who asks meanwhile shares the answer. */
-  read(max_age_ms: number): Promise<MirrorStatus>;
-}
 
 const script = ownProgram('mirror/status/worker');
 
 /** A status is small: what its thread leaves behind is collected early. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 };
 
-interface Thread {
-  readonly ask: () => Promise<MirrorStatus>;
-  readonly end: () => Promise<unknown>;
+/** Up to this number of records a count takes some milliseconds, and each question has its own. */
+const countedForEachQuestion = 20_000;
+
+/** Milliseconds after which a question about a larger mirror begins the next count. */
+const countAgainAfterMs = 15_000;
+
+/**
+ * The mirror's status, counted in a thread of its own: it goes through every record, and nothing else may wait for
+ * that. The first question starts the thread. Disposing ends it, and rejects open questions.
+ */
+export class StatusReader implements AsyncDisposable {
+  readonly #path: string;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Null: none runs. The next count starts one. */
+  #thread: StatusThread | null = null;
+  /** The last count that succeeded; null: none did. */
+  #last: CountedStatus | null = null;
+  /** When the last count began, by the clock that is never set. */
+  #began = Number.NEGATIVE_INFINITY;
+
+  constructor(path: string, clock: Pick<Clock, 'now' | 'monotonic'>) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /**
+   * Returns a small mirror's status as it is now, and a large one's as it was counted last, so that nobody waits for
+   * the count. If that is some time ago, the next count begins.
+   */
+  async read(): Promise<CountedStatus> {
+    const last = this.#last;
+    if (last === null || last.records.all <= countedForEachQuestion) return await this.count();
+    if (this.#clock.monotonic() - this.#began >= countAgainAfterMs) {
+      // If it fails, the job that counts every minute reports it.
+      this.count().catch(() => undefined);
+    }
+    return last;
+  }
+
+  /** Counts, and returns the result. */
+  async count(): Promise<CountedStatus> {
+    this.#began = this.#clock.monotonic();
+    this.#thread ??= new StatusThread(this.#path, (ended) => {
+      if (this.#thread === ended) this.#thread = null;
+    });
+    const as_of = this.#clock.now();
+    const status = { ...(await this.#thread.ask()), as_of };
+    this.#last = status;
+    return status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#thread?.end();
+  }
 }
 
-export function statusReader(path: string, monotonic: () => number): StatusReader {
-  let thread: Thread | null = null;
-  let last: { at: number; status: Promise<MirrorStatus> } | null = null;
-  return {
-    read: (max_age_ms) => {
-      const at = monotonic();
-      if (last !== null && at - last.at <= max_age_ms) return last.status;
-      thread ??= startThread(path, (ended) => {
-        if (thread === ended) thread = null;
-      });
-      const answer = { at, status: thread.ask() };
-      last = answer;
-      // A failure is reported to those who asked before it, and to nobody else.
-      answer.status.catch(() => {
-        if (last === answer) last = null;
-      });
-      return answer.status;
-    },
-    async [Symbol.asyncDispose]() {
-      await thread?.end();
-    },
-  };
-}
+/** The thread, and the questions that it has not answered. */
+class StatusThread {
+  readonly #worker: Worker;
+  /** It answers in the order of the questions. */
+  readonly #open: PromiseWithResolvers<MirrorStatus>[] = [];
 
-/** Reports, perhaps twice, that it has ended. */
-function startThread(path: string, ended: (thread: Thread) => void): Thread {
-  const open: PromiseWithResolvers<MirrorStatus>[] = [];
-  const worker = new Worker(script, { workerData: path, name: 'status', resourceLimits });
-  // It keeps no process alive.
-  worker.unref();
-  worker.on('message', (answer: StatusAnswer) => {
-    const question = open.shift();
-    if ('status' in answer) question?.resolve(answer.status);
-    else question?.reject(answer.error);
-  });
-  const end = (error: Error) => {
-    ended(thread);
-    for (const question of open.splice(0)) question.reject(error);
-  };
-  worker.once('error', end);
-  worker.once('exit', () => end(new Error('the thread that reads the status has ended')));
-  const thread: Thread = {
-    ask: () => {
-      const question = Promise.withResolvers<MirrorStatus>();
-      open.push(question);
-      worker.postMessage(null);
-      return question.promise;
-    },
-    end: () => worker.terminate(),
-  };
-  return thread;
+  /** Calls `ended`, perhaps twice, when it has ended. */
+  constructor(path: string, ended: (thread: StatusThread) => void) {
+    this.#worker = new Worker(script, { workerData: path, name: 'status', resourceLimits });
+    // It keeps no process alive.
+    this.#worker.unref();
+    this.#worker.on('message', (answer: StatusAnswer) => {
+      const question = this.#open.shift();
+      if ('status' in answer) question?.resolve(answer.status);
+      else question?.reject(answer.error);
+    });
+    const end = (error: Error) => {
+      ended(this);
+      for (const question of this.#open.splice(0)) question.reject(error);
+    };
+    this.#worker.once('error', end);
+    this.#worker.once('exit', () => end(new Error('the thread that reads the status has ended')));
+  }
+
+  ask(): Promise<MirrorStatus> {
+    const question = Promise.withResolvers<MirrorStatus>();
+    this.#open.push(question);
+    this.#worker.postMessage(null);
+    return question.promise;
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }

@@ -88,6 +88,9 @@ export interface MirrorStatus {
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
 
+/** The mirror's status, and the instant at which it was counted. */
+export type CountedStatus = MirrorStatus & { readonly as_of: number };
+
 /** One line of the view `subscriptions`, and whether what it covers is read less often. */
 export interface SubscriptionStatus {
   readonly subscription_id: string;

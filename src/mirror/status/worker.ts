@@ -7,7 +7,7 @@ import { type MirrorStatus, statusOf } from './status.ts';
 export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
 
 /*
- * The thread of `statusReader`: a connection of its own, and an answer for each message.
+ * The thread of `StatusReader`: a connection of its own, and an answer for each message.
  */
 const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.

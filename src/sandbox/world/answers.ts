@@ -1,4 +1,4 @@
-import { roll } from '../random.ts';
+import { hex, roll } from '../random.ts';
 import type { CalendarDay, CalendarOffer } from './calendar.ts';
 import type { SandboxImage, SandboxProduct } from './catalogue.ts';
 import { editedMembers } from './edits.ts';
@@ -49,8 +49,9 @@ function printProduct(product: SandboxProduct, asked: string, currency: string, 
     tagline: translate(product.tagline, language),
     summary: id % 8 === 0 ? null : `${translate(product.title, language)}.\r\n\r\nOpen most days.`,
     description,
-    whats_included: '* Entry\r\n* A map',
-    whats_excluded: null,
+    whats_included: id % 8 === 4 ? null : translate('* Entry\r\n* A map', language),
+    whats_excluded: id % 2 === 0 ? translate('* Food and drinks', language) : null,
+    highlights: id % 10 === 4 ? [translate('Rooms of glass', language), translate('The roof', language)] : null,
     city_id: String(product.city_id),
     city_name: translate(place.city, language),
     country_id: String(product.country_id),
@@ -60,28 +61,31 @@ function printProduct(product: SandboxProduct, asked: string, currency: string, 
     ...(place.zone === null ? {} : { timezone: place.zone }),
     images: images_null ? null : product.images.map((image, position) => printImage(image, position, product)),
     ratings: rating ?? { average: null, total: 0 },
-    discount_percentage: null,
+    discount_percentage: id % 4 === 0 ? 20 : null,
     currency,
     supplier_currency: 'EUR',
     sale_status: status,
     sale_status_reason: product.reason,
     sale_status_expected_reopen: product.reopen,
     ...(id % 10 === 0 ? {} : { is_package: id % 12 === 8 }),
-    in_packages: null,
-    package_products: null,
+    in_packages: id % 11 === 3 ? [id + 57, id + 114] : null,
+    package_products: id % 12 === 8 ? [id - 57, id - 114] : null,
     product_groups: null,
     product_url: id % 19 === 0 ? null : `https://shop.sandbox.invalid/${language}/p${id}/?partner=sandbox`,
     product_slug: id % 14 === 0 ? '' : `p${id}`,
     promo_label: id % 11 === 0 ? 'bestseller' : null,
     cancellation: id % 16 === 0 ? null : id % 7 === 3 ? { policy: 'before_date', window: 24 } : { policy: 'never' },
     supplier: id % 13 === 0 ? null : { name: `${product.title.split(' ')[0]} Foundation`, city: place.city },
-    marketing_restrictions: null,
+    marketing_restrictions: id % 11 === 5 ? ['no_brand_bidding'] : null,
     duration: id % 9 === 2 ? null : '01:30',
+    advance_arrival_time: id % 5 === 2 ? '0:15:00' : null,
+    ...(id % 7 === 1 ? { last_admission_window: '01:00' } : {}),
+    live_guide_languages: id % 4 === 2 ? ['en', 'nl'] : null,
+    audio_guide_languages: id % 5 === 3 ? ['en', 'fr'] : id % 2 === 0 ? [] : null,
     starting_time: null,
     wheelchair_access: id % 5 === 0 ? null : id % 2 === 0,
-    smartphone_ticket: true,
-    instant_ticket_delivery: true,
-    skip_line: null,
+    ...(id % 10 === 5 ? {} : { smartphone_ticket: id % 8 !== 3, instant_ticket_delivery: id % 7 !== 3 }),
+    skip_line: id % 4 === 0 ? null : id % 4 === 1,
     // Undocumented members, which a mirror has to keep too.
     ...(id % 7 === 0 ? { sandbox_note: { nobody: 'documents this', id } } : {}),
     ...(views_today === undefined ? {} : { views_today }),
@@ -116,7 +120,7 @@ function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProdu
     starting_point: {
       address: `${1 + (id % 90)} Quay Street`,
       city_id,
-      label: null,
+      label: id % 5 === 1 ? 'The red gate' : null,
       lat: place.lat,
       lng: place.lng,
     },
@@ -126,11 +130,14 @@ function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProdu
 const imageSizes = ['small', 'medium', 'large', 'extra_large'] as const;
 
 /** Prints an image. Images of a bare product have one size each. */
-function printImage({ name, credit, alt_text, origin }: SandboxImage, position: number, product: SandboxProduct) {
+function printImage(image: SandboxImage, position: number, product: SandboxProduct) {
+  return said(product, wholeImage(image, product.image_origin), [imageSizes[position % 4] ?? 'large']);
+}
+
+function wholeImage({ name, credit, alt_text, origin }: SandboxImage, usual: string) {
   const url = (width: number) =>
-    `${origin ?? product.image_origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
-  const image = { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
-  return said(product, image, [imageSizes[position % 4] ?? 'large']);
+    `${origin ?? usual}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
+  return { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
 }
 
 export function checkoutInformation(product: SandboxProduct, language: string): string {
@@ -209,7 +216,7 @@ export function availability(
       ? []
       : variantMembers(product, language).map((variant) => ({
           ...variant,
-          languages: [],
+          languages: product.id % 4 === 1 ? ['en', 'de'] : [],
           language_selection: [],
           dynamic_variant_pricing: product.dynamic,
         }));
@@ -241,6 +248,15 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
   };
 }
 
+/** Returns the images of an experience: none to two. */
+function venueImages(id: number): SandboxImage[] {
+  return Array.from({ length: id % 3 }, (_, each) => ({
+    name: hex(32, 7, id, 'venue image', each),
+    credit: each === 0 ? 'Photo: Harbour Studio' : null,
+    alt_text: id % 2 === 0 ? null : `Hall ${each + 1}`,
+  }));
+}
+
 /** Returns an experience with its products. */
 export function experience(
   id: number,
@@ -251,13 +267,14 @@ export function experience(
     id,
     title: translate(`Experience ${id}`, language),
     tagline: id % 4 === 0 ? null : translate(`All about ${id}`, language),
+    description: id % 4 === 1 ? null : translate(`Experience ${id} has three floors.`, language),
     type: id % 3 === 0 ? 'activity' : 'venue',
     currency,
     ...(id % 5 === 0 ? {} : { from_price: 9 + (id % 40) }),
     ...(id % 6 === 0 ? { address: null } : { address: { street: `${id % 90} Quay Street`, city_name: 'Harbourton' } }),
     ...(id % 7 === 0 ? { geolocation: { lat: 52 + (id % 100) / 100, lng: 4.9 } } : {}),
     ratings: { average: 4 + Math.round(roll(id, 1) * 9) / 10, total: id % 1000 },
-    images: [],
+    images: venueImages(id).map((image) => wholeImage(image, 'https://images.sandbox.invalid')),
     product_ids,
     tag_ids: [],
     experience_url: `https://shop.sandbox.invalid/${language}/e${id}/`,

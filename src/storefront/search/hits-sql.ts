@@ -99,7 +99,7 @@ const fewFound = 20;
 const wholeWeight = 1_000_000;
 
 /** Sets of words that weigh so much less than the heaviest one are worth the same: between them popularity decides. */
-const aboutTheSame = 8;
+const aboutTheSame = 4;
 
 /** The weight of lying in the city or country that was typed: three times that of a rare word. */
 const placeWeight = 24;
@@ -113,7 +113,9 @@ const telling = `(p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SE
  * words, by the weight of the words that they have: a word in the name counts three times, in the title twice. `answer` has
  * the columns `every`, `best` and `parts` of what was understood.
  */
-export function foundSql(answer = '(SELECT @every AS every, @best AS best, @parts AS parts)'): string {
+export function foundSql(
+  answer = '(SELECT @every AS every, @best AS best, @parts AS parts, @extras AS extras)',
+): string {
   const within = scopes.map((scope, index) => `'(${scope} : (' || every || '))' AS s${index}`);
   const parts = [
     's0',
@@ -121,42 +123,45 @@ export function foundSql(answer = '(SELECT @every AS every, @best AS best, @part
     `'(' || every || ') NOT ' || s${scopes.length - 1}`,
   ];
   return `asked_of (queries) AS MATERIALIZED (
-  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept)) FROM (
+  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept, extra)) FROM (
     SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight,
       (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
-      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept
+      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept, 0 AS extra
     FROM json_each(json_array(${parts.join(', ')})) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, NULL, 1, 0
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, NULL, 1, 0, 0
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
+    UNION ALL
+    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, NULL, 0, 0, x.value ->> 1
+    FROM json_each(extras) x
     UNION ALL
     SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
         || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
-      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END
+      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END, 0
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
     WHERE json_array_length(parts) > 1 AND ${fewFound} > (SELECT count(*) FROM (
       SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
       WHERE search_terms MATCH every LIMIT ${fewFound}))
   ))
-  FROM (SELECT every, best, parts, ${within.join(', ')}, (
+  FROM (SELECT every, best, parts, extras, ${within.join(', ')}, (
     SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}) AS telling
     FROM ${answer})
 ),
-sought (query, weight, typos, field, places, kept) AS MATERIALIZED (
-  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5 FROM asked_of q CROSS JOIN json_each(q.queries) k
+sought (query, weight, typos, field, places, kept, extra) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5, k.value ->> 6 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (product_id, weight, typos, field, places, kept, heaviest) AS (
+counted (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
   SELECT e.product_id, min(sum(s.weight), ${wholeWeight}),
     CASE WHEN max(s.weight) = ${wholeWeight} THEN sum(s.typos) FILTER (WHERE s.weight = ${wholeWeight}) ELSE sum(s.typos) END,
-    min(s.field), sum(s.places), CASE WHEN max(s.weight) = ${wholeWeight} THEN max(s.kept) ELSE sum(s.kept) END AS kept,
+    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = ${wholeWeight} THEN max(s.kept) ELSE sum(s.kept) END AS kept,
     max(CASE WHEN max(s.weight) < ${wholeWeight} THEN sum(s.weight) END) OVER ()
   FROM sought s CROSS JOIN search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
   WHERE search_terms MATCH s.query
   GROUP BY f.rowid HAVING kept > 0
 ),
-found (product_id, weight, typos, field, places, kept) AS MATERIALIZED (
-  SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - heaviest) / ${aboutTheSame} END, typos, field, places, kept
+found (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
+  SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - heaviest) / ${aboutTheSame} END, typos, field, places, extra, kept
   FROM counted WHERE weight = ${wholeWeight} OR 2 * weight >= heaviest
 )`;
 }
@@ -204,14 +209,14 @@ function hitSql(form: Form): string {
   const byPrice = order === 'price' || order === 'price_down';
   const ofDay = day === null ? printedSql('r.product_id', filters.dates) : printedOfDate(day);
   const price = byPrice ? ofDay.price : 'NULL';
-  return `SELECT r.product_id, ${text ? 'f.weight, f.typos, f.field, f.places, f.kept' : '0 AS weight, 0 AS typos, NULL AS field, 0 AS places, 0 AS kept'}, r.sellable, r.place,
+  return `SELECT r.product_id, ${text ? 'f.weight, f.typos, f.field, f.places, f.extra, f.kept' : '0 AS weight, 0 AS typos, NULL AS field, 0 AS places, 0 AS extra, 0 AS kept'}, r.sellable, r.place,
   r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
 FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
 WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}`;
 }
 
 /** Sorts products with every word first; among those, products in the city or country that was typed. */
-export const relevanceSql = 'h.weight DESC, h.typos, h.places DESC, h.field';
+export const relevanceSql = 'h.weight DESC, h.typos, h.places DESC, h.field, h.extra DESC';
 
 const orderSql: Readonly<Record<Order, string>> = {
   relevance: `${relevanceSql}, h.sellable DESC, h.place, h.product_id`,
@@ -235,7 +240,7 @@ export function pageSql(form: Form): string {
 ${hitSql(form)}
 )
 SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
-  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, (SELECT kept FROM hit h ORDER BY ${relevanceSql} LIMIT 1) AS kept, ${printed.price} AS price,
+  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, (SELECT kept FROM hit h ORDER BY ${orderSql.relevance} LIMIT 1) AS kept, ${printed.price} AS price,
   ${printed.type} AS price_variant_type, @currency AS currency,
   ${date} AS date, ${awaySql(form.near, 'h.product_id')} AS chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
 FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h

@@ -68,6 +68,7 @@ export interface Found {
 interface Understood {
   readonly words: string;
   readonly parts: string;
+  readonly extras: string;
   readonly every: string;
   readonly best: string;
 }
@@ -102,6 +103,7 @@ export function searcher(connection: Connection, editions: Editions): (question?
       every: meaning?.every,
       best: meaning?.best,
       parts: meaning?.parts,
+      extras: meaning?.extras,
       language,
       currency,
       limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),

@@ -163,8 +163,11 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindi
     ports.counter.add({ product_id, tier }, rateCheck(shown, now));
     return withoutAsking(ports, asked, call.sale, result.reason, call.shown.get(date) ?? null);
   }
-  const found = call.found.get(id) ?? compare(ports, asked, call, result);
+  const known = call.found.get(id);
+  const found = known ?? compare(ports, asked, call, result);
   call.found.set(id, found);
+  if (known === undefined && found.rating !== null && found.rating !== 'right' && found.rating !== 'unknown')
+    ports.log.info({ product_id, date, mirror: found.rating }, 'a live check found the mirror outdated');
   if (found.rating !== null) ports.counter.add({ product_id, tier }, found.rating);
   return found.answer;
 }

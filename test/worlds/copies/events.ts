@@ -20,6 +20,13 @@ const word = () => {
 };
 const isoDay = (at: number) => new Date(at).toISOString().slice(0, 10);
 
+/** An image whose members all differ from those of the last one. */
+function venueImage(name: string) {
+  const at = (size: string) => `https://images.sandbox.invalid/${name}/${size}.jpg`;
+  const sizes = { small: at('s'), medium: at('m'), large: at('l'), extra_large: at('xl') };
+  return { ...sizes, alt_text: name, credit: name };
+}
+
 /** Everything that can happen to a product at the service, by name. */
 type Event = (product: Product, harness: VirtualHarness, chance: Chance) => Promise<void> | void;
 
@@ -82,7 +89,12 @@ export const events: Readonly<Record<string, Event>> = {
     manyVariants.slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3)),
   ),
   'variants named': (product, _, chance) => {
-    const more = { requires_visitors_details: [word()] };
+    const more = {
+      description: word(),
+      cancellation: { policy: word(), window: words },
+      languages: [word()],
+      requires_visitors_details: [word()],
+    };
     const group = { id: words, name: word() };
     const named = { label: word(), type: pick(['adult', 'child', 'senior'], chance()), group, more };
     product.variants = product.variants.map((variant) => ({ ...variant, ...named }));
@@ -109,14 +121,20 @@ export const events: Readonly<Record<string, Event>> = {
     const count = words + 1;
     const edits: Record<string, unknown> = { ...product.edits, venue: { id: String(product.experience_ids[0]) } };
     // All that pages show as it was sent, each at the path of its declaration.
-    for (const { from = '$', unit = 'text' } of Object.values<Column>(factColumns)) {
+    for (const { from = '$', type, unit = type } of Object.values<Column>(factColumns)) {
       const [, member = '', inner] = from.split('.');
       const values: Readonly<Record<string, unknown>> = {
         text: word(),
+        real: count,
+        degrees: count,
+        JSON: [word()],
         'JSON array of texts': [word()],
+        'JSON array of integers': [count],
+        'the service’s identifier': count,
         'http or https': `https://shop.example/${word()}`,
         '0 or 1': count % 2 === 0,
         hours: count,
+        minutes: `${count % 1000}:15`,
       };
       edits[member] = inner === undefined ? values[unit] : { ...(edits[member] as object), [inner]: values[unit] };
     }
@@ -144,6 +162,8 @@ export const events: Readonly<Record<string, Event>> = {
     sandbox.world.experienceEdits.set(id, {
       title: `Experience ${text}`,
       tagline: text,
+      description: text,
+      images: [venueImage(text), venueImage(`${text}b`)],
       experience_url: `https://shop.example/${text}`,
       address: { street: text, city_name: text, country_name: text },
       geolocation: { lat: chance() * 80, lng: chance() * 80 },

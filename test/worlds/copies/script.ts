@@ -23,10 +23,11 @@ export interface CopyScript {
 
 const reader = new URL('../../../src/storefront/reader.ts', import.meta.url).href;
 
-/** Writes the scripts of docs/copies.md into a directory, as a shop would copy them from the page. */
-export function writeScripts(directory: string): void {
-  for (const [, name = '', code = ''] of document('docs/copies.md').matchAll(/```js\n\/\/ (\S+)\n(.*?)```/gs))
-    writeFileSync(join(directory, name), code.replace("'catalogued-reader'", JSON.stringify(reader)));
+/** Writes the scripts of a document into a directory, as a shop would copy them from the page. */
+export function writeScripts(directory: string, page = 'docs/copies.md'): void {
+  for (const [, name = '', code = ''] of document(page).matchAll(/```js\n\/\/ (\S+)\n(.*?)```/gs))
+    if (!name.includes('/'))
+      writeFileSync(join(directory, name), code.replace("'catalogued-reader'", JSON.stringify(reader)));
 }
 
 export async function copyScript(directory: string): Promise<CopyScript> {

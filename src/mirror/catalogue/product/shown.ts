@@ -29,7 +29,7 @@ const ofProduct = [
   'venue_id', 'latitude', 'longitude', 'timezone', 'rating', 'rating_count',
 ] as const; // biome-ignore format: a list of columns
 const instantColumns = ['checked_at', 'stale_at', 'held_at', 'detail_read_at'] as const;
-const ofText = ['title', 'tagline', 'city_name', 'country_name', 'changed_at', ...instantColumns] as const;
+const ofText = ['title', 'tagline', 'city_name', 'city_path', 'country_name', 'changed_at', ...instantColumns] as const;
 /** Columns of `price`, which the view adds. */
 const ofPrice = ['from_price', 'prediscount_price'] as const;
 

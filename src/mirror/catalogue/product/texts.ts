@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../../clock.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { slugOf } from '../../../domain/catalogue/slug.ts';
 import { changedFields, differing } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../../domain/values/exact-json.ts';
@@ -27,7 +28,14 @@ export interface ProductTexts {
 
 const shownColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
 const instantColumns = ['list_read_at', 'detail_read_at', 'checked_at', 'stale_at', 'held_at'] as const;
-const unlikeDocuments = [...shownColumns, ...instantColumns, 'changed_at', 'list_hash', 'detail_hash'] as const;
+const unlikeDocuments = [
+  ...shownColumns,
+  'city_path',
+  ...instantColumns,
+  'changed_at',
+  'list_hash',
+  'detail_hash',
+] as const;
 const textColumns = [...unlikeDocuments, 'list_document', 'detail_document', 'merged_document'] as const;
 
 interface Ports {
@@ -67,9 +75,10 @@ export function productTexts(db: Writes, { shown, search }: Ports): ProductTexts
     const newest = mayReplace(row.checked_at, sent_at, now);
     const column = (name: (typeof shownColumns)[number]) =>
       newest ? (entry[name] ?? (source === 'list' ? row[name] : null)) : row[name];
+    const city_name = column('city_name');
     const said = {
       ...{ title: column('title'), tagline: column('tagline') },
-      ...{ city_name: column('city_name'), country_name: column('country_name') },
+      ...{ city_name, city_path: slugOf(city_name), country_name: column('country_name') },
       [`${source}_read_at`]: sent_at,
       ...(newest ? { checked_at: sent_at, stale_at, held_at: null } : {}),
     };
@@ -114,7 +123,7 @@ function isTitled({ title }: Text): boolean {
 
 function emptyText(product_id: number, language: string, at: Instant): Text {
   return {
-    product_id, language, title: null, tagline: null, city_name: null, country_name: null,
+    product_id, language, title: null, tagline: null, city_name: null, city_path: null, country_name: null,
     list_document: null, list_hash: null, list_read_at: null,
     detail_document: null, detail_hash: null, detail_read_at: null, merged_document: null,
     checked_at: at, changed_at: at, stale_at: at, held_at: null,

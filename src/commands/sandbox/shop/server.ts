@@ -1,0 +1,122 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { refusalOf } from '../../../admin/guard.ts';
+import { type Html, html } from '../../../admin/page/html.ts';
+import { listen } from '../../../sandbox/listen.ts';
+import { readBody } from '../../../sandbox/read-body.ts';
+import type { Breaking, DaemonLog } from '../breaking.ts';
+import type { ShopPage } from './pages.ts';
+import { panel } from './panel.ts';
+import { shopScript } from './script.ts';
+import { type Shop, shopAnswer } from './shop.ts';
+import { shopStyle } from './style.ts';
+
+export interface ShopServerOptions {
+  readonly shop: Shop;
+  readonly breaking: Breaking;
+  readonly log: DaemonLog;
+  /** Images are loaded from there only. */
+  readonly image_origin: string;
+  /** The operator's page. */
+  readonly page: string;
+  /** The product that the buttons act on where the page is about none. */
+  readonly product_id: number;
+}
+
+export interface ShopServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Serves the shop, and the buttons beside it, on this machine's own address. */
+export async function startShopServer(options: ShopServerOptions): Promise<ShopServer> {
+  const server = createServer((request, response) => {
+    serve(options, request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500, { 'content-type': 'text/plain' }).end(String(error));
+    });
+  });
+  await listen(server, 0, '127.0.0.1');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function serve(options: ShopServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = 'GET', headers } = request;
+  // Nobody has to log in: pages of other origins, and names that lead here by DNS rebinding, are refused.
+  const refusal = refusalOf({ method, headers, route: '/' }, { token: null, host: '127.0.0.1', hosts: [] });
+  if (refusal !== null) return send(response, refusal.status, 'text/plain', refusal.message);
+  const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://shop');
+  if (path === '/shop.css') return send(response, 200, 'text/css', shopStyle);
+  if (path === '/shop.js') return send(response, 200, 'text/javascript', shopScript);
+  const form = new URLSearchParams(method === 'POST' ? await readBody(request) : '');
+  if (method === 'POST' && path === '/press') return await press(options, form, response);
+  const by = headers['sec-fetch-dest'] === 'empty' ? 'script' : 'person';
+  const page = await shopAnswer(options.shop, { method, path, query, form, by });
+  const { image_origin } = options;
+  response.setHeader(
+    'content-security-policy',
+    `default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src ${image_origin} data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  );
+  return send(
+    response,
+    page.status,
+    'text/html',
+    documentOf(options, page, query.get('text') ?? '', method === 'GET' ? (request.url ?? '/') : null),
+  );
+}
+
+async function press({ breaking }: ShopServerOptions, form: URLSearchParams, response: ServerResponse): Promise<void> {
+  const text = (name: string) => form.get(name) ?? '';
+  const name = text('button');
+  if (!breaking.isButton(name)) return send(response, 400, 'text/plain', 'there is no such button');
+  await breaking.press(name, { product_id: Number(text('product')), date: text('date') });
+  const back = /^\/(?![/\\])/.test(text('back')) ? text('back') : '/';
+  response.writeHead(303, { location: back }).end();
+}
+
+function documentOf(
+  options: ShopServerOptions,
+  { title, main, subject }: ShopPage,
+  text: string,
+  here: string | null,
+): string {
+  const aside: Html = panel(
+    options,
+    subject,
+    here ?? (subject === null ? '/' : `/product/${subject.product_id}?date=${subject.date}`),
+  );
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/shop.css">
+<script src="/shop.js" type="module"></script>
+</head>
+<body>
+<header><a href="/">Tickets</a><form action="/search"><input type="search" name="text" value="${text}" placeholder="museum amsterdam" aria-label="Search" autocomplete="off"></form></header>
+<div class="beside"><main id="shop">${main}</main>
+<aside id="panel" aria-label="Demo">${aside}</aside></div>
+</body>
+</html>
+`.markup;
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, {
+    'content-type': `${type}; charset=utf-8`,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'same-origin',
+    'cache-control': 'no-store',
+  });
+  response.end(text);
+}
