@@ -56,7 +56,7 @@ plain (words, readings) AS MATERIALIZED (
       FROM json_each(words) w CROSS JOIN search_words s WHERE s.word = w.value ->> 'word' AND s.language = :language
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
-      FROM w CROSS JOIN search_words s WHERE s.word = '.' || w.word AND s.language = :language
+      FROM w CROSS JOIN search_words s WHERE s.word = '.' || w.word AND s.language = :language AND s.term LIKE '·%'
       UNION ALL
       SELECT n, 0, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s WHERE s.word IN (w.next, w.previous) AND s.language = :language AND instr(s.term, ' ') = 0
@@ -142,6 +142,13 @@ guessed (words, readings, guesses) AS MATERIALIZED (
       ) g CROSS JOIN search_words s ON s.word = g.word AND s.language = :language AND instr(s.term, ' ') = 0
       WHERE g.nth < 4
       UNION ALL
+      -- Initials stand for a name where no word begins with them.
+      SELECT n, 1, word, documents, term FROM (
+        SELECT w.value ->> 'n' AS n, s.word, s.documents, s.term, row_number() OVER (PARTITION BY w.value ->> 'n' ORDER BY s.documents DESC, s.term) AS nth
+        FROM json_each(words) w CROSS JOIN search_words s ON s.word = '.' || (w.value ->> 'word') AND s.language = :language
+        WHERE NOT w.value ->> 'generic' AND w.value ->> 'n' NOT IN (SELECT r.value ->> 0 FROM json_each(readings) r)
+      ) WHERE nth < 4
+      UNION ALL
       SELECT n, 3, word, documents, term FROM (
         SELECT b.n, s.word, s.documents, s.term, row_number() OVER (PARTITION BY b.n ORDER BY s.word) AS nth
         FROM begun b CROSS JOIN search_words s ON s.word >= b.beginning AND s.word < b.beginning || char(1114111) AND s.language = :language
@@ -154,14 +161,15 @@ read (words, parts) AS MATERIALIZED (
   SELECT words, (
     SELECT json_group_array(json_object('n', n, 'generic', generic, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
       'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) * (4 - max(cost, 1)) / 3 + 1)) FROM (
-      SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
-        '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat(CASE WHEN cost = least AND expr LIKE '"·%' THEN expr END, ' OR ') AS within,
+      SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(CASE same WHEN 1 THEN expr END, ' OR ') || ')' AS every,
+        '(' || group_concat(CASE WHEN same = 1 AND cost = least THEN expr END, ' OR ') || ')' AS best,
+        group_concat(CASE WHEN same = 1 AND cost = least AND expr LIKE '"·%' THEN expr END, ' OR ') AS within,
         max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
-        SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
+        SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth,
+          row_number() OVER (PARTITION BY n, expr ORDER BY cost, place) AS same FROM (
           SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents, value ->> 5 AS generic
-          FROM (SELECT * FROM json_each(readings) UNION ALL SELECT * FROM json_each(guesses))
+          FROM (SELECT key, value FROM json_each(readings) UNION ALL SELECT key, value FROM json_each(guesses))
         )
       ) GROUP BY n ORDER BY n
     )
@@ -178,12 +186,20 @@ answer (words, parts, extras, every, best) AS MATERIALIZED (
     (SELECT group_concat(value ->> 'best', ' AND ') FROM json_each(parts))
   FROM parts WHERE json_array_length(parts) > 0
 ),
+whole (every, best, parts, extras, telling, few) AS MATERIALIZED (
+  SELECT every, best, parts, extras, (SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))),
+    20 > (SELECT count(*) FROM (
+      SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
+      WHERE search_terms MATCH every LIMIT 20))
+  FROM answer
+),
 asked_of (queries) AS MATERIALIZED (
   SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept, extra)) FROM (
     SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, 1000000 AS weight,
       (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
       (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept, 0 AS extra
-    FROM json_each(json_array(s0, s1 || ' NOT ' || s0, s2 || ' NOT ' || s1, s3 || ' NOT ' || s2, '(' || every || ') NOT ' || s3)) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
+    FROM json_each(CASE WHEN few THEN json_array(s0, s1, s2, s3, '(' || every || ')')
+      ELSE json_array(s0, s1 || ' NOT ' || s0, s2 || ' NOT ' || s1, s3 || ' NOT ' || s2, '(' || every || ') NOT ' || s3) END) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
     SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, NULL, 1, 0, 0
@@ -196,29 +212,28 @@ asked_of (queries) AS MATERIALIZED (
         || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
       CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END, 0
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
-    WHERE json_array_length(parts) > 1 AND 20 > (SELECT count(*) FROM (
-      SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
-      WHERE search_terms MATCH every LIMIT 20))
+    WHERE json_array_length(parts) > 1 AND few
   ))
-  FROM (SELECT every, best, parts, extras, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3, (
-    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))) AS telling
-    FROM answer)
+  FROM (SELECT *, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3 FROM whole)
 ),
 sought (query, weight, typos, field, places, kept, extra) AS MATERIALIZED (
   SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5, k.value ->> 6 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
-  SELECT e.product_id, min(sum(s.weight), 1000000),
-    CASE WHEN max(s.weight) = 1000000 THEN sum(s.typos) FILTER (WHERE s.weight = 1000000) ELSE sum(s.typos) END,
-    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = 1000000 THEN max(s.kept) ELSE sum(s.kept) END AS kept,
-    max(CASE WHEN max(s.weight) < 1000000 THEN sum(s.weight) END) OVER ()
-  FROM sought s CROSS JOIN search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
+counted (search_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
+  SELECT f.rowid, min(sum(s.weight), 1000000),
+    CASE WHEN max(s.weight) = 1000000 THEN min(s.typos) FILTER (WHERE s.weight = 1000000) ELSE sum(s.typos) END,
+    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = 1000000 THEN max(s.kept) ELSE sum(s.kept) END AS kept
+  FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
   GROUP BY f.rowid HAVING kept > 0
 ),
+spoken (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
+  SELECT e.product_id, c.weight, c.typos, c.field, c.places, c.extra, c.kept, max(CASE WHEN c.weight < 1000000 THEN c.weight END) OVER ()
+  FROM counted c CROSS JOIN search_entries e ON e.search_id = c.search_id AND e.language = :language
+),
 found (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
   SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - heaviest) / 4 END, typos, field, places, extra, kept
-  FROM counted WHERE weight = 1000000 OR 2 * weight >= heaviest
+  FROM spoken WHERE weight = 1000000 OR 2 * weight >= heaviest
 ),
 -- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
 -- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.

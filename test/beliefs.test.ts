@@ -6,14 +6,12 @@ import { systemClock } from '../src/clock.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { probeAlone } from '../src/daemon/probing.ts';
 import { conditionTable } from '../src/domain/conditions/table.ts';
-import { createLog } from '../src/log.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { readStatus } from '../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../src/sandbox/sandbox.ts';
 import { requestResync } from '../src/sync/records/resync.ts';
 import type { ProbeReport } from '../src/sync/reports/probe.ts';
 import { section } from './documents.ts';
-import { capturedIo } from './fakes/captured-io.ts';
 import { startJobs } from './fakes/daemon-jobs.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
@@ -22,7 +20,7 @@ import { notifiedHarness } from './fakes/notified-harness.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { subscriptionHarness } from './fakes/subscription-harness.ts';
 import { testConfig } from './fakes/test-config.ts';
-import { testLog } from './fakes/test-log.ts';
+import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 import { thorough } from './fakes/thorough.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
@@ -59,7 +57,7 @@ async function probed(
   await using service = await differentService(sandbox.url, difference);
   const more = { service: { profile: { authorization: { header: null }, ...profile } } };
   const config = testConfig(directory.path, service.url, more);
-  return await probeAlone(config, createLog('silent', capturedIo().stderr), never, { clock });
+  return await probeAlone(testMachine({ clock }), config, never);
 }
 
 /** Expects of a difference that the probe names it under `name`, and that this part of the profile follows. */
@@ -97,8 +95,8 @@ function failing(
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, ...options });
     const more = { service: { profile: { authorization: { header: null }, ...profile } } };
-    await using jobs = await startJobs(testConfig(directory.path, sandbox.url, more), testLog('silent').log, {});
-    const db = openMirrorForReading(jobs.wiring.mirror.path);
+    await using jobs = await startJobs(testMachine(), testConfig(directory.path, sandbox.url, more));
+    const db = openMirrorForReading(jobs.daemon.mirror.path);
     using until = systemClock.deadline(20_000);
     const seen = () => readStatus(db, 5).failures;
     const working = jobs.run('pass');
@@ -308,9 +306,9 @@ const beliefs: readonly Belief[] = [
       using directory = temporaryDirectory();
       await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
       const more = { service: { profile: { authorization: { header: null }, list_order: 'sort=price' } } };
-      await using jobs = await startJobs(testConfig(directory.path, sandbox.url, more), testLog('silent').log, {});
+      await using jobs = await startJobs(testMachine(), testConfig(directory.path, sandbox.url, more));
       await jobs.run('pass');
-      const db = openMirrorForReading(jobs.wiring.mirror.path);
+      const db = openMirrorForReading(jobs.daemon.mirror.path);
       const places = db.prepare('SELECT list_place FROM product_popularity').pluck().all();
       db.close();
       expect(places).toEqual([null, null, null]);
@@ -397,7 +395,7 @@ const beliefs: readonly Belief[] = [
         sandbox.setSending('all', 'all');
         await test.live(hour);
         expect(
-          test.harness.wiring.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
+          test.harness.daemon.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
         ).toHaveLength(gaps);
         const [{ text } = { text: '' }] = test.query<{ text: string }>(
           `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${id}`,
@@ -443,12 +441,12 @@ const beliefs: readonly Belief[] = [
       ] as const) {
         const more = { budget: { requests_per_second: 10, concurrency: 1 }, service: { profile: { retry_after } } };
         await using harness = await filledHarness({ products: 12 }, {}, { conditions: true, later: more });
-        const { clock, sandbox, wiring, parts } = harness;
+        const { clock, sandbox, daemon } = harness;
         sandbox.setThrottle({ per_second: 0, retry_after: 'absurd' });
-        requestResync(wiring.ports, { resources: ['variants'], product_ids: [], from: null, to: null });
+        requestResync(daemon.ports, { resources: ['variants'], product_ids: [], from: null, to: null });
         await harness.liveUntil(clock.now() + 20 * minute, 5000);
         expect(sandbox.calls.counts().by_status['429']).toBe(calls);
-        expect((await parts.status.shown()).conditions.map(({ code }) => code)).toContain('service-pause');
+        expect((await daemon.status.shown()).conditions.map(({ code }) => code)).toContain('service-pause');
       }
     },
   },
@@ -462,7 +460,7 @@ const beliefs: readonly Belief[] = [
       using directory = temporaryDirectory();
       const profile = { authorization: { header: null }, timeouts: { connect: '1s' } };
       const config = testConfig(directory.path, silent.url, { service: { profile } });
-      const { unusable } = await probeAlone(config, createLog('silent', capturedIo().stderr), never);
+      const { unusable } = await probeAlone(testMachine(), config, never);
       expect(unusable).toEqual({ code: 'unreachable', message: 'no connection in time' });
     },
   },

@@ -70,7 +70,7 @@ describe('files of a development version', () => {
     await test.work.rotate('all', new AbortController().signal);
     await test.live(2 * minute);
     const feed = test.query<{ feed_id: string }>('SELECT feed_id FROM mirror_info')[0]?.feed_id;
-    const { config, mirror } = test.harness.wiring;
+    const { config, mirror } = test.harness.daemon;
     const { inbox_path } = config.mirror;
     await test.harness.restart({
       meanwhile: async () => {
@@ -95,7 +95,7 @@ describe('files of a development version', () => {
     test.harness.sandbox.world.disable(id, { reason: 'out_of_season', expected_reopening: 'more_than_month' });
     await test.live(6 * minute);
     expect(test.query('SELECT last_delivery_at > 0 AS heard FROM subscriptions')).toEqual([{ heard: 1 }]);
-    expect(test.harness.wiring.inbox.deliveries.counts()).toMatchObject({ waiting: 0, quarantined: 0 });
+    expect(test.harness.daemon.inbox.deliveries.counts()).toMatchObject({ waiting: 0, quarantined: 0 });
     expect(test.product(id)).toMatchObject({ sellable: 0 });
   });
 
@@ -157,7 +157,7 @@ describe('a follower', () => {
     await using harness = await filledHarness({ products: 2 }, { rows: { publish: true } });
     using directory = temporaryDirectory();
     const [path, mirror] = [join(directory.path, 'copy.db'), join(directory.path, 'own.db')];
-    const source = sourceOf(harness.wiring.mirror.path);
+    const source = sourceOf(harness.daemon.mirror.path);
     await followed(source, path);
     ofDevelopment(path, 'mirror');
     expect(() => openFollowed(path)).toThrow(expect.objectContaining(refused));
@@ -167,12 +167,12 @@ describe('a follower', () => {
     using reader = openReader(path);
     expect(reader.products()).toHaveLength(2);
     // Its own mirror is no copy, and is left alone.
-    publishCopy(harness.wiring.mirror.path, mirror, `${mirror}.made`);
+    publishCopy(harness.daemon.mirror.path, mirror, `${mirror}.made`);
     ofDevelopment(mirror, 'mirror');
     const before = digest(mirror);
     await expect(followed(source, mirror)).rejects.toMatchObject({ code: 'no-followed-copy', exitCode: 78 });
     expect(digest(mirror)).toBe(before);
-    const older = sourceOf(harness.wiring.mirror.path, (copy) => ofDevelopment(copy, 'mirror'));
+    const older = sourceOf(harness.daemon.mirror.path, (copy) => ofDevelopment(copy, 'mirror'));
     await expect(followed(older, join(directory.path, 'other.db'))).rejects.toMatchObject({
       ...refused,
       message: expect.stringContaining('the daemon sent a mirror'),

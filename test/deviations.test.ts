@@ -20,6 +20,7 @@ import { runHere } from './fakes/run-here.ts';
 import { keyShape, queryKeyShape } from './fakes/service-shapes.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from './fakes/test-config.ts';
+import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 
 /*
@@ -163,11 +164,11 @@ const refused: readonly Refused[] = [
 describe('a service that', () => {
   it.each(followed)('$service is mirrored', async ({ difference, profile }) => {
     await using harness = await differentHarness(difference, { profile });
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-    expect(harness.wiring.mirror.products.count()).toBe(12);
+    await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
+    expect(harness.daemon.mirror.products.count()).toBe(12);
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
-    expect(harness.wiring.mirror.records.fill().failing).toBe(0);
+    expect(harness.daemon.mirror.records.fill().failing).toBe(0);
   });
 });
 
@@ -175,12 +176,12 @@ describe('a service that cannot be followed', () => {
   it.each(refused)('$service: it is never green, and the words name it', async (refusal) => {
     const { difference, settings = {}, code = 'answers-unusable', says, probed, profile } = refusal;
     await using harness = await differentHarness(difference, settings);
-    const { wiring, parts, clock } = harness;
-    const job = requestResync(wiring.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
-    const state = () => wiring.mirror.jobs.find(job.job_id);
+    const { daemon, clock } = harness;
+    const job = requestResync(daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
+    const state = () => daemon.mirror.jobs.find(job.job_id);
     await harness.runUntil(() => state()?.left === 0);
     // At once, and after the retries of an hour.
-    const readStatus = async () => await parts.status.shown();
+    const readStatus = async () => await daemon.status.shown();
     expect((await readStatus()).conditions[0]?.code).toBe(code);
     await harness.liveUntil(clock.now() + hour);
     // A resync that waits ends with 69.
@@ -188,10 +189,10 @@ describe('a service that cannot be followed', () => {
     expect(ended?.failed).toBeGreaterThan(0);
     if (ended !== null)
       expect(() =>
-        concludeJob(capturedIo(), ended, { short_lists: wiring.mirror.shortLists.all(), held: [] }, clock.now()),
+        concludeJob(capturedIo(), ended, { short_lists: daemon.mirror.shortLists.all(), held: [] }, clock.now()),
       ).toThrow(expect.objectContaining({ exitCode: 69 }));
     // The running daemon is not ready, and says why with an example.
-    expect(wiring.mirror.filledAt()).toBeNull();
+    expect(daemon.mirror.filledAt()).toBeNull();
     const status = await readStatus();
     expect(verdictOf(status, clock.now()).reasons.join('\n')).toMatch(says);
     const [first] = status.conditions;
@@ -203,7 +204,7 @@ describe('a service that cannot be followed', () => {
     expect(first?.says).not.toContain(title);
     // The probe names it, and ends with 69.
     const report = await harness.drive(
-      probeThrough({ raw: wiring.raw, clock }, wiring.config, never, { calls_a_second: 10 }),
+      probeThrough({ raw: daemon.raw, clock }, daemon.config, never, { calls_a_second: 10 }),
     );
     const [name, seen] = probed;
     expect(report.findings.find((each) => each.name === name)?.seen).toMatch(seen);
@@ -255,20 +256,19 @@ describe('a key in the query', () => {
     };
     // A mirror of products whose own reads are redirected: the failure is stored, printed and explained.
     await using jobs = await startJobs(
+      testMachine({ log: createLog('trace', { write: (line: string) => printed.push(line) } as never) }),
       loaded,
-      createLog('trace', { write: (line: string) => printed.push(line) } as never),
-      {},
     );
     const pass = jobs.run('pass');
     const [id = 0] = sandbox.world.visible().map((product) => product.id);
-    const { records } = jobs.wiring.mirror;
+    const { records } = jobs.daemon.mirror;
     while (records.fill().failing === 0 || records.fill().never_fetched > records.fill().failing)
       await systemClock.sleep(20);
     jobs.stop();
     await pass;
-    printed.push(JSON.stringify(await jobs.parts.status.shown()));
+    printed.push(JSON.stringify(await jobs.daemon.status.shown()));
     await jobs[Symbol.asyncDispose]();
-    const probed = await probeAlone(loaded, createLog('silent', capturedIo().stderr), never, { clock: fastClock(20) });
+    const probed = await probeAlone(testMachine({ clock: fastClock(20) }), loaded, never);
     expect(probed.recorded.length).toBeGreaterThan(10);
     printed.push(JSON.stringify(probed));
     for (const args of [['status'], ['status', '--json'], ['explain', String(id)], ['explain', String(id), '--json'], ['doctor'], ['bugreport', '--output', join(path, 'report.tar.gz')], ['config', 'show']])

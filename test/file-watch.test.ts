@@ -12,12 +12,13 @@ import {
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { instant, systemClock } from '../src/clock.ts';
-import { wire } from '../src/daemon/wiring.ts';
+import { openMirroring } from '../src/daemon/mirroring.ts';
 import { lastStopPath } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
 import { watchFiles } from '../src/files/watch.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
+import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 
 const signal = new AbortController().signal;
@@ -44,7 +45,7 @@ it('a file too large for the start is checked beside the daemon: a finding, and 
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { config } = loaded;
   const { log } = testLog('silent');
-  await (await wire(loaded, log))[Symbol.asyncDispose]();
+  await (await openMirroring(testMachine({ log }), loaded))[Symbol.asyncDispose]();
   // As a start finds it that has no time to look.
   const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
   await files.checkSkipped(signal);
@@ -59,11 +60,13 @@ it('a file too large for the start is checked beside the daemon: a finding, and 
   expect(again.isWell('mirror')).toBe(false);
   expect(again.isWell('inbox')).toBe(true);
   expect(again.trouble()).toMatchObject({ exitCode: 65, code: 'damaged' });
-  await expect(wire(loaded, log)).rejects.toThrow(expect.objectContaining({ code: 'damaged', exitCode: 65 }));
+  await expect(openMirroring(testMachine({ log }), loaded)).rejects.toThrow(
+    expect.objectContaining({ code: 'damaged', exitCode: 65 }),
+  );
   // What was refused gives its locks back after this turn.
   await setImmediate();
   repairFiles(config, { now: instant(0), dry: false });
-  await (await wire(loaded, log))[Symbol.asyncDispose]();
+  await (await openMirroring(testMachine({ log }), loaded))[Symbol.asyncDispose]();
 });
 
 it('a start knows when the files were last gone through where the last process ended in order, and only then', async () => {
@@ -71,29 +74,29 @@ it('a start knows when the files were last gone through where the last process e
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { log } = testLog('silent');
   {
-    await using wiring = await wire(loaded, log);
-    expect(wiring.files.checkedAt()).toBeNull();
-    await wiring.files.checkAll(signal);
-    expect(wiring.files.checkedAt()).not.toBeNull();
+    await using mirroring = await openMirroring(testMachine({ log }), loaded);
+    expect(mirroring.files.checkedAt()).toBeNull();
+    await mirroring.files.checkAll(signal);
+    expect(mirroring.files.checkedAt()).not.toBeNull();
   }
   let checked_at = 0;
   {
-    await using wiring = await wire(loaded, log);
-    checked_at = wiring.files.checkedAt() ?? 0;
+    await using mirroring = await openMirroring(testMachine({ log }), loaded);
+    checked_at = mirroring.files.checkedAt() ?? 0;
     expect(checked_at).toBeGreaterThan(0);
   }
   const stop = lastStopPath(loaded.config.mirror);
   const left = readFileSync(stop);
   {
-    await using wiring = await wire(loaded, log);
-    expect(wiring.files.checkedAt()).toBe(checked_at);
+    await using mirroring = await openMirroring(testMachine({ log }), loaded);
+    expect(mirroring.files.checkedAt()).toBe(checked_at);
     expect(existsSync(stop)).toBe(false);
-    wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
+    mirroring.mirror.transaction(() => mirroring.mirror.noteDelivery(41));
   }
   // Somebody else has written the mirror since.
   writeFileSync(stop, left);
-  await using wiring = await wire(loaded, log);
-  expect(wiring.files.checkedAt()).toBeNull();
+  await using mirroring = await openMirroring(testMachine({ log }), loaded);
+  expect(mirroring.files.checkedAt()).toBeNull();
 });
 
 it('a file that cannot be checked is told of until it can be, and counts as not checked', async () => {
@@ -101,7 +104,7 @@ it('a file that cannot be checked is told of until it can be, and counts as not 
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { config } = loaded;
   const { log } = testLog('silent');
-  await (await wire(loaded, log))[Symbol.asyncDispose]();
+  await (await openMirroring(testMachine({ log }), loaded))[Symbol.asyncDispose]();
   const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [] });
   const { inbox_path } = config.mirror;
   renameSync(inbox_path, `${inbox_path}.aside`);
@@ -117,22 +120,22 @@ it('a file that cannot be checked is told of until it can be, and counts as not 
 it('a delivery is not acknowledged once the inbox has lost its name, and is again when that is back', async () => {
   using directory = temporaryDirectory();
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
-  await using wiring = await wire(loaded, testLog('silent').log);
-  const { deliveries } = wiring.inbox;
+  await using mirroring = await openMirroring(testMachine(), loaded);
+  const { deliveries } = mirroring.inbox;
   const { inbox_path } = loaded.config.mirror;
   deliveries.store([delivery]);
   renameSync(inbox_path, `${inbox_path}.aside`);
   expect(() => deliveries.store([delivery])).toThrow(expect.objectContaining({ code: 'file-lost' }));
   expect(() => deliveries.heartbeat(instant(2))).toThrow(expect.objectContaining({ code: 'file-lost' }));
-  wiring.files.look();
-  expect(wiring.files.findings()).toMatchObject([
+  mirroring.files.look();
+  expect(mirroring.files.findings()).toMatchObject([
     { lost_since: null },
     { name: 'inbox', lost_since: expect.any(Number) },
   ]);
   renameSync(`${inbox_path}.aside`, inbox_path);
   deliveries.store([delivery]);
-  wiring.files.look();
-  expect(wiring.files.trouble()).toBeNull();
+  mirroring.files.look();
+  expect(mirroring.files.trouble()).toBeNull();
 });
 
 it('a second state directory cannot be paired with a mirror that is in use', async () => {
@@ -140,7 +143,7 @@ it('a second state directory cannot be paired with a mirror that is in use', asy
   using other = temporaryDirectory();
   const { log } = testLog('silent');
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
-  await using _ = await wire(loaded, log);
+  await using _ = await openMirroring(testMachine({ log }), loaded);
   const { mirror } = testConfig(other.path, 'http://127.0.0.1:1').config;
   const stranger = { ...loaded.config, mirror: { ...mirror, path: loaded.config.mirror.path } };
   expect(() => repairFiles(stranger, { now: instant(0), dry: false })).toThrow(
@@ -153,14 +156,14 @@ it('what a repaired inbox has missed is read again, and deliveries are numbered 
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
   const { log } = testLog('silent');
   {
-    await using wiring = await wire(loaded, log);
-    wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
+    await using mirroring = await openMirroring(testMachine({ log }), loaded);
+    mirroring.mirror.transaction(() => mirroring.mirror.noteDelivery(41));
   }
   rmSync(loaded.config.mirror.inbox_path);
   const now = instant(systemClock.now());
   repairFiles(loaded.config, { now, dry: false });
-  await using wiring = await wire(loaded, log);
-  expect(wiring.inbox.deliveries.heartbeats().last).toBe(now - 86_400_000);
-  wiring.inbox.deliveries.store([delivery]);
-  expect(wiring.inbox.deliveries.after(0, 9)).toMatchObject([{ delivery_id: 42 }]);
+  await using mirroring = await openMirroring(testMachine({ log }), loaded);
+  expect(mirroring.inbox.deliveries.heartbeats().last).toBe(now - 86_400_000);
+  mirroring.inbox.deliveries.store([delivery]);
+  expect(mirroring.inbox.deliveries.after(0, 9)).toMatchObject([{ delivery_id: 42 }]);
 });

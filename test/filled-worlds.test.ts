@@ -14,9 +14,9 @@ const ofFile = ['inbox.mirror_inode'];
 const atEnd = ['inbox.stopped_at', 'inbox.feed_newest', '_budget.state'];
 
 /** Returns the cells of every table of both files, by table, but those that are `left` out. */
-function contentOf({ wiring }: VirtualHarness, left: readonly string[]): Record<string, unknown> {
+function contentOf({ daemon }: VirtualHarness, left: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
-    [wiring.mirror.path, wiring.inbox.path].flatMap((path) => {
+    [daemon.mirror.path, daemon.inbox.path].flatMap((path) => {
       const db = new Database(path, { readonly: true });
       const tables = db
         .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

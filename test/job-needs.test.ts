@@ -26,25 +26,25 @@ const cases: readonly {
 }[] = [
   {
     need: 'mirror',
-    cause: ({ parts }) => rmSync(parts.wiring.mirror.path),
+    cause: ({ daemon }) => rmSync(daemon.mirror.path),
     kept: [...writers, 'snapshot', 'backup'],
     reason: /mirror\.db/,
   },
   {
     need: 'inbox',
-    cause: ({ parts }) => rmSync(parts.wiring.inbox.path),
+    cause: ({ daemon }) => rmSync(daemon.inbox.path),
     kept: ['feed-witness', 'search-counts', 'optimise', 'retention'],
     reason: /inbox\.db/,
   },
   {
     need: 'leads',
-    cause: ({ parts }) => Object.assign(parts.wiring, { sharing: { leadership: { trusted: () => false } } }),
+    cause: ({ daemon }) => Object.assign(daemon, { sharing: { leadership: { trusted: () => false } } }),
     kept: writers,
     reason: /this instance leads/,
   },
   {
     need: 'time',
-    cause: ({ parts }) => Object.assign(parts.wiring.watch, { observe: () => false }),
+    cause: ({ daemon }) => Object.assign(daemon.watch, { observe: () => false }),
     kept: ['subscriptions', 'chores', 'offers', 'audit', 'pass', 'pass-end', 'image-files'],
     reason: /time is unknown/,
   },
@@ -58,11 +58,11 @@ const cases: readonly {
   },
   {
     need: 'key',
-    cause: async ({ sandbox, drive, parts: { wiring } }) => {
+    cause: async ({ sandbox, drive, daemon }) => {
       sandbox.faults.add({ kind: 'status', status: 401 });
-      const of = { resources: ['variants'], product_ids: wiring.mirror.products.ids(), from: null, to: null } as const;
-      requestResync(wiring.ports, of);
-      await drive(pass(wiring.ports, 1, { job_id: null, signal: never }));
+      const of = { resources: ['variants'], product_ids: daemon.mirror.products.ids(), from: null, to: null } as const;
+      requestResync(daemon.ports, of);
+      await drive(pass(daemon.ports, 1, { job_id: null, signal: never }));
     },
     kept: ['audit', 'pass'],
     reason: /refuses the key/,
@@ -73,9 +73,9 @@ it.each(cases)('without $need these jobs do nothing and report why, and all othe
   await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: [] });
   await each.cause(world);
   const kept: string[] = [];
-  for (const { name } of world.schedule.list()) {
-    const before = world.schedule.list().find((job) => job.name === name);
-    const ran = await world.drive(world.schedule.run(name));
+  for (const { name } of world.daemon.schedule.list()) {
+    const before = world.daemon.schedule.list().find((job) => job.name === name);
+    const ran = await world.drive(world.daemon.schedule.run(name));
     if (ran === null) throw new Error(`no job ${name}`);
     if (ran.kept_from === null) {
       expect([name, ran.runs]).toEqual([name, (before?.runs ?? 0) + 1]);

@@ -37,7 +37,7 @@ interface Effect {
 
 const listed = ({ sandbox }: JobWorld) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
 const orphan = ({ images }: JobWorld) => join(images, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
-const anyProduct = ({ parts }: JobWorld) => parts.wiring.mirror.products.ids()[0] ?? 0;
+const anyProduct = ({ daemon }: JobWorld) => daemon.mirror.products.ids()[0] ?? 0;
 
 const effects: readonly Effect[] = [
   {
@@ -62,11 +62,11 @@ const effects: readonly Effect[] = [
     claim: 'the inbox knows within a minute how far the change feed is',
     at: '12:01:00',
     cause: (world) => {
-      const { mirror } = world.parts.wiring;
+      const { mirror } = world.daemon;
       const change = { product_id: anyProduct(world), kind: 'dates_withheld', detail: {} } as const;
       mirror.transaction(() => mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
     },
-    seen: ({ ask, parts }) => ask('inbox', 'SELECT feed_newest FROM inbox') === parts.wiring.mirror.changes.newest(),
+    seen: ({ ask, daemon }) => ask('inbox', 'SELECT feed_newest FROM inbox') === daemon.mirror.changes.newest(),
   },
   {
     job: 'receiver',
@@ -78,9 +78,9 @@ const effects: readonly Effect[] = [
     job: 'check-flood',
     claim: 'a minute full of checks raises an alarm',
     at: '12:01:00',
-    cause: ({ drive, parts }) => {
+    cause: ({ drive, daemon }) => {
       const check = async () => ({ kind: 'answer', text: '', hash: '', bytes: 0, sent_at: noon }) as const;
-      const checks = Array.from({ length: 45 }, () => parts.wiring.limiter.run(check, never, 'checkout'));
+      const checks = Array.from({ length: 45 }, () => daemon.limiter.run(check, never, 'checkout'));
       return drive(Promise.all(checks));
     },
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'checks-flood'") > 0,
@@ -109,9 +109,9 @@ const effects: readonly Effect[] = [
     claim: 'a path that was not offered for a week is asked again within a minute',
     at: '12:01:00',
     // It still is not there; else its records would be prepared, and categories with them.
-    cause: ({ sandbox, parts: { wiring } }) => {
+    cause: ({ sandbox, daemon }) => {
       sandbox.faults.add({ kind: 'status', status: 404, path: 'experiences' });
-      wiring.mirror.transaction(() => wiring.mirror.offers.notOffered('experiences', instant(noon - 8 * day)));
+      daemon.mirror.transaction(() => daemon.mirror.offers.notOffered('experiences', instant(noon - 8 * day)));
     },
     seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM _offer') > start,
   },
@@ -120,7 +120,7 @@ const effects: readonly Effect[] = [
     claim: 'the product that sells best is in its category within an hour',
     at: '13:00:00',
     cause: (world) => {
-      const { mirror } = world.parts.wiring;
+      const { mirror } = world.daemon;
       mirror.transaction(() => mirror.categories.countSale(anyProduct(world), 5, noon));
     },
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _product WHERE category = 'top'") > 0,
@@ -129,14 +129,14 @@ const effects: readonly Effect[] = [
     job: 'audit',
     claim: 'a record drawn by chance is read in the second of its instant',
     at: '12:00:01',
-    cause: async ({ drive, parts }) => {
-      const { ports } = parts.wiring;
+    cause: async ({ drive, daemon }) => {
+      const { ports } = daemon;
       const { chance } = ports;
       // One point, a fifth of a second from now.
       const rolls = [1e-9, 1e-5];
       Object.assign(ports, { chance: () => rolls.shift() ?? 1 - 1e-9 });
-      Object.assign(parts, { audits: auditsOf(ports) });
-      await drive(parts.audits.run(never));
+      Object.assign(daemon, { audits: auditsOf(ports) });
+      await drive(daemon.audits.run(never));
       Object.assign(ports, { chance });
     },
     seen: ({ ask }) => ask('mirror', 'SELECT sum(audited) FROM _audit') > 0,
@@ -147,7 +147,7 @@ const effects: readonly Effect[] = [
     at: '12:00:01',
     cause: (world) => {
       const of = { resources: ['variants'], product_ids: [anyProduct(world)], from: null, to: null } as const;
-      requestResync(world.parts.wiring.ports, of);
+      requestResync(world.daemon.ports, of);
     },
     seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM _record WHERE resource = 'variants'") > start,
   },
@@ -155,20 +155,20 @@ const effects: readonly Effect[] = [
     job: 'pass-end',
     claim: 'what a person changed while the key is refused ends in the change feed in the next second',
     at: '12:00:01',
-    cause: ({ parts: { wiring } }) => {
-      Object.assign(wiring.ports.refusals, { keyRefused: () => 'no such key' });
-      const change = { product_id: wiring.mirror.products.ids()[0] ?? 0, kind: 'dates_withheld', detail: {} } as const;
-      wiring.mirror.transaction(() => wiring.mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
+    cause: ({ daemon }) => {
+      Object.assign(daemon.ports.refusals, { keyRefused: () => 'no such key' });
+      const change = { product_id: daemon.mirror.products.ids()[0] ?? 0, kind: 'dates_withheld', detail: {} } as const;
+      daemon.mirror.transaction(() => daemon.mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
     },
-    seen: ({ parts }) => !parts.wiring.mirror.changes.isPassOpen(),
+    seen: ({ daemon }) => !daemon.mirror.changes.isPassOpen(),
   },
   {
     job: 'doubts',
     claim: 'after a call that failed another one is made within five seconds',
     at: '12:00:05',
-    cause: async ({ sandbox, drive, parts }) => {
+    cause: async ({ sandbox, drive, daemon }) => {
       sandbox.faults.add({ kind: 'html', times: 1 });
-      await drive(parts.wiring.probe(never));
+      await drive(daemon.probe(never));
       sandbox.calls.reset();
     },
     seen: (world) => listed(world) > 0,
@@ -177,9 +177,9 @@ const effects: readonly Effect[] = [
     job: 'outage',
     claim: 'a service that has been away for ten seconds is logged in the next five',
     at: '12:00:15',
-    cause: async ({ sandbox, drive, parts }) => {
+    cause: async ({ sandbox, drive, daemon }) => {
       await sandbox.setReachable('no');
-      await drive(parts.wiring.probe(never));
+      await drive(daemon.probe(never));
     },
     seen: ({ said }) => said('condition began', { condition: 'service-unreachable' }) > 0,
   },
@@ -194,21 +194,21 @@ const effects: readonly Effect[] = [
     job: 'check-counts',
     claim: 'what was counted of checks is stored in the next second',
     at: '12:00:01',
-    cause: (world) => world.parts.checks.counter.add({ product_id: anyProduct(world), tier: 'near' }, 'right'),
+    cause: (world) => world.daemon.checks.counter.add({ product_id: anyProduct(world), tier: 'near' }, 'right'),
     seen: ({ ask }) => ask('mirror', 'SELECT sum(checks) FROM _check_count') > 0,
   },
   {
     job: 'views',
     claim: 'what shoppers looked at is stored within a minute',
     at: '12:01:00',
-    cause: (world) => world.parts.checks.views.add({ product_id: anyProduct(world), part: 0 }, 3),
+    cause: (world) => world.daemon.checks.views.add({ product_id: anyProduct(world), part: 0 }, 3),
     seen: ({ ask }) => ask('mirror', 'SELECT sum(views) FROM _interest') === 3,
   },
   {
     job: 'search-counts',
     claim: 'what was searched for in vain is stored within a minute',
     at: '12:01:00',
-    cause: ({ parts }) => parts.fruitless.note({ text: 'xyzzy' }, { matched: [] }),
+    cause: ({ daemon }) => daemon.fruitless.note({ text: 'xyzzy' }, { matched: [] }),
     seen: ({ ask }) => ask('inbox', 'SELECT count(*) FROM fruitless_search') > 0,
   },
   {
@@ -240,10 +240,10 @@ const effects: readonly Effect[] = [
     job: 'restore-drill',
     claim: 'a backup that was never restored on trial is, within an hour',
     at: '13:00:00',
-    cause: ({ backups, parts: { wiring } }) =>
+    cause: ({ backups, daemon }) =>
       makeBackup({
-        mirror: wiring.mirror.path,
-        inbox: wiring.inbox.path,
+        mirror: daemon.mirror.path,
+        inbox: daemon.inbox.path,
         directory: backups,
         why: 'asked',
         made_by: 'a test',
@@ -285,7 +285,7 @@ const effects: readonly Effect[] = [
     job: 'conditions',
     claim: 'that a condition holds is remembered within a minute',
     at: '12:01:00',
-    cause: ({ parts: { wiring } }) => wiring.mirror.alarms.set('images-refused', { at: noon, products: 1 }),
+    cause: ({ daemon }) => daemon.mirror.alarms.set('images-refused', { at: noon, products: 1 }),
     seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
   },
 ];
@@ -395,14 +395,17 @@ const mutations: Readonly<
   },
 };
 
+/** Jobs of an instance beside others; their effects are seen in `test/database` and `test/instances`. */
+const withOthers = ['deliveries'];
+
 it('the documents name every job, and no other', () => {
-  expect(firstColumn('Jobs').sort()).toEqual(effects.map(({ job }) => job).sort());
+  expect(firstColumn('Jobs').sort()).toEqual([...effects.map(({ job }) => job), ...withOthers].sort());
 });
 
 describe('a daemon with its list of jobs:', () => {
   it('each of them has an effect here, in its place', async () => {
     await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: [] });
-    expect(effects.map(({ job }) => job)).toEqual(world.schedule.list().map(({ name }) => name));
+    expect(effects.map(({ job }) => job)).toEqual(world.daemon.schedule.list().map(({ name }) => name));
   });
 
   // Else some of each kind: every second, every minute, every hour, tied to a clock.
@@ -513,7 +516,7 @@ describe('a daemon that starts', () => {
     const world = stack.use(
       await jobWorld({ start: noon + second / 4, at: '30 12 * * *', works: ['subscriptions'], mutated }),
     );
-    stack.use(world.schedule.start());
+    stack.use(world.daemon.schedule.start());
     stack.defer(world.stop);
     await world.until(noon + 5 * second);
     expect(world.sandbox.subscriptions().length > 0).toBe(applied);

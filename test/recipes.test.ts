@@ -38,10 +38,18 @@ describe('shop.mjs of docs/recipes.md', () => {
     using test = testMirror();
     // The service gives two products one slug.
     const document = JSON.stringify({ product_slug: 'tower & park' });
+    const own = JSON.stringify({ product_slug: 'palace-p1234' });
     putProducts(test.mirror, [productOf(1, { document }), productOf(2, { document }), productOf(3)]);
+    putProducts(test.mirror, [productOf(234, { document: own }), productOf(1234, { document: own })]);
     using reader = openReader(test.mirror.path);
-    const paths = [1, 2, 3].map((id) => pathOf(reader.product(id) ?? {}));
-    expect(paths).toEqual(['/en/tickets/tower%20%26%20park-1', '/en/tickets/tower%20%26%20park-2', '/en/tickets/3']);
+    const paths = [1, 2, 3, 234, 1234].map((id) => pathOf(reader.product(id) ?? {}));
+    expect(paths).toEqual([
+      '/en/tickets/tower%20%26%20park-1',
+      '/en/tickets/tower%20%26%20park-2',
+      '/en/tickets/3',
+      '/en/tickets/palace-p1234-234',
+      '/en/tickets/palace-p1234',
+    ]);
     expect(pageOf(reader, 'tower & park-2', 'en')).toMatchObject({ kind: 'product', product: { product_id: 2 } });
     expect(pageOf(reader, 'an-old-name-2', 'en')).toEqual({ kind: 'moved', to: paths[1] });
     expect(pageOf(reader, '3', 'en').kind).toBe('product');
@@ -56,7 +64,7 @@ describe('shop.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     const { pathOf, pageOf, jsonLd } = await shop(directory.path);
     await using harness = await filledHarness({ products: 40 });
-    using reader = openReader(harness.wiring.mirror.path);
+    using reader = openReader(harness.daemon.mirror.path);
     const shown = reader.products({ limit: 20 }).filter(({ product_id }) => reader.images(product_id).length > 0);
     for (const product of shown) {
       const path = pathOf(product);
@@ -146,7 +154,7 @@ describe('octo.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     writeScripts(directory.path, 'docs/recipes.md');
     await using harness = await filledHarness({ products: 40 });
-    const { path } = harness.wiring.mirror;
+    const { path } = harness.daemon.mirror;
     const script = join(directory.path, 'octo.mjs');
     const printed = execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script, path, '10'], {
       encoding: 'utf8',

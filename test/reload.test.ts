@@ -20,6 +20,7 @@ import { needs } from './fakes/needs.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
+import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 
 interface Stage extends AsyncDisposable {
@@ -42,7 +43,9 @@ async function stage(more: Record<string, unknown> = {}, secrets: Partial<Secret
   );
   let load = (): LoadedConfig => testConfig(path, sandbox.url, more, secrets);
   const { log, lines } = testLog();
-  const daemon = stack.use(await startReloading({ log, load: () => load(), start: startDaemon }));
+  const daemon = stack.use(
+    await startReloading({ machine: testMachine({ log }), load: () => load(), start: startDaemon }),
+  );
   const client = adminClient(`unix:${join(path, 'state', 'admin.sock')}`, null);
   const closing = stack.move();
   return {
@@ -78,7 +81,7 @@ describe('a reload', () => {
       refused: null,
     });
     expect(world.log.level).toBe('warn');
-    expect(world.daemon.current()?.wiring.config.cadence.images).toBe(3 * 86_400_000);
+    expect(world.daemon.current()?.config.cadence.images).toBe(3 * 86_400_000);
     expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
   });
 
@@ -152,7 +155,7 @@ describe('a reload', () => {
       reloads: 0,
       refused: { message: expect.stringContaining('it is in use') },
     });
-    expect(world.daemon.current()?.wiring.config.storefront.listen).toBeNull();
+    expect(world.daemon.current()?.config.storefront.listen).toBeNull();
     expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
   });
 
@@ -196,7 +199,7 @@ describe('across reloads', () => {
 
   it('no other daemon can take the files in between', async () => {
     await using world = await stage();
-    const { config } = world.daemon.current()?.wiring ?? {};
+    const { config } = world.daemon.current() ?? {};
     if (config === undefined) throw new Error('no daemon runs');
     const taken: unknown[] = [];
     let going = true;
@@ -224,7 +227,7 @@ describe('across reloads', () => {
   it('each delivery that is answered 200 is stored, and none is refused', async () => {
     const receiver = { listen: '127.0.0.1:0', public_url: 'http://127.0.0.1:1/hooks' };
     await using world = await stage({ receiver }, { receiver_secret: createSecret('m'.repeat(32)) });
-    const inbox = () => world.daemon.current()?.wiring.inbox;
+    const inbox = () => world.daemon.current()?.inbox;
     const epoch = inbox()?.addresses.current('all', systemClock.now()) ?? 0;
     const url = `${world.daemon.current()?.receiver}/hooks/${inbox()?.addresses.token('all', epoch)}`;
     const statuses: number[] = [];
@@ -251,9 +254,9 @@ describe('across reloads', () => {
       { receiver },
       { receiver_secret: createSecret('m'.repeat(32)) },
     );
-    const start = () => startDaemon(config, testLog('silent').log);
+    const start = () => startDaemon(testMachine(), config);
     let daemon = await start();
-    const { addresses } = daemon.wiring.inbox;
+    const { addresses } = daemon.inbox;
     const token = addresses.token('all', addresses.current('all', systemClock.now()));
     let going = true;
     let refused = 0;

@@ -28,6 +28,7 @@ import { runCli } from './fakes/run-cli.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
+import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
 import { virtualHarness } from './fakes/virtual-harness.ts';
 import { manualClock } from './upstream/manual-clock.ts';
@@ -72,9 +73,9 @@ describe('a published copy', () => {
     using place = temporaryDirectory();
     await harness.fill();
     const copy = join(place.path, 'mirror.db');
-    const { bytes } = publishCopy(harness.wiring.mirror.path, copy, temporaryName(copy, 1));
+    const { bytes } = publishCopy(harness.daemon.mirror.path, copy, temporaryName(copy, 1));
     const now = harness.clock.now();
-    expect(shown(copy, now)).toEqual(shown(harness.wiring.mirror.path, now));
+    expect(shown(copy, now)).toEqual(shown(harness.daemon.mirror.path, now));
     const { size, mode } = statSync(copy);
     expect([size, mode & 0o777]).toEqual([bytes, 0o444]);
     expect(readdirSync(place.path)).toEqual(['mirror.db']);
@@ -233,7 +234,7 @@ describe('publishing when it is due', () => {
     const config = join(place.path, 'catalogued.yaml');
     writeFileSync(config, testConfigText(place.path, sandbox.url, more));
     const status = () => runCli(['--config', config, 'status'], { cwd: place.path });
-    const daemon = await startDaemon(testConfig(place.path, sandbox.url, more), testLog('silent').log);
+    const daemon = await startDaemon(testMachine(), testConfig(place.path, sandbox.url, more));
     while (!existsSync(path)) await systemClock.sleep(20);
     expect((await status()).stdout).toMatch(/^Snapshot {2}published \d+ s ago, \d+\.\d MiB:\s/m);
     await daemon[Symbol.asyncDispose]();

@@ -174,6 +174,8 @@ CREATE INDEX shown_by_country ON product (country_id, language);
 
 CREATE INDEX shown_by_venue ON product (venue_id, language);
 
+CREATE INDEX shown_by_supplier ON product (supplier, language);
+
 -- Prices of a product in a currency from one instant to another: what is printed changes as its dates pass, so that each view finds
 -- it by its own clock, also while the daemon is dead. The last row is of when none of its dates is left. The rest is the same in all
 -- of them, as the list says it.
@@ -851,9 +853,10 @@ CREATE TABLE _audit (
   PRIMARY KEY (from_at, tier)
 ) STRICT, WITHOUT ROWID;
 
--- The product list shows some of the changes of dates: how many, and how often it is right, is learned from reads.
+-- The product list shows some of the changes of dates, and so do changes of products of the same venue or supplier: how
+-- many, and how often that is right, is learned from reads.
 CREATE TABLE _signal (
-  tier TEXT PRIMARY KEY,            -- near, far: the dates that it is about
+  tier TEXT PRIMARY KEY,            -- near, far: the dates that it is about; after the word venue or supplier for siblings
   rightly REAL NOT NULL,            -- pseudo-counts of domain/schedule/signal.ts
   wrongly REAL NOT NULL,
   shown REAL NOT NULL,

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import { parseDuration } from '../config/units.ts';
-import type { Wiring } from '../daemon/wiring.ts';
+import type { Mirroring } from '../daemon/mirroring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
 import { moneyText } from '../domain/values/money.ts';
@@ -66,7 +66,7 @@ export function checkCommand(io: Io): Command {
       const answer = await daemonOrHere(
         { io, loaded },
         { operation: 'POST /v1/check', body: question, patience_ms },
-        (wiring) => checkHere(wiring, question, io.signal),
+        (mirroring) => checkHere(mirroring, question, io.signal),
       );
       io.stdout.write(
         options.json
@@ -78,8 +78,8 @@ export function checkCommand(io: Io): Command {
 }
 
 /** Asks the service and stores the answer, where no daemon runs. */
-async function checkHere(wiring: Wiring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
-  await using ports = checkPorts(wiring);
+async function checkHere(mirroring: Mirroring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
+  await using ports = checkPorts(mirroring);
   refuseDates(ports, { date: question.date });
   return await checkBeforeOrder(ports, question, signal);
 }

@@ -4,20 +4,18 @@ import { AdminRefusal } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
-import { type Overrides, wire } from '../daemon/wiring.ts';
+import { openMirroring } from '../daemon/mirroring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
 import { credentialChecks, localChecks, serviceChecks, unusable, withheldCredentials } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { createLog } from '../log.ts';
-import { configurationFor, daemonClient } from './setup.ts';
+import { configurationFor, daemonClient, machineFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
-import { upgradeOn } from './terminal/upgrade-progress.ts';
 
 const patienceMs = 3 * 60_000;
 
-export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
+export function doctorCommand(io: Io): Command {
   return new Command('doctor')
     .description(
       'Checks configuration, credentials, clock, disk, service and receiver, and says how to fix what is wrong. Exit 0: nothing is wrong; 1: something is.',
@@ -34,9 +32,7 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
       const configuration = () => configurationFor(io, command);
       const question = questionOf(options, io, configuration);
       const checks =
-        question === null
-          ? await examine(io, configuration, overrides)
-          : await readerChecks(question, systemClock.sleep);
+        question === null ? await examine(io, configuration) : await readerChecks(question, systemClock.sleep);
       const healthy = isHealthy(checks);
       const about = question === null ? {} : { path: question.path, user: question.user };
       io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
@@ -64,7 +60,7 @@ function questionOf({ reader, user, path }: Options, io: Io, configuration: () =
   });
 }
 
-async function examine(io: Io, configuration: () => LoadedConfig, overrides: Overrides): Promise<Check[]> {
+async function examine(io: Io, configuration: () => LoadedConfig): Promise<Check[]> {
   let loaded: LoadedConfig;
   try {
     loaded = configuration();
@@ -73,7 +69,7 @@ async function examine(io: Io, configuration: () => LoadedConfig, overrides: Ove
     throw error;
   }
   const refused = refusedSecrets(loaded);
-  const others = await beyond(io, loaded, overrides);
+  const others = await beyond(io, loaded);
   if (refused === null) return [...localChecks(loaded, credentialChecks(loaded)), ...others];
   const runs = others.some(({ name, verdict }) => name === 'daemon' && verdict === 'ok');
   return runs ? [...localChecks(loaded, withheldCredentials), ...others] : unusable(refused);
@@ -90,7 +86,7 @@ function refusedSecrets({ secrets }: LoadedConfig): CataloguedError | null {
 }
 
 /** Returns the checks of service and receiver, run by the daemon if one runs. */
-async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promise<Check[]> {
+async function beyond(io: Io, loaded: LoadedConfig): Promise<Check[]> {
   const { config } = loaded;
   try {
     const asked = await daemonClient(loaded).call({
@@ -103,8 +99,8 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);
     // The first start creates the files, not a command that only looks.
     if (!existsSync(config.mirror.path)) return [none, daemonless];
-    await using wiring = await wire(loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io), ...overrides });
-    const { probe, serviceClock, subscriptions, notOffered } = wiring;
+    await using mirroring = await openMirroring(machineFor(io), loaded);
+    const { probe, serviceClock, subscriptions, notOffered } = mirroring;
     return [
       none,
       ...(await serviceChecks(

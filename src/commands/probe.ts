@@ -5,20 +5,18 @@ import { documentText } from '../config/document.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { probeAlone } from '../daemon/probing.ts';
 import { tryAdapter } from '../daemon/recorded-trial.ts';
-import type { Overrides } from '../daemon/wiring.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
-import { createLog } from '../log.ts';
 import { readRecording } from '../sandbox/reads/recording-file.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
 import { mostCalls } from '../sync/reports/probe-calls.ts';
-import { askDaemon, configurationFor } from './setup.ts';
+import { askDaemon, configurationFor, machineFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
 /** Time for forty calls and the pauses that the service may ask for. */
 const patienceMs = 10 * 60_000;
 
-export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: number } = {}): Command {
+export function probeCommand(io: Io, pace: { readonly calls_a_second?: number } = {}): Command {
   return new Command('probe')
     .description(
       `Compares the live service with our assumptions about it, in at most ${mostCalls} unhurried calls; stores nothing. ` +
@@ -36,11 +34,7 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
       const loaded = configurationFor(adapter === undefined ? io : withAdapter(io, adapter), command);
       const progress = progressOf(io);
       io.ifStopped('the comparison is not complete; a probe stores nothing');
-      const alone = () =>
-        probeAlone(loaded, createLog('silent', io.stderr), io.signal, {
-          ...overrides,
-          progressed: progress.progressed,
-        });
+      const alone = () => probeAlone(machineFor(io), loaded, io.signal, { ...pace, progressed: progress.progressed });
       const live = async () =>
         (adapter === undefined ? await askRunning(io, loaded) : null) ?? (await alone().finally(progress.end));
       const report = recorded === undefined ? await live() : await tryAdapter(loaded, readRecording(recorded));

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
 import type { Running } from '../daemon/daemon.ts';
+import { thisMachine } from '../daemon/machine.ts';
 import { superviseAs } from '../daemon/process/supervision.ts';
 import { type ReloadingDaemon, startReloading } from '../daemon/reloading.ts';
+import { refuseAllowList } from '../inbox/allowlist.ts';
 import { startInstance } from '../instance/instance.ts';
 import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
@@ -25,24 +26,26 @@ export function runCommand(io: Io): Command {
     )
     .action(async ({ force }: { force?: boolean }, command: Command) => {
       io.runsUntilStopped();
-      const load = () => fullConfigurationFor(io, command);
+      const load = () => {
+        const loaded = fullConfigurationFor(io, command);
+        if (!force && loaded.secrets.receiver_secret !== null) refuseAllowList(loaded.config.receiver);
+        return loaded;
+      };
       const log = createLog('info', io.stdout);
-      const allowList = force ? 'force' : 'check';
+      const machine = thisMachine(log, {
+        upgrade: upgradeOn(io, (says, phase) => supervision.starting(says, moreTimeMs[phase])),
+      });
       let current: ReloadingDaemon<Running>['current'] = () => null;
       const supervision = superviseAs({
         env: io.env,
-        clock: systemClock,
+        clock: machine.clock,
         log,
         current: () => current()?.supervised ?? null,
       });
       await using reloading = await startReloading({
+        machine,
         load,
-        log,
         start: startInstance,
-        overrides: {
-          allowList,
-          upgrade: upgradeOn(io, (says, phase) => supervision.starting(says, moreTimeMs[phase])),
-        },
         reloading: (phase) => supervision.say(phase === 'begins' ? 'reloading' : 'ready'),
       });
       current = reloading.current;

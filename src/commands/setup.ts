@@ -2,8 +2,11 @@ import type { Command } from 'commander';
 import type { Answer, OperationName } from '../admin/api.ts';
 import { type AdminCall, type AdminClient, adminClient } from '../admin/client.ts';
 import { configPath, type LoadedConfig, loadConfig, loadWholeConfig } from '../config/load.ts';
+import { type Machine, thisMachine } from '../daemon/machine.ts';
+import { createLog, type Logger } from '../log.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
+import { upgradeOn } from './terminal/upgrade-progress.ts';
 
 /* What a command starts with: its configuration, and whether a daemon runs. */
 
@@ -26,6 +29,11 @@ function placeOf({ env }: Io, command: Command) {
 export function daemonClient({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): AdminClient {
   const { listen } = config.admin;
   return adminClient(listen, listen.startsWith('unix:') ? null : secrets.admin_token);
+}
+
+/** Returns the machine for work without a daemon. An upgrade shows its progress. Nothing is logged unless a log is passed. */
+export function machineFor(io: Io, log: Logger = createLog('silent', io.stderr)): Machine {
+  return thisMachine(log, { upgrade: upgradeOn(io) });
 }
 
 /**

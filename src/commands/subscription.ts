@@ -4,7 +4,6 @@ import type { AdminCall } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { settingsOf } from '../daemon/subscriptions.ts';
-import type { Overrides } from '../daemon/wiring.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable, short } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
@@ -21,19 +20,19 @@ const nothingRead = 'Nothing to do: no product has been read yet.\n';
 /** Longest wait in milliseconds: the service is asked about each of possibly many subscriptions. */
 const patienceMs = 10 * 60_000;
 
-export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command {
+export function subscriptionCommand(io: Io): Command {
   const command = new Command('subscription').description(
     'Compares the declared subscriptions to change notifications with those the service has, and applies the difference.',
   );
-  addList(command, io, overrides);
-  addShow(command, io, overrides);
-  addApply(command, io, overrides);
-  addReactivate(command, io, overrides);
-  addRotate(command, io, overrides);
+  addList(command, io);
+  addShow(command, io);
+  addApply(command, io);
+  addReactivate(command, io);
+  addRotate(command, io);
   return command;
 }
 
-function addList(command: Command, io: Io, overrides: Overrides): void {
+function addList(command: Command, io: Io): void {
   command
     .command('list')
     .description(
@@ -48,12 +47,12 @@ function addList(command: Command, io: Io, overrides: Overrides): void {
       const { config } = configurationFor(io, own);
       using mirror = openMirrorFacts(config.mirror.path);
       const list = listSubscriptions(mirror, settingsOf(config));
-      const now = (overrides.clock ?? systemClock).now();
+      const now = systemClock.now();
       print(io, options, list, () => renderList(list, { now, width: widthOf(io) }));
     });
 }
 
-function addShow(command: Command, io: Io, overrides: Overrides): void {
+function addShow(command: Command, io: Io): void {
   command
     .command('show')
     .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
@@ -64,7 +63,7 @@ function addShow(command: Command, io: Io, overrides: Overrides): void {
     .addHelpText('after', '\nExamples:\n  catalogued subscription show\n  catalogued subscription show all-2 --json')
     .action(async (id: string | undefined, options: { json?: boolean }, own: Command) => {
       const body = { subscription_id: id ?? null };
-      const compared = await ask(io, configurationFor(io, own), overrides, 'compare', body, (work) =>
+      const compared = await ask(io, configurationFor(io, own), 'compare', body, (work) =>
         work.compare(id ?? null, io.signal),
       );
       print(io, options, compared, () =>
@@ -77,7 +76,7 @@ function addShow(command: Command, io: Io, overrides: Overrides): void {
     });
 }
 
-function addApply(command: Command, io: Io, overrides: Overrides): void {
+function addApply(command: Command, io: Io): void {
   command
     .command('apply')
     .description('Sends the service every subscription that differs from its declaration, and no other.')
@@ -87,15 +86,13 @@ function addApply(command: Command, io: Io, overrides: Overrides): void {
     .action(async (options: { dryRun?: boolean; json?: boolean }, own: Command) => {
       const run = options.dryRun ? 'dry' : 'now';
       const body = { dry_run: run === 'dry' };
-      const applied = await ask(io, configurationFor(io, own), overrides, 'apply', body, (work) =>
-        work.apply(run, io.signal),
-      );
+      const applied = await ask(io, configurationFor(io, own), 'apply', body, (work) => work.apply(run, io.signal));
       print(io, options, applied, () => renderApplied(applied, run, widthOf(io)));
       requireAnswers(applied);
     });
 }
 
-function addReactivate(command: Command, io: Io, overrides: Overrides): void {
+function addReactivate(command: Command, io: Io): void {
   command
     .command('reactivate')
     .argument('<id>', 'the id of a declaration or of one of its parts')
@@ -108,7 +105,7 @@ function addReactivate(command: Command, io: Io, overrides: Overrides): void {
     )
     .action(async (id: string, _: object, own: Command) => {
       const body = { subscription_id: id };
-      const attempts = await ask(io, configurationFor(io, own), overrides, 'reactivate', body, (work) =>
+      const attempts = await ask(io, configurationFor(io, own), 'reactivate', body, (work) =>
         work.reactivate(id, io.signal),
       );
       io.stdout.write(renderAttempts(attempts, 'reactivated'));
@@ -116,7 +113,7 @@ function addReactivate(command: Command, io: Io, overrides: Overrides): void {
     });
 }
 
-function addRotate(command: Command, io: Io, overrides: Overrides): void {
+function addRotate(command: Command, io: Io): void {
   command
     .command('rotate')
     .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
@@ -126,7 +123,7 @@ function addRotate(command: Command, io: Io, overrides: Overrides): void {
     .addHelpText('after', '\nExamples:\n  catalogued subscription rotate\n  catalogued subscription rotate all')
     .action(async (id: string | undefined, _: object, own: Command) => {
       const body = { subscription_id: id ?? null };
-      const attempts = await ask(io, configurationFor(io, own), overrides, 'rotate', body, (work) =>
+      const attempts = await ask(io, configurationFor(io, own), 'rotate', body, (work) =>
         work.rotate(id ?? null, io.signal),
       );
       io.stdout.write(attempts.length === 0 ? nothingRead : renderAttempts(attempts, 'has a new callback address'));
@@ -137,14 +134,13 @@ function addRotate(command: Command, io: Io, overrides: Overrides): void {
 async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(
   io: Io,
   loaded: LoadedConfig,
-  overrides: Overrides,
   route: Route,
   body: Body<`POST /v1/subscriptions/${Route}`>,
   alone: (work: SubscriptionWork) => Promise<Answer<`POST /v1/subscriptions/${Route}`>>,
 ): Promise<Answer<`POST /v1/subscriptions/${Route}`>> {
   const operation = `POST /v1/subscriptions/${route}` as const;
   const call: AdminCall<`POST /v1/subscriptions/${Route}`> = { operation, body, patience_ms: patienceMs };
-  return await daemonOrHere({ io, loaded, overrides }, call, ({ subscriptions }) => {
+  return await daemonOrHere({ io, loaded }, call, ({ subscriptions }) => {
     if ('why' in subscriptions) throw subscriptions.why;
     if (route !== 'compare')
       io.stderr.write('Warning: no daemon runs; what the service sends is lost until one does (catalogued run)\n');

@@ -1,7 +1,8 @@
+import type { Answer } from '../admin/api.ts';
 import { formTokens } from '../admin/page/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
-import { instant, systemEntropy } from '../clock.ts';
+import { instant } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { adapterCheck, serviceChecks } from '../doctor/doctor.ts';
@@ -30,15 +31,12 @@ import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
+import type { Daemon } from './context.ts';
 import { pageMemory } from './page-memory.ts';
-import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
-import type { Publishing } from './publishing.ts';
 import { ReaderThread } from './reading/thread.ts';
-import type { Reload } from './reload.ts';
 import { rowCopies } from './row-copy.ts';
-import type { Schedule } from './schedule.ts';
 import { hostsOf } from './sharing/hosts.ts';
 import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -46,21 +44,35 @@ import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 /** The answers of the admin interface, for all its listeners. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
-interface AnswerParts {
-  readonly loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>;
-  readonly schedule: Pick<Schedule, 'list' | 'run'>;
-  readonly reload: Reload;
-  /** Null: nothing is published. */
-  readonly publishing: Pick<Publishing, 'told' | 'rows'> | null;
+/** The result of the last reload. */
+export type ReloadOutcome = Answer<'GET /v1/reload'>;
+
+/** Lets a daemon take over another configuration, or keep the current one. */
+export interface Reload {
+  /** Reads and checks the configuration. If it is valid and differs, it takes over after this call. */
+  begin(): ReloadOutcome;
+  last(): ReloadOutcome;
 }
+
+/** The reload of a daemon without a configuration file: a demo. */
+export const noReload: Reload = {
+  begin: () => {
+    throw new CataloguedError('no-reload', 'this daemon has no configuration file to read again', {
+      exitCode: exitCodes.configuration,
+    });
+  },
+  last: () => ({ reloads: 0, asked_at: null, changed: [], refused: null }),
+};
 
 /** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
-  parts: Parts,
-  { loaded, schedule, reload, publishing }: AnswerParts,
+  daemon: Daemon,
+  loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>,
+  reload: Reload,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, checks, fruitless, receiving, conditions, status, signal: stopping } = parts;
-  const { mirror, inbox, files, ports, config, storage } = wiring;
+  const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;
+  const { mirror, inbox, files, ports, config, storage } = daemon;
+  const { log } = ports;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -106,13 +118,13 @@ export function answersOf(
     log,
     now: ports.clock.now,
     shownStatus: status.shown,
-    memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
-    product: (product_id) => productView({ ports, feed, shown }, product_id),
-    resync: { price, start: resync, tokens: formTokens(systemEntropy(32), ports.clock.now) },
+    memory: () => pageMemory(daemon, { feed, started_at: figures.started_at }),
+    product: (product_id) => productView(ports, { feed, shown }, product_id),
+    resync: { price, start: resync, tokens: formTokens(ports.entropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {
       files.look();
-      const trouble = wiring.sharing === null ? null : storage.status().trouble;
+      const trouble = daemon.sharing === null ? null : storage.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
       return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
@@ -189,9 +201,9 @@ export function answersOf(
       'POST /v1/held/approve': ({ body: { kind } }) => decide('approved', kind),
       'POST /v1/held/reject': ({ body: { kind } }) => decide('rejected', kind),
       'GET /v1/subscriptions': () => listSubscriptions(facts, settingsOf(config)),
-      ...subscriptionAnswers(wiring.subscriptions),
+      ...subscriptionAnswers(daemon.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
-        if (wiring.sharing !== null) throw noReplay();
+        if (daemon.sharing !== null) throw noReplay();
         const deliveries = await storage.promptly(() => inbox.deliveries.replay(instant(since), ports.clock.now()));
         // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (storage.status().trouble === null) await receiving?.apply();
@@ -202,10 +214,10 @@ export function answersOf(
         files.look();
         const probes = {
           config,
-          probe: wiring.probe,
-          offset: wiring.serviceClock.offset,
-          subscriptions: wiring.subscriptions,
-          notOffered: wiring.notOffered,
+          probe: daemon.probe,
+          offset: daemon.serviceClock.offset,
+          subscriptions: daemon.subscriptions,
+          notOffered: daemon.notOffered,
           peers: receiving?.peers ?? null,
         };
         const checks = [
@@ -217,8 +229,7 @@ export function answersOf(
         ];
         return [...checks, ...conditionChecks((await status.shown()).conditions, checks)];
       },
-      'POST /v1/probe': (_, signal) =>
-        probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),
+      'POST /v1/probe': (_, signal) => probeThrough(daemon, config, AbortSignal.any([signal, stopping])),
     },
   };
   return { answers, [Symbol.asyncDispose]: () => stack.disposeAsync() };

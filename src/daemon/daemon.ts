@@ -1,29 +1,34 @@
-import type { Listening } from '../admin/listening.ts';
-import { type AdminOptions, startAdmin } from '../admin/server.ts';
+import type { AdminOptions } from '../admin/server.ts';
+import { startAdmin } from '../admin/server.ts';
 import { startStorefrontDoor } from '../admin/storefront.ts';
+import { keepBackups } from '../backup/keep.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
-import type { OpenListener } from '../kept-listener.ts';
-import type { Logger } from '../log.ts';
+import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { statusLine } from '../status/status-line.ts';
-import { answersOf } from './answers.ts';
-import type { ImageHostOverrides } from './images.ts';
+import { checkPorts } from '../sync/checks/check.ts';
+import { watchChecks } from '../sync/checks/flood.ts';
+import { auditsOf } from '../sync/truth/audits.ts';
+import { answersOf, noReload, type Reload } from './answers.ts';
+import { DoubtedService } from './conditions/doubts.ts';
+import { ConditionWatch } from './conditions/watch.ts';
+import type { Daemon, Unscheduled } from './context.ts';
+import { FileFailures } from './files.ts';
+import { fruitlessSearches } from './fruitless.ts';
+import { keepImageFiles } from './images.ts';
 import { jobsOf } from './jobs.ts';
+import type { Machine } from './machine.ts';
+import { type Mirroring, openMirroring } from './mirroring.ts';
 import { unmetIn } from './needs.ts';
-import { partsOf } from './parts.ts';
 import type { Supervised } from './process/supervision.ts';
 import { startPublishing } from './publishing.ts';
 import { startReceiving } from './receiving.ts';
-import { noReload, type Reload } from './reload.ts';
-import { createSchedule, type Schedule } from './schedule.ts';
-import { mirrorCounts, statusSource } from './status-source.ts';
-import { type Overrides, type Wiring, wire } from './wiring.ts';
+import { createSchedule, type Job } from './schedule.ts';
+import type { Sharing } from './sharing/sharing.ts';
+import { type MirrorCounts, mirrorCounts, statusSource } from './status-source.ts';
 
-/**
- * The running program for one configuration. Disposing drains it: no new calls, running ones aborted, files closed,
- * lock released.
- */
+/** A running daemon or instance. Disposing drains it: no new calls, running ones aborted, files closed, locks released. */
 export interface Running extends AsyncDisposable {
   /** The addresses of the admin interface, as a person would type them; `admin.listen` first. */
   readonly admin: readonly string[];
@@ -41,95 +46,114 @@ export interface Running extends AsyncDisposable {
   trouble(): CataloguedError | null;
 }
 
-/** A running daemon. */
-export interface Daemon extends Running {
-  readonly wiring: Wiring;
-  readonly schedule: Schedule;
+export interface RunningDaemon extends Daemon, Running {
   /** Runs the work that is due now. The schedule does so every second. */
   tick(): Promise<void>;
 }
 
-export interface DaemonOverrides extends Overrides {
-  readonly allowList?: 'check' | 'force';
-  readonly imageHost?: ImageHostOverrides;
+export interface StartOptions {
+  /** The resources that the leader of several instances shares. Absent: this is the only instance. */
+  readonly sharing?: Sharing;
   /** Further listeners of the admin interface. */
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
-  /** Opens listeners that outlive the daemon. */
-  readonly kept?: OpenListener;
   /** Reads the configuration again; absent: it cannot be reloaded. */
   readonly reload?: Reload;
 }
 
 /** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
-export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
+export async function startDaemon(
+  machine: Machine,
+  loaded: LoadedConfig,
+  { sharing, admin = [], reload = noReload }: StartOptions = {},
+): Promise<RunningDaemon> {
   await using stack = new AsyncDisposableStack();
-  const wiring = stack.use(await wire(loaded, log, overrides));
-  const { clock } = wiring.ports;
-  const { kept, reload = noReload } = overrides;
+  const { config, secrets } = loaded;
+  const kept = machine.network.listen;
   const stopping = new AbortController();
-  const { signal } = stopping;
-  // The stack disposes in reverse order: waiting checks are answered before the admin interface closes.
-  const late = new AsyncDisposableStack();
-  const own = partsOf(wiring, { log, signal, imageHost: overrides.imageHost });
-  late.use(own.checks);
-  late.use(own.images);
-  stack.defer(() => late.disposeAsync());
-  const { guard } = own;
-  // Started before the rest, so that it ends after it: the daemon's last changes are published too.
-  const publishing = await startPublishing(wiring, loaded.secrets.database_url, log);
-  if (publishing !== null) stack.use(publishing);
-  const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
-    clock,
-    log,
-    signal,
-    rule: overrides.allowList ?? 'check',
-    applied: (counts) => {
-      if (counts.applied + counts.superseded + counts.quarantined > 0) log.info({ ...counts }, 'deliveries applied');
-    },
-    broken: guard.failed('inbox'),
-    kept,
-  });
-  if (receiving !== null) stack.use(receiving);
-  const counts = stack.use(mirrorCounts(wiring));
-  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), counts, publishing });
-  const parts = { ...own, receiving, status };
-  const schedule: Schedule = createSchedule(jobsOf(parts), {
-    clock,
-    signal,
-    unmet: unmetIn(wiring),
-    writing: wiring.storage.keepTrying,
-    failed: guard.failed('mirror'),
-  });
-  const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload, publishing }));
-  const listens = [
-    { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
-    ...(overrides.admin ?? []),
-  ];
-  const admins: Listening[] = [];
-  for (const each of listens) admins.push(stack.use(await startAdmin({ ...answers, ...each, kept })));
-  const { listen, ...rest } = loaded.config.storefront;
-  const rules = { ...rest, token: loaded.secrets.storefront_token };
-  const door = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept }));
-  stack.defer(() => late.disposeAsync());
-  wiring.storage.serve();
+  const mirroring = stack.use(await openMirroring(machine, loaded, sharing));
+  const counts = stack.use(mirrorCounts(mirroring));
+  const daemon = await assemble(stack, mirroring, loaded, { stopping: stopping.signal, counts });
+  const { schedule, storage, files, clock } = daemon;
+  const { answers } = stack.use(answersOf(daemon, loaded, reload));
+  const addresses: string[] = [];
+  for (const each of [{ listen: config.admin.listen, token: secrets.admin_token }, ...admin])
+    addresses.push(stack.use(await startAdmin({ ...answers, ...each, kept })).address);
+  const { listen, ...rest } = config.storefront;
+  const rules = { ...rest, token: secrets.storefront_token };
+  const storefront = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept }));
+  // The stack disposes in reverse order: waiting checks are answered before the interfaces close.
+  stack.defer(() => daemon.checks[Symbol.asyncDispose]());
+  storage.serve();
   stack.use(schedule.start());
   stack.defer(() => stopping.abort(new Error('the daemon is stopping')));
   const closing = stack.move();
-  return {
-    wiring,
-    schedule,
-    admin: admins.map(({ address }) => address),
-    storefront: door?.address ?? null,
-    receiver: receiving?.receiver.address ?? null,
+  return Object.assign(daemon, {
+    admin: addresses,
+    storefront: storefront?.address ?? null,
+    receiver: daemon.receiving?.receiver.address ?? null,
     supervised: {
       jobs: schedule.watched,
-      filesStopped: () => wiring.storage.status().trouble !== null,
-      line: async () => statusLine(await status.shown(), clock.now()),
+      filesStopped: () => storage.status().trouble !== null,
+      line: async () => statusLine(await daemon.status.shown(), clock.now()),
     },
-    writeTrouble: () => wiring.storage.status().trouble?.kind ?? null,
+    writeTrouble: () => storage.status().trouble?.kind ?? null,
     tick: async () => void (await schedule.run('pass')),
-    broken: guard.broken,
-    trouble: wiring.files.trouble,
+    broken: daemon.failures.broken,
+    trouble: files.trouble,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  });
+}
+
+export interface AssemblyOptions {
+  readonly stopping: AbortSignal;
+  readonly counts: MirrorCounts;
+  /** Makes the list of jobs. A test may change it. */
+  readonly jobs?: (daemon: Unscheduled) => readonly Job[];
+}
+
+/** Adds to a mirroring all parts of a daemon but its interfaces. They end with the stack. Nobody ticks the schedule yet. */
+export async function assemble(
+  stack: AsyncDisposableStack,
+  mirroring: Mirroring,
+  { secrets }: Pick<LoadedConfig, 'secrets'>,
+  { stopping, counts, jobs = jobsOf }: AssemblyOptions,
+): Promise<Daemon> {
+  const { config, inbox, ports, limiter, files, storage } = mirroring;
+  const { clock } = ports;
+  const failures = new FileFailures(files, storage, ports);
+  const checks = stack.use(checkPorts(mirroring));
+  const images = stack.use(keepImageFiles(mirroring));
+  // Started before the rest, so that it ends after it: the daemon's last changes are published too.
+  const publishing = await startPublishing(mirroring, secrets.database_url);
+  stack.use(publishing);
+  const receiving = await startReceiving(mirroring, secrets.receiver_secret, { stopping, failures });
+  stack.use(receiving);
+  const parts = {
+    ...mirroring,
+    stopping,
+    failures,
+    doubts: new DoubtedService(mirroring),
+    snapshots: keepSnapshots(ports, config.snapshot),
+    backups: keepBackups({ ...ports, inbox }, config.backup),
+    checks,
+    images,
+    audits: auditsOf(ports),
+    fruitless: fruitlessSearches(inbox, clock),
+    floods: watchChecks(ports, limiter.state),
+    conditions: new ConditionWatch(mirroring),
+    publishing,
+    receiving,
   };
+  const unscheduled = Object.assign(parts, {
+    status: statusSource(parts, { jobs: () => daemon.schedule.list(), counts }),
+  });
+  const schedule = createSchedule(jobs(unscheduled), {
+    clock,
+    signal: stopping,
+    unmet: unmetIn(unscheduled),
+    writing: (work, signal) => storage.keepTrying(work, signal),
+    failed: (error) => failures.note('mirror', error),
+  });
+  const daemon: Daemon = Object.assign(unscheduled, { schedule });
+  return daemon;
 }

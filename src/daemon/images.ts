@@ -4,15 +4,7 @@ import { DirectoryFailed, imageDirectory } from '../sync/images/directory.ts';
 import { fetchImageFiles, type ImageFilePorts, maintainImageFiles, sweepImageFiles } from '../sync/images/files.ts';
 import { imageRoom } from '../sync/images/room.ts';
 import { createImageHost } from '../upstream/image-host.ts';
-import type { Wiring } from './wiring.ts';
-
-/** Overrides for tests: allows an image host on this machine, and a faster rate. No configuration can set these. */
-export interface ImageHostOverrides {
-  readonly addresses: readonly string[];
-  readonly requests_per_second: number;
-  /** The number of files fetched at the same time. Default: eight. */
-  readonly at_once?: number;
-}
+import type { Mirroring } from './mirroring.ts';
 
 /**
  * The work on copies of image files. The schedule calls each function repeatedly, but never while the same function
@@ -28,29 +20,24 @@ export interface ImageFiles extends AsyncDisposable {
 }
 
 const deadlineMs = 120_000;
-const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
 /** Connects the client of the image host. It has no access to the service's key, limiter or budget. */
-export function keepImageFiles(
-  { config, ports }: Pick<Wiring, 'config' | 'ports'>,
-  overrides: ImageHostOverrides = usual,
-): ImageFiles {
+export function keepImageFiles({ machine, config, ports }: Mirroring): ImageFiles {
   const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
+  const { addresses, requests_per_second, at_once } = machine.network.imageHost;
   const host = createImageHost({
-    reach: { hosts, addresses: overrides.addresses },
+    reach: { hosts, addresses },
     user_agent: `catalogued/${version}`,
     max_bytes,
     deadline_ms: deadlineMs,
-    requests_per_second: overrides.requests_per_second,
+    requests_per_second,
     concurrency: 4,
     clock: ports.clock,
   });
   const filePorts: ImageFilePorts = {
     ...ports,
     directory: imageDirectory(directory, ports.entropy),
-    fetching: files
-      ? { sizes, disk, host, room: imageRoom(ports.mirror, disk), at_once: overrides.at_once ?? 8 }
-      : null,
+    fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk), at_once } : null,
   };
   return {
     fetch: async (signal) => {

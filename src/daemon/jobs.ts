@@ -3,9 +3,10 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, pass } from '../sync/engine.ts';
 import { surveyDueAt } from '../sync/records/pricing.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
+import type { Unscheduled } from './context.ts';
+import { witnessFeed } from './files.ts';
+import type { Mirroring } from './mirroring.ts';
 import type { Need } from './needs.ts';
-import { witnessFeed } from './open-files.ts';
-import type { Parts } from './parts.ts';
 import { retentionJob } from './retention.ts';
 import type { Job } from './schedule.ts';
 
@@ -24,9 +25,9 @@ const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
  * virtual time tests the daemon's own schedule. Jobs due at the same instant begin in this order: the sync cycle reads
  * what the housekeeping of the same second made due.
  */
-export function jobsOf(parts: Parts): Job[] {
-  const { wiring, snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = parts;
-  const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
+export function jobsOf(daemon: Unscheduled): Job[] {
+  const { snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = daemon;
+  const { config, ports, mirror, inbox, files, storage, watch, subscriptions, conditions, status } = daemon;
   const { clock, refusals } = ports;
   /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? looks : {};
@@ -78,10 +79,10 @@ export function jobsOf(parts: Parts): Job[] {
       every: second,
       needs: [...writes, 'time', 'key'],
       asks_service: true,
-      workAt: () => parts.audits.nextAt(),
-      run: (signal) => parts.audits.run(signal),
+      workAt: () => daemon.audits.nextAt(),
+      run: (signal) => daemon.audits.run(signal),
     },
-    passJob(parts),
+    passJob(daemon),
     // The change feed continues while nothing is read: notifications and people change the mirror too.
     {
       name: 'pass-end',
@@ -108,7 +109,7 @@ export function jobsOf(parts: Parts): Job[] {
       every: 5 * second,
       needs: [],
       ...looks,
-      run: (signal) => parts.conditions.lookForService(parts.status.shown, signal),
+      run: (signal) => conditions.lookForService(status.shown, signal),
     },
     {
       name: 'snapshot',
@@ -140,7 +141,7 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) => images.fetch(signal),
     },
     { name: 'start-check', every: minute, needs: [], ...looks, run: files.checkSkipped },
-    ...backupJob(parts),
+    ...backupJob(daemon),
     { name: 'restore-drill', every: hour, needs: [], ...looks, run: backups.drillDue, trouble: backups.drillFailure },
     {
       name: 'optimise',
@@ -160,7 +161,7 @@ export function jobsOf(parts: Parts): Job[] {
       run: files.checkAll,
       trouble: files.notChecked,
     },
-    retentionJob(wiring),
+    retentionJob(daemon),
     // Also at the start: it cleans up what an earlier process left behind.
     { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: images.sweep },
     // After all other jobs, whose results it reads.
@@ -169,14 +170,14 @@ export function jobsOf(parts: Parts): Job[] {
       every: minute,
       needs: [],
       ...looks,
-      run: (signal) => parts.conditions.look(parts.status.counted, signal),
-      trouble: () => parts.conditions.failure(),
+      run: (signal) => conditions.look(status.counted, signal),
+      trouble: () => conditions.failure(),
     },
   ];
 }
 
-function backupJob({ wiring, backups }: Parts): Job[] {
-  const { at, zone } = wiring.config.backup;
+function backupJob({ config, backups }: Unscheduled): Job[] {
+  const { at, zone } = config.backup;
   if (at === null) return [];
   return [
     {
@@ -209,8 +210,7 @@ export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null
 }
 
 /** Returns the job that reads all due records, and ends the sync cycle in the change feed. */
-function passJob({ wiring, log }: Parts): Job {
-  const { ports, workers, mirror, storage } = wiring;
+function passJob({ config, ports, mirror, storage }: Mirroring): Job {
   return {
     name: 'pass',
     every: second,
@@ -219,8 +219,12 @@ function passJob({ wiring, log }: Parts): Job {
     // Also while the key is refused: due records stay due.
     workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
     run: async (signal) => {
-      const result = await pass(ports, workers, { job_id: null, signal, mayBulk: () => !storage.isLow });
-      if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
+      const result = await pass(ports, config.budget.concurrency, {
+        job_id: null,
+        signal,
+        mayBulk: () => !storage.isLow,
+      });
+      if (result.stored + result.failed > 0) ports.log.info({ ...result }, 'pass ended');
       mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
     },
   };

@@ -17,11 +17,11 @@ export interface KeptLocks extends Disposable {
 }
 
 /** Keeps the first lock. Releasing it is a no-op: it is held until this object is disposed of. */
-export function keepLocks(): KeptLocks {
+export function keepLocks(locks: HoldFiles): KeptLocks {
   let held: Disposable | null = null;
   return {
     hold: (config) => {
-      held ??= holdFiles(config);
+      held ??= locks(config);
       return { [Symbol.dispose]: () => undefined };
     },
     [Symbol.dispose]: () => held?.[Symbol.dispose](),

@@ -1,4 +1,4 @@
-import type { Wiring } from './wiring.ts';
+import type { Mirroring } from './mirroring.ts';
 
 /**
  * A condition without which a job does nothing. Only this file decides why work may not be done now. The schedule asks
@@ -19,12 +19,8 @@ export type Need = 'mirror' | 'inbox' | 'writing' | 'leads' | 'time' | 'certain-
  */
 export type Unmet = (need: Need) => string | null;
 
-type Facts = Pick<Wiring, 'files' | 'watch' | 'sharing'> & {
-  readonly ports: Pick<Wiring['ports'], 'refusals' | 'clock'>;
-};
-
-export function unmetIn(wiring: Facts): Unmet {
-  const { files, watch, ports } = wiring;
+export function unmetIn(mirroring: Mirroring): Unmet {
+  const { files, watch, ports } = mirroring;
   let looked_at = Number.NaN;
   const lost = (file: 'mirror' | 'inbox') => {
     // Many jobs ask in one tick.
@@ -38,7 +34,9 @@ export function unmetIn(wiring: Facts): Unmet {
     inbox: () => lost('inbox'),
     writing: () => null,
     leads: () =>
-      (wiring.sharing?.leadership.trusted() ?? true) ? null : 'the database does not confirm that this instance leads',
+      (mirroring.sharing?.leadership.trusted() ?? true)
+        ? null
+        : 'the database does not confirm that this instance leads',
     time: () => (watch.observe() ? null : 'the time is unknown: no clock confirms that of the machine'),
     'certain-time': () => (watch.mayPrune() ? null : "the machine's clock is in doubt, or was within the hour"),
     key: () => {

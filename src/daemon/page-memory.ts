@@ -1,14 +1,12 @@
 import { listedAtMost, memoryMs, type PageMemory } from '../admin/page/memory.ts';
 import { instant } from '../clock.ts';
 import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
-import type { Wiring } from './wiring.ts';
-
-type Remembering = Pick<Wiring, 'mirror' | 'inbox' | 'files' | 'ports'>;
+import type { Mirroring } from './mirroring.ts';
 
 /** Reads the data that the page shows in addition to the status. Leaves out data of a file that is lost or damaged. */
 export function pageMemory(
-  { mirror, inbox, files, ports }: Remembering,
-  { feed, started_at }: { readonly feed: Pick<ChangeFeed, 'newest'>; readonly started_at: number },
+  { mirror, inbox, files, ports }: Mirroring,
+  { feed, started_at }: { readonly feed: ChangeFeed; readonly started_at: number },
 ): PageMemory {
   const [mirrored, received] = [files.isWell('mirror'), files.isWell('inbox')];
   const { conditions, deliveries } = inbox;

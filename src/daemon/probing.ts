@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
-import { systemChance, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { Logger } from '../log.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
 import type { ProbePorts } from '../sync/reports/probe-calls.ts';
 import { createLimiter } from '../upstream/limiter.ts';
 import { createRawReads } from '../upstream/raw-reads.ts';
-import { askerOf } from './connect-service.ts';
+import type { Machine } from './machine.ts';
+import { openMirroring } from './mirroring.ts';
+import { askerOf } from './service.ts';
 import { isOneOfSeveral, onlyTheLeader } from './sharing/sharing.ts';
-import { type Overrides, wire } from './wiring.ts';
 
 /** The rate of a probe in calls a second: measuring a service must not change its behaviour. */
 const politeCallsASecond = 1.5;
@@ -31,26 +30,18 @@ export function probeThrough(
  * Creates no file before the first start.
  */
 export async function probeAlone(
+  machine: Machine,
   loaded: LoadedConfig,
-  log: Logger,
   signal: AbortSignal,
-  {
-    progressed,
-    calls_a_second,
-    ...overrides
-  }: { progressed?: ProbeProgress; calls_a_second?: number } & Overrides = {},
+  pace: { readonly progressed?: ProbeProgress; readonly calls_a_second?: number } = {},
 ): Promise<ProbeReport> {
   const { config } = loaded;
-  const pace = {
-    ...(progressed === undefined ? {} : { progressed }),
-    ...(calls_a_second === undefined ? {} : { calls_a_second }),
-  };
   if (existsSync(config.mirror.path)) {
-    await using wiring = await wire(loaded, log, overrides);
-    return await probeThrough({ raw: wiring.raw, clock: wiring.ports.clock }, config, signal, pace);
+    await using mirroring = await openMirroring(machine, loaded);
+    return await probeThrough(mirroring, config, signal, pace);
   }
   if (isOneOfSeveral(loaded)) throw onlyTheLeader();
-  const { clock = systemClock, chance = systemChance } = overrides;
+  const { clock, chance } = machine;
   await using stack = new AsyncDisposableStack();
   if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));
   const { profile } = config.service;

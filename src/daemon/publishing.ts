@@ -10,10 +10,9 @@ import { type Published, publishedIn } from '../database/schema.ts';
 import { watchDatabase } from '../database/watch.ts';
 import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { Logger } from '../log.ts';
 import { begunAnew, type PublishedPage, type RowPages, type RowQuestion } from '../mirror/rows/pages.ts';
 import type { DatabaseStatus } from '../status/daemon-status.ts';
-import type { Wiring } from './wiring.ts';
+import type { Mirroring } from './mirroring.ts';
 
 export interface Publishing extends AsyncDisposable {
   status(): DatabaseStatus;
@@ -42,9 +41,8 @@ const watchEveryMs = 5000;
  * Null: no database is configured, and its driver is not loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
-  { config, mirror, ports, sharing, storage }: Pick<Wiring, 'config' | 'mirror' | 'ports' | 'sharing' | 'storage'>,
+  { config, mirror, ports, sharing, storage }: Mirroring,
   url: Secret | null,
-  log: Logger,
 ): Promise<Publishing | null> {
   if (url === null) return null;
   const { schema, publish_every } = config.database;
@@ -52,7 +50,7 @@ export async function startPublishing(
   const postgres = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 2 }));
   // Apart: no publication waits for what followers ask.
   const followers = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1 }));
-  const { clock, entropy } = ports;
+  const { clock, entropy, log } = ports;
   const publication = stack.use(
     publicationOf({
       postgres,

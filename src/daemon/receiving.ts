@@ -1,19 +1,16 @@
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config/load.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
+import { isAllowed, networksOf } from '../inbox/allowlist.ts';
 import type { Received } from '../inbox/delivery.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
-import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
-import { type Applied, applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
+import { applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
+import type { FileFailures } from './files.ts';
+import type { Mirroring } from './mirroring.ts';
 import { type Copying, copyingFor } from './sharing/copying.ts';
 import { storingIn } from './sharing/sharing.ts';
-import type { Wiring } from './wiring.ts';
 
 /**
  * The receiver of a daemon, and the application of its stored deliveries. Disposing stops receiving and waits for the
@@ -48,37 +45,25 @@ const applyApartMs = 100;
 const applyAtOnce = 1 / 16;
 
 export interface ReceivingOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-  /** `force` starts even if the allow-list could only ever match the proxy. */
-  readonly rule: 'check' | 'force';
-  readonly kept?: OpenListener | undefined;
-  applied(counts: Applied): void;
-  broken(error: unknown): void;
+  readonly stopping: AbortSignal;
+  readonly failures: FileFailures;
 }
 
-/** Refuses an allow-list that could only ever match the proxy (78), unless that is forced. */
-export function refuseAllowList({ receiver }: Pick<Config, 'receiver'>, rule: ReceivingOptions['rule']): void {
-  const problem = couldOnlyMatchProxy(receiver);
-  if (problem !== null && rule === 'check')
-    throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
-}
-
-/** Starts the receiver of a wiring. Returns null without a master secret, because then there is no callback address. */
+/** Starts the receiver. Returns null without a master secret, because then there is no callback address. */
 export async function startReceiving(
-  wiring: Wiring,
+  mirroring: Mirroring,
   secret: unknown,
-  { clock, log, signal, rule, kept, applied, broken }: ReceivingOptions,
+  { stopping, failures }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
-  const { config, mirror, inbox, files, ports, storage, sharing } = wiring;
+  const { machine, config, mirror, inbox, files, ports, storage, sharing } = mirroring;
+  const { clock, log } = ports;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
-  refuseAllowList(config, rule);
   const networks = networksOf(allow);
+  const broken = (error: unknown) => failures.note('inbox', error);
   const refused: Caller[] = [];
   await using stack = new AsyncDisposableStack();
-  const application = stack.use(new Application(wiring, { signal, applied, broken }));
+  const application = stack.use(new Application(mirroring, stopping, broken));
   const applySoon = (bytes?: number) => application.soon(bytes);
   const copying =
     sharing === null
@@ -104,7 +89,7 @@ export async function startReceiving(
   const receiver = await startReceiver({
     listen,
     elsewhere,
-    kept,
+    kept: machine.network.listen,
     path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
     allow,
     trusted_proxies,
@@ -146,7 +131,7 @@ export async function startReceiving(
     mirror.transaction(() => mirror.subscriptions.addressesVoid());
     healGaps(ports);
   }
-  const heartbeat = new Heartbeat(wiring);
+  const heartbeat = new Heartbeat(mirroring);
   const maintain = async () => {
     await heartbeat.beat();
     await application.apply();
@@ -172,8 +157,9 @@ export async function startReceiving(
 
 /** Applies waiting deliveries, one round at a time. Disposing waits for the round under way, and begins no other. */
 class Application implements AsyncDisposable {
-  readonly #wiring: Wiring;
-  readonly #options: Pick<ReceivingOptions, 'signal' | 'applied' | 'broken'>;
+  readonly #mirroring: Mirroring;
+  readonly #signal: AbortSignal;
+  readonly #broken: (error: unknown) => void;
   readonly #stopping = new AbortController();
   /** The rounds under way; null: none. */
   #running: Promise<void> | null = null;
@@ -184,20 +170,21 @@ class Application implements AsyncDisposable {
   #applied_at = Number.NEGATIVE_INFINITY;
   #waiting_bytes = 0;
 
-  constructor(wiring: Wiring, options: Pick<ReceivingOptions, 'signal' | 'applied' | 'broken'>) {
-    this.#wiring = wiring;
-    this.#options = options;
+  constructor(mirroring: Mirroring, signal: AbortSignal, broken: (error: unknown) => void) {
+    this.#mirroring = mirroring;
+    this.#signal = signal;
+    this.#broken = broken;
   }
 
   /** Applies the waiting deliveries. While the mirror is lost they stay in the inbox for the next start. */
   async apply(): Promise<void> {
-    const { files, storage, ports } = this.#wiring;
+    const { files, storage, ports } = this.#mirroring;
     if (!files.isWell('mirror')) return;
     this.#again = true;
     // They stay in the inbox until the files can be written.
     this.#running ??= storage
-      .keepTrying(() => this.#rounds(), this.#options.signal)
-      .then(() => undefined, this.#options.broken)
+      .keepTrying(() => this.#rounds(), this.#signal)
+      .then(() => undefined, this.#broken)
       .finally(() => {
         this.#running = null;
         this.#applied_at = ports.clock.monotonic();
@@ -207,7 +194,7 @@ class Application implements AsyncDisposable {
 
   /** Applies new deliveries: at once, or together with all that come within a short time after the last round. */
   soon(bytes = 0): void {
-    const { config, ports } = this.#wiring;
+    const { config, ports } = this.#mirroring;
     this.#waiting_bytes += bytes;
     if (this.#waiting_bytes > config.retention.deliveries_bytes * applyAtOnce) {
       void this.apply();
@@ -230,22 +217,21 @@ class Application implements AsyncDisposable {
   }
 
   async #rounds(): Promise<void> {
-    const { mirror, inbox, ports } = this.#wiring;
-    const { signal, applied } = this.#options;
+    const { mirror, inbox, ports } = this.#mirroring;
     do {
       this.#again = false;
       this.#waiting_bytes = 0;
-      const counts = await applyDeliveries(ports, inbox.deliveries, signal);
+      const counts = await applyDeliveries(ports, inbox.deliveries, this.#signal);
       if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
       mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
-      applied(counts);
-    } while (this.#again && !signal.aborted);
+      ports.log.info({ ...counts }, 'deliveries applied');
+    } while (this.#again && !this.#signal.aborted);
   }
 }
 
 /** Records in the inbox until when deliveries could be received. */
 class Heartbeat {
-  readonly #wiring: Wiring;
+  readonly #mirroring: Mirroring;
   /** Instant of the last write to the inbox. */
   #at: number;
   /**
@@ -254,13 +240,13 @@ class Heartbeat {
    */
   #failed = false;
 
-  constructor(wiring: Wiring) {
-    this.#wiring = wiring;
-    this.#at = wiring.ports.clock.now();
+  constructor(mirroring: Mirroring) {
+    this.#mirroring = mirroring;
+    this.#at = mirroring.ports.clock.now();
   }
 
   async beat(): Promise<void> {
-    const { storage, sharing, ports } = this.#wiring;
+    const { storage, sharing, ports } = this.#mirroring;
     let wasAway = this.#failed;
     this.#failed = true;
     try {
@@ -275,7 +261,7 @@ class Heartbeat {
   }
 
   #note(wasAway: boolean): void {
-    const { inbox, ports } = this.#wiring;
+    const { inbox, ports } = this.#mirroring;
     const now = ports.clock.now();
     inbox.deliveries.heartbeat(now);
     if (wasAway) noteAbsence(ports, this.#at);

@@ -1,25 +1,27 @@
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { differenceOf, restartKeys } from '../config/difference.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { writeRefusalOf } from '../files/write-refusal.ts';
 import { keepListeners } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
-import type { Daemon, DaemonOverrides, Running } from './daemon.ts';
+import type { Reload, ReloadOutcome } from './answers.ts';
+import type { Running, RunningDaemon, StartOptions } from './daemon.ts';
 import { keepLocks } from './locks.ts';
-import { acceptedChanges, type Reload, type ReloadOutcome, refusalOf } from './reload.ts';
+import type { Machine } from './machine.ts';
 
 export interface ReloadingOptions<Started extends Running> {
-  readonly log: Logger;
+  readonly machine: Machine;
   /** Starts a daemon, or one of several instances. */
-  start(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides): Promise<Started>;
+  start(machine: Machine, loaded: LoadedConfig, options: StartOptions): Promise<Started>;
   /** Reads the configuration with all its secrets. Throws if anything is wrong with it. */
   load(): LoadedConfig;
   /** Called when another configuration begins to take over, and when the daemon runs again. */
   readonly reloading?: (phase: 'begins' | 'ends') => void;
-  readonly overrides?: Omit<DaemonOverrides, 'kept' | 'hold' | 'reload'>;
 }
 
 /** A daemon that can take over another configuration. */
-export interface ReloadingDaemon<Started extends Running = Daemon> extends AsyncDisposable, Reload {
+export interface ReloadingDaemon<Started extends Running = RunningDaemon> extends AsyncDisposable, Reload {
   /** Returns the running daemon; null: a reload is under way. */
   current(): Started | null;
   /** Resolves when no reload is under way. */
@@ -34,25 +36,26 @@ export interface ReloadingDaemon<Started extends Running = Daemon> extends Async
  * locked. If the start fails, the old configuration is started again.
  */
 export async function startReloading<Started extends Running>({
-  log,
+  machine,
   load,
   start: startOne,
   reloading = () => undefined,
-  overrides = {},
 }: ReloadingOptions<Started>): Promise<ReloadingDaemon<Started>> {
+  const { log } = machine;
   const listeners = keepListeners();
-  const locks = keepLocks();
+  const locks = keepLocks(machine.locks);
+  const kept = { ...machine, locks: locks.hold, network: { ...machine.network, listen: listeners.open } };
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   let loaded = load();
-  const outcome = outcomes(log, overrides.clock ?? systemClock);
+  const outcome = outcomes(log, machine.clock);
   let swapping: Promise<void> | null = null;
   let current: Started | null = null;
 
   async function start(next: LoadedConfig): Promise<void> {
     log.level = next.config.log.level;
     for (const warning of next.warnings) log.warn({ warning }, 'configuration warning');
-    current = await startOne(next, log, { ...overrides, hold: locks.hold, kept: listeners.open, reload });
+    current = await startOne(kept, next, { reload });
     const { admin, storefront, receiver } = current;
     log.info({ mirror: next.config.mirror.path, admin, storefront, receiver }, 'daemon started');
     current.broken.catch(broken.reject);
@@ -84,7 +87,7 @@ export async function startReloading<Started extends Running>({
         return outcome.last();
       }
       try {
-        const { next, changed } = accepted({ daemon, loaded, load, rule: overrides.allowList ?? 'check' });
+        const { next, changed } = accepted({ daemon, loaded, load });
         outcome.accept(changed);
         if (changed.length > 0) {
           listeners.hold();
@@ -146,17 +149,45 @@ function outcomes(log: Logger, { now }: Pick<Clock, 'now'>) {
 }
 
 /** Returns the configuration to take over, and its changes. Throws if it cannot be taken over. */
-function accepted({ daemon, loaded, load, rule }: Question): { next: LoadedConfig; changed: string[] } {
+function accepted({ daemon, loaded, load }: Question): { next: LoadedConfig; changed: string[] } {
   // With a full disk or a locked file no start succeeds, not even with the old configuration.
   const trouble = daemon.writeTrouble();
   if (trouble !== null) throw writeRefusalOf(trouble);
   const next = load();
-  return { next, changed: acceptedChanges(loaded, next, rule) };
+  return { next, changed: acceptedChanges(loaded, next) };
 }
 
 interface Question {
   readonly load: () => LoadedConfig;
   readonly daemon: Running;
   readonly loaded: LoadedConfig;
-  readonly rule: 'check' | 'force';
+}
+
+/**
+ * Returns the settings that another configuration changes. Throws (78) if a running daemon cannot take it over. Reload
+ * is all or nothing, so the running settings always come from one file.
+ */
+function acceptedChanges(before: LoadedConfig, after: LoadedConfig): string[] {
+  const changed = differenceOf(before, after);
+  const restart = restartKeys.filter((key) => changed.includes(key));
+  if (restart.length > 0)
+    throw new CataloguedError('restart-needed', 'nothing was reloaded: a changed key takes a restart of the daemon', {
+      exitCode: exitCodes.configuration,
+      details: restart.map((key) => `${key} has changed`),
+      hint: 'systemctl restart catalogued, or restore those keys and reload again',
+    });
+  return changed;
+}
+
+/** Returns a thrown error as part of an outcome. Anything but a `CataloguedError` is a bug (70). */
+function refusalOf(error: unknown): NonNullable<ReloadOutcome['refused']> {
+  if (!(error instanceof CataloguedError))
+    return {
+      exit_code: exitCodes.bug,
+      message: error instanceof Error ? error.message : String(error),
+      details: [],
+      hint: null,
+    };
+  const { exitCode, message, details, hint = null } = error;
+  return { exit_code: exitCode, message, details: [...details], hint };
 }

@@ -4,8 +4,8 @@ import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import { interestMemoryMs } from '../sync/records/weights.ts';
+import type { Mirroring } from './mirroring.ts';
 import type { Job } from './schedule.ts';
-import type { Wiring } from './wiring.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -13,15 +13,15 @@ const dayMs = 24 * hourMs;
 const memoryMs = 90 * dayMs;
 
 /** Deletes data older than its retention, once an hour. Returns the disk space that a flood of deliveries has used. */
-export function retentionJob(wiring: Wiring): Job {
-  const { config, ports, inbox, sharing } = wiring;
+export function retentionJob(daemon: Mirroring): Job {
+  const { config, ports, inbox, sharing } = daemon;
   return {
     name: 'retention',
     every: hourMs,
     // Data deleted because of a wrong clock is lost for good.
     needs: ['mirror', 'inbox', 'leads', 'writing', 'certain-time'],
     run: async (signal) => {
-      prune(wiring);
+      prune(daemon);
       await sharing?.deliveries
         .prune(ports.clock.now() - config.retention.deliveries)
         .catch((error: unknown) => ports.log.warn({ err: error }, 'old deliveries stay in the database'));
@@ -30,7 +30,7 @@ export function retentionJob(wiring: Wiring): Job {
   };
 }
 
-function prune({ mirror, inbox, ports, config }: Pick<Wiring, 'mirror' | 'inbox' | 'ports' | 'config'>): void {
+function prune({ mirror, inbox, ports, config }: Mirroring): void {
   const now = ports.clock.now();
   const ago = (ms: number) => instant(now - ms);
   mirror.transaction(() => {

@@ -6,9 +6,8 @@ import { StatusReader } from '../mirror/status/reader.ts';
 import { type CountedStatus, statusOf } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import type { Parts } from './parts.ts';
-import type { Publishing } from './publishing.ts';
-import type { Wiring } from './wiring.ts';
+import type { Daemon, Unscheduled } from './context.ts';
+import type { Mirroring } from './mirroring.ts';
 
 /** The mirror's part of the status. */
 export interface MirrorCounts {
@@ -19,11 +18,7 @@ export interface MirrorCounts {
 }
 
 /** Counts in a separate thread. Disposing ends it. */
-export function mirrorCounts({
-  mirror,
-  files,
-  ports,
-}: Pick<Wiring, 'mirror' | 'files' | 'ports'>): MirrorCounts & AsyncDisposable {
+export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -43,19 +38,15 @@ export function mirrorCounts({
 export interface StatusOptions {
   readonly jobs: () => readonly JobRuns[];
   readonly counts: MirrorCounts;
-  readonly publishing?: Pick<Publishing, 'status'> | null;
 }
 
 /**
  * Puts the status together: the mirror's part, the facts known only to the daemon, and the conditions that follow from
  * both.
  */
-export function statusSource(
-  parts: Omit<Parts, 'status'>,
-  { jobs, counts, publishing = null }: StatusOptions,
-): Parts['status'] {
-  const { wiring, snapshots, backups, receiving, conditions } = parts;
-  const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
+export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts }: StatusOptions): Daemon['status'] {
+  const { snapshots, backups, receiving, conditions, publishing } = daemon;
+  const { mirror, inbox, files, limiter, ports, config, storage } = daemon;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     ...inbox.deliveries.bytes(),

@@ -2,71 +2,69 @@ import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Inbox } from '../inbox/inbox.ts';
 import type { Ports } from '../sync/records/context.ts';
 import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
 import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
+import type { ServiceAsker } from '../upstream/adapter/service-asker.ts';
+import type { Limiter } from '../upstream/limiter.ts';
 import { selfTest } from '../upstream/self-test.ts';
+import type { ServiceClock } from '../upstream/service-clock.ts';
 import type { Signing } from '../upstream/signing.ts';
-import {
-  createSubscriptions,
-  type SubscriptionOutcome,
-  type Subscriptions,
-  type SubscriptionsOptions,
-} from '../upstream/subscriptions.ts';
+import { createSubscriptions, type SubscriptionOutcome, type Subscriptions } from '../upstream/subscriptions.ts';
+import type { ClockWatch } from './clock/clock-watch.ts';
+import type { Machine } from './machine.ts';
+import { tellingInTime } from './sharing/copying.ts';
+import type { Sharing } from './sharing/sharing.ts';
 
-interface Parts extends Pick<SubscriptionsOptions, 'asker' | 'limiter' | 'service_clock'> {
-  readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
-  readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'entropy' | 'log'>;
-  readonly mayRotate: () => boolean;
-  /** Null: there is no master secret. */
-  readonly addresses: OwnAddresses | null;
-  /** The body of the receiver's 404; null: any body is accepted. */
-  readonly refusal: string | null;
-  /** Called before an address is sent to the service. Throws if other instances would not recognise it. */
-  readonly tellAddresses: (() => Promise<void>) | null;
-  /** Replaces the real request to our own public address. */
-  readonly selfTest?: SubscriptionPorts['selfTest'];
+interface SubscriptionParts {
+  readonly machine: Machine;
+  readonly ports: Ports;
+  readonly inbox: Inbox;
+  readonly asker: ServiceAsker;
+  readonly limiter: Limiter;
+  readonly serviceClock: ServiceClock;
+  readonly watch: ClockWatch;
+  readonly sharing: Sharing | null;
 }
 
 const selfTestMs = 10_000;
 
 /** Connects the declared subscriptions to the service, if everything needed is configured. */
-export function manageSubscriptions({
-  loaded,
-  ports,
-  addresses,
-  refusal,
-  mayRotate,
-  tellAddresses,
-  ...options
-}: Parts): ManagedSubscriptions {
-  const { config, secrets } = loaded;
-  const { clock } = ports;
+export function manageSubscriptions(
+  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  { machine, ports, inbox, asker, limiter, serviceClock, watch, sharing }: SubscriptionParts,
+): ManagedSubscriptions {
+  const { clock, entropy } = ports;
   const { public_url } = config.receiver;
+  const addresses = secrets.receiver_secret === null ? null : inbox.addresses;
   const why = missing(config, addresses);
   if (why !== null || public_url === null || addresses === null) return { why: why ?? missingAddress };
-  const alone = createSubscriptions({
-    ...options,
+  const service = createSubscriptions({
+    asker,
+    limiter,
+    service_clock: serviceClock,
     profile: config.service.profile,
     signing: signingOf(config.signing, secrets),
     clock,
-    entropy: ports.entropy,
+    entropy,
   });
-  const subscriptionPorts: SubscriptionPorts = {
-    ...ports,
-    service: tellAddresses === null ? alone : tellingFirst(alone, tellAddresses),
-    addresses,
-    mayRotate,
-    settings: { ...settingsOf(config), public_url },
-    selfTest:
-      options.selfTest ??
-      ((signal) => {
-        const token = Buffer.from(ports.entropy(32)).toString('base64url');
-        return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal }, signal);
-      }),
+  const testOverNetwork: SubscriptionPorts['selfTest'] = (signal) => {
+    const token = Buffer.from(entropy(32)).toString('base64url');
+    // The receiver's 404 has no body; a proxy's has one.
+    return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal: '' }, signal);
   };
-  return { work: subscriptionWork(subscriptionPorts) };
+  return {
+    work: subscriptionWork({
+      ...ports,
+      service: sharing === null ? service : tellingFirst(service, tellingInTime(sharing.deliveries, addresses, clock)),
+      addresses,
+      mayRotate: () => watch.mayPrune(),
+      settings: { ...settingsOf(config), public_url },
+      selfTest: machine.network.selfTest ?? testOverNetwork,
+    }),
+  };
 }
 
 /** Ensures that every instance recognises an address before the service uses it. */

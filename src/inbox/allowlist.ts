@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { isPublicHost } from '../domain/push/public-address.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 
 /** A set of addresses and networks from the configuration. */
 export interface Networks {
@@ -67,6 +68,13 @@ export function couldOnlyMatchProxy(receiver: {
     message: `receiver.allow could only ever match the proxy: public_url is https, ${listen} is not, and no proxy is trusted`,
     hint: "name the proxy's address in receiver.trusted_proxies, or start with --force",
   };
+}
+
+/** Throws (78) for an allow-list that could only ever match the proxy. */
+export function refuseAllowList(receiver: Parameters<typeof couldOnlyMatchProxy>[0]): void {
+  const problem = couldOnlyMatchProxy(receiver);
+  if (problem === null) return;
+  throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
 }
 
 /**

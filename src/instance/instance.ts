@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { newId, systemClock, systemEntropy } from '../clock.ts';
+import { newId } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
-import { type Daemon, type DaemonOverrides, type Running, startDaemon } from '../daemon/daemon.ts';
-import { holdFiles } from '../daemon/locks.ts';
-import { prepareDirectories } from '../daemon/open-files.ts';
+import { type Running, type StartOptions, startDaemon } from '../daemon/daemon.ts';
+import { prepareDirectories } from '../daemon/files.ts';
+import type { Machine } from '../daemon/machine.ts';
 import { isOneOfSeveral, type Sharing } from '../daemon/sharing/sharing.ts';
 import { connectPostgres, type Postgres } from '../database/connect.ts';
 import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.ts';
@@ -16,19 +16,16 @@ import { inboxSays } from '../files/pair.ts';
 import { SourceAway } from '../follow/source.ts';
 import { openInbox } from '../inbox/inbox.ts';
 import { keepListeners, type OpenListener } from '../kept-listener.ts';
-import type { Logger } from '../log.ts';
 import { foreignPair } from '../mirror/claim.ts';
 import { type PublishedMirror, publishedMirror, type TakenOver } from './published.ts';
 import { type Standby, startStandby } from './standby.ts';
 import { hasToResign } from './unwritable.ts';
 
 /** Starts a daemon, or one of several instances, which leads or stands by, according to the configuration. */
-export async function startInstance(
-  loaded: LoadedConfig,
-  log: Logger,
-  overrides: DaemonOverrides = {},
-): Promise<Running> {
-  return isOneOfSeveral(loaded) ? await startOneOfSeveral(loaded, log, overrides) : startDaemon(loaded, log, overrides);
+export async function startInstance(machine: Machine, loaded: LoadedConfig, options: StartOptions): Promise<Running> {
+  return isOneOfSeveral(loaded)
+    ? await startOneOfSeveral(machine, loaded, options)
+    : startDaemon(machine, loaded, options);
 }
 
 /**
@@ -46,21 +43,30 @@ const coldMs = 30_000;
  * Stands by until it leads, leads until another instance takes over, and so on. The listeners stay open, and requests
  * that come in between wait. Rejects if it cannot even stand by.
  */
-async function startOneOfSeveral(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides): Promise<Running> {
+async function startOneOfSeveral(machine: Machine, loaded: LoadedConfig, options: StartOptions): Promise<Running> {
   const { config, secrets } = loaded;
   await using stack = new AsyncDisposableStack();
   requireSecrets(secrets);
   prepareDirectories(config);
-  stack.use((overrides.hold ?? holdFiles)(config));
-  const kept = overrides.kept ?? listenersOf(stack);
-  const shared = await share(stack, { loaded, log, overrides });
+  stack.use(machine.locks(config));
+  const kept = machine.network.listen ?? listenersOf(stack);
+  const shared = await share(stack, machine, loaded);
   // An error that a person has to fix ends the start. An unreachable database is waited for.
   const pair_id = await shared.join().catch(unlessAway);
   const ending = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const state: State = { standby: null, daemon: null, told: null };
-  const turns: Turns = { ...shared, loaded, log, overrides, kept, state, signal: ending.signal, broken: broken.reject };
+  const turns: Turns = {
+    ...shared,
+    machine: { ...machine, locks: alreadyHeld, network: { ...machine.network, listen: kept } },
+    loaded,
+    options,
+    kept,
+    state,
+    signal: ending.signal,
+    broken: broken.reject,
+  };
   const standby = await standBy(turns, false);
   const lived = live(turns, standby, pair_id).catch((error: unknown) => {
     if (!ending.signal.aborted) broken.reject(error);
@@ -114,15 +120,12 @@ interface Shared {
   readonly join: () => Promise<string>;
 }
 
-interface Given {
-  readonly loaded: LoadedConfig;
-  readonly log: Logger;
-  readonly overrides: DaemonOverrides;
-}
-
-async function share(stack: AsyncDisposableStack, { loaded, log, overrides }: Given): Promise<Shared> {
+async function share(
+  stack: AsyncDisposableStack,
+  { clock, entropy, log }: Machine,
+  loaded: LoadedConfig,
+): Promise<Shared> {
   const { config, secrets } = loaded;
-  const { clock = systemClock, entropy = systemEntropy } = overrides;
   const url = secrets.database_url?.reveal() ?? '';
   const connect = async (purpose: keyof typeof patienceMs) =>
     stack.use(await connectPostgres({ url, schema: config.database.schema, patience_ms: patienceMs[purpose] }));
@@ -141,7 +144,10 @@ function selfIn({ instance }: LoadedConfig['config']) {
   return { name: instance.name ?? hostname(), advertise: instance.advertise };
 }
 
-interface Turns extends Shared, Given {
+interface Turns extends Shared {
+  readonly machine: Machine;
+  readonly loaded: LoadedConfig;
+  readonly options: StartOptions;
   readonly kept: OpenListener;
   readonly state: State;
   readonly signal: AbortSignal;
@@ -150,9 +156,9 @@ interface Turns extends Shared, Given {
 
 /** Starts to stand by. `resigned`: its files could not be written, and it is not warm until they can be. */
 async function standBy(turns: Turns, resigned: boolean): Promise<Standby> {
-  const { loaded, lease, mirror, deliveries, overrides, log, kept, state, broken } = turns;
-  const { allowList: rule = 'check', clock = systemClock } = overrides;
-  const standby = await startStandby({ loaded, lease, mirror, deliveries, rule, clock, log, kept, resigned });
+  const { machine, loaded, lease, mirror, deliveries, kept, state, broken } = turns;
+  const { clock, log } = machine;
+  const standby = await startStandby({ loaded, lease, mirror, deliveries, clock, log, kept, resigned });
   standby.broken.catch(broken);
   state.standby = standby;
   return standby;
@@ -160,8 +166,8 @@ async function standBy(turns: Turns, resigned: boolean): Promise<Standby> {
 
 /** Stands by and leads in turn until the signal aborts, then rejects with its reason. */
 async function live(turns: Turns, first: Standby, joined: string | null): Promise<void> {
-  const { overrides, loaded, lease, join, signal } = turns;
-  const { clock = systemClock } = overrides;
+  const { machine, loaded, lease, join, signal } = turns;
+  const { clock } = machine;
   const { name } = selfIn(loaded.config);
   let pair_id = joined;
   let standby = first;
@@ -195,8 +201,8 @@ interface Turn {
  * it resigned because its files cannot be written.
  */
 async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promise<boolean> {
-  const { loaded, log, overrides, mirror, deliveries, kept, state, signal, broken } = turns;
-  const { clock = systemClock } = overrides;
+  const { machine, loaded, options, mirror, deliveries, state, signal, broken } = turns;
+  const { clock, log } = machine;
   await using _ = leadership;
   await standby.stopFollowing();
   const over = AbortSignal.any([leadership.lost, signal]);
@@ -211,7 +217,7 @@ async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promi
   const [epochs, last_alive_at, begun] = known;
   readyInbox(loaded, { pair_id, now: clock.now(), epochs, begun });
   const sharing: Sharing = { name: selfIn(loaded.config).name, leadership, deliveries, last_alive_at, begun };
-  await using daemon = await startDaemon(loaded, log, { ...overrides, kept, hold: alreadyHeld, sharing });
+  await using daemon = await startDaemon(machine, loaded, { ...options, sharing });
   state.daemon = daemon;
   state.standby = null;
   const let_go = standby[Symbol.asyncDispose]();
@@ -228,9 +234,9 @@ async function lead(turns: Turns, { leadership, standby, pair_id }: Turn): Promi
 
 interface State {
   standby: Standby | null;
-  daemon: Daemon | null;
+  daemon: Running | null;
   /** The error of the last daemon, to report at the end; null: none. */
-  told: ReturnType<Daemon['trouble']>;
+  told: ReturnType<Running['trouble']>;
 }
 
 const alreadyHeld = () => ({ [Symbol.dispose]: () => undefined });

@@ -1,7 +1,6 @@
 import { passOnAdmin, passOnStorefront } from '../admin/pass-on.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { refuseAllowList } from '../daemon/receiving.ts';
 import { addressesKnownMs } from '../daemon/sharing/copying.ts';
 import { hostsOf } from '../daemon/sharing/hosts.ts';
 import { storingIn } from '../daemon/sharing/sharing.ts';
@@ -19,7 +18,6 @@ export interface StandbyOptions {
   readonly lease: Pick<Lease, 'seen'>;
   readonly mirror: Pick<PublishedMirror, 'follow'>;
   readonly deliveries: SharedDeliveries;
-  readonly rule: 'check' | 'force';
   readonly clock: Clock;
   readonly log: Logger;
   readonly kept: OpenListener;
@@ -107,11 +105,10 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
  * Receives at the addresses that the leader has stored, until the signal aborts. Deliveries are stored in the database.
  */
 async function receive(
-  { loaded: { config, secrets }, deliveries, rule, clock, log, kept }: StandbyOptions,
+  { loaded: { config, secrets }, deliveries, clock, log, kept }: StandbyOptions,
   signal: AbortSignal,
   standing: { address: string | null },
 ): Promise<void> {
-  refuseAllowList(config, rule);
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
   let recognise: CallbackAddresses['recognise'] | null = null;
   let receiver: Receiver | null = null;

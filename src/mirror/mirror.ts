@@ -42,6 +42,7 @@ import { type OfferTable, offerTable } from './schedule/offers.ts';
 import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
 import { type ShortListTable, shortListTable } from './schedule/short-lists.ts';
+import { type SiblingReads, siblingReads } from './schedule/siblings.ts';
 import { type SignalTable, signalTable } from './schedule/signals.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
@@ -73,6 +74,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
   readonly signals: SignalTable;
+  readonly siblings: SiblingReads;
   readonly interest: InterestTable;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
@@ -163,6 +165,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     jobs: jobTable(writes),
     budget: budgetTable(writes),
     signals: signalTable(writes),
+    siblings: siblingReads(writes),
     interest: interestTable(writes),
     changes,
     checks: checkTables(writes),

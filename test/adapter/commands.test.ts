@@ -14,7 +14,7 @@ import { runHere } from '../fakes/run-here.ts';
 import { cursorShape } from '../fakes/service-shapes.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const cursor = fileURLToPath(new URL('../../config/adapters/cursor.mjs', import.meta.url));
@@ -128,7 +128,7 @@ describe('probe --adapter', () => {
   it('is not for a running daemon (75)', async () => {
     await using at = await stage(cursorShape, { adapter: cursor });
     const loaded = loadConfig({ file: at.config, env: {} });
-    await using _ = await startDaemon(loaded, testLog('silent').log);
+    await using _ = await startDaemon(testMachine(), loaded);
     expect((await probe(at.config, '--adapter', cursor)).error).toMatchObject({ exitCode: 75 });
   });
 });
@@ -152,7 +152,7 @@ describe('a daemon with an adapter', () => {
     writeFileSync(file, own('/one/'));
     at.configure({ adapter: file });
     const load = () => loadConfig({ file: at.config, env: {} });
-    await using daemon = await startReloading({ log: testLog('silent').log, load, start: startDaemon });
+    await using daemon = await startReloading({ machine: testMachine(), load, start: startDaemon });
     const reload = async () => {
       daemon.begin();
       await daemon.settled();

@@ -22,10 +22,10 @@ describe('with an adapter, a service that', () => {
     writeFileSync(file, adapter);
     const service = { adapter: file, languages, profile: { page_size: 5 } };
     await using harness = await differentHarness(difference, service, sandbox);
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-    expect(harness.wiring.mirror.filledAt()).not.toBeNull();
+    await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
+    expect(harness.daemon.mirror.filledAt()).not.toBeNull();
     if (languages.length > 1) {
-      const reader = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+      const reader = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
       const titles = reader.prepare('SELECT title FROM products WHERE language = ?').pluck().all(languages[1]);
       reader.close();
       expect(titles.filter((title) => String(title).endsWith(`[${languages[1]}]`))).toHaveLength(12);
@@ -33,7 +33,7 @@ describe('with an adapter, a service that', () => {
     }
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
-    expect(harness.wiring.mirror.records.fill().failing).toBe(failing);
+    expect(harness.daemon.mirror.records.fill().failing).toBe(failing);
   });
 
   it('is in the table of docs/service.md, with the lines of its adapter', () => {
@@ -46,8 +46,8 @@ describe('with an adapter, a service that', () => {
     const failing: string[] = [];
     for (const { service, difference, sandbox = {} } of deviations.filter(({ languages }) => languages === undefined)) {
       await using harness = await differentHarness(difference, { profile: { page_size: 5 } }, sandbox);
-      await harness.drive(harness.schedule.run('pass') as Promise<unknown>);
-      const isSame = harness.wiring.mirror.filledAt() !== null && (await harness.compare()).differences === 0;
+      await harness.drive(harness.daemon.schedule.run('pass') as Promise<unknown>);
+      const isSame = harness.daemon.mirror.filledAt() !== null && (await harness.compare()).differences === 0;
       if (!isSame) failing.push(service);
     }
     expect(failing).toEqual(

@@ -15,14 +15,14 @@ import { listenAddress } from '../../src/listen-address.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const secrets = { admin_token: createSecret(canary.admin), storefront_token: createSecret(canary.storefront) };
 
 /** A daemon with a service that nobody runs: what a door lets through is refused for what was asked, not for who asks. */
 async function daemonWith(directory: string, more: Record<string, unknown>) {
-  return await startDaemon(testConfig(directory, 'http://127.0.0.1:9', more, secrets), testLog('silent').log);
+  return await startDaemon(testMachine(), testConfig(directory, 'http://127.0.0.1:9', more, secrets));
 }
 
 interface Answer {

@@ -5,7 +5,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const stack = new AsyncDisposableStack();
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
   const admin = { listen: `127.0.0.1:${port}`, hosts: ['ops.example.com'] };
   const config = testConfig(path, 'http://127.0.0.1:9', { admin }, { admin_token: createSecret(canary.admin) });
-  stack.use(await startDaemon(config, testLog('silent').log));
+  stack.use(await startDaemon(testMachine(), config));
 });
 afterAll(() => stack.disposeAsync());
 

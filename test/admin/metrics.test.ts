@@ -12,7 +12,7 @@ import { canary, canaryMark } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 interface Parsed {
@@ -92,9 +92,9 @@ describe('/metrics', () => {
       },
       { receiver_secret: createSecret(canary.master) },
     );
-    await using daemon = await startDaemon(config, testLog('silent').log);
-    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
-    const { subscriptions } = daemon.wiring;
+    await using daemon = await startDaemon(testMachine(), config);
+    while (daemon.mirror.filledAt() === null) await daemon.tick();
+    const { subscriptions } = daemon;
     if ('work' in subscriptions) await subscriptions.work.maintain(new AbortController().signal);
     await fetch(`http://127.0.0.1:${port}/hooks/nobody`, { method: 'POST', body: '{}' });
 
@@ -145,12 +145,12 @@ describe('/metrics', () => {
     expect(samples.get('nodejs_eventloop_lag_p99_seconds')).toBeLessThan(60);
 
     expect(body).not.toMatch(new RegExp(`${canaryMark}|hooks|127\\.0\\.0\\.1`));
-    for (const id of daemon.wiring.mirror.products.ids()) expect(body).not.toContain(`"${id}"`);
+    for (const id of daemon.mirror.products.ids()) expect(body).not.toContain(`"${id}"`);
   });
 
   it('says nothing of what was not measured', async () => {
     using directory = temporaryDirectory();
-    await using _ = await startDaemon(testConfig(directory.path, 'http://127.0.0.1:9'), testLog('silent').log);
+    await using _ = await startDaemon(testMachine(), testConfig(directory.path, 'http://127.0.0.1:9'));
     const { samples } = parse((await get(`${directory.path}/state/admin.sock`, '/metrics')).body);
     expect(samples.get('catalogued_true')).toBe(0);
     const unmeasured =

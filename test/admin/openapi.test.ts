@@ -13,6 +13,7 @@ import { fastClock } from '../fakes/fast-clock.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
@@ -33,10 +34,8 @@ beforeAll(async () => {
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 12, key: 'the-key' }));
   const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
-  const daemon = stack.use(
-    await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log, { clock }),
-  );
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  const daemon = stack.use(await startDaemon(testMachine({ clock }), testConfig(path, sandbox.url, more, secrets)));
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   product_id = sandbox.world.visible()[0]?.id ?? 0;
   socket = join(path, 'state', 'admin.sock');
 });

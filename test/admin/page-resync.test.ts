@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formTokens, formValidMs } from '../../src/admin/page/form-token.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { canary } from '../fakes/canary.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const stack = new AsyncDisposableStack();
-let daemon: Daemon;
+let daemon: RunningDaemon;
 let url = '';
 
 beforeAll(async () => {
@@ -17,13 +17,13 @@ beforeAll(async () => {
   const admin = { listen: '127.0.0.1:0' };
   const config = testConfig(path, 'http://127.0.0.1:9', { admin }, { admin_token: createSecret(canary.admin) });
   // A price waits three seconds for a service that is away.
-  daemon = stack.use(await startDaemon(config, testLog('silent').log, { clock: fastClock(20) }));
+  daemon = stack.use(await startDaemon(testMachine({ clock: fastClock(20) }), config));
   url = `${new URL(daemon.admin[0] ?? '').origin}/resync`;
 });
 afterAll(() => stack.disposeAsync());
 
 const authorization = `Bearer ${canary.admin}`;
-const unfinished = () => daemon.wiring.mirror.jobs.unfinished().length;
+const unfinished = () => daemon.mirror.jobs.unfinished().length;
 
 async function look(query = ''): Promise<string> {
   return await (await fetch(url + query, { headers: { authorization } })).text();

@@ -15,7 +15,7 @@ import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { heldDates, hour, known, now, remembered } from './known-status.ts';
 
@@ -187,9 +187,9 @@ describe('in a browser', needs('chromium'), () => {
       { admin: { listen: '127.0.0.1:0' } },
       { admin_token: createSecret(canary.admin) },
     );
-    await using daemon = await startDaemon(config, testLog('silent').log);
-    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
-    const db = new Database(daemon.wiring.mirror.path);
+    await using daemon = await startDaemon(testMachine(), config);
+    while (daemon.mirror.filledAt() === null) await daemon.tick();
+    const db = new Database(daemon.mirror.path);
     const failure = '<script>document.title = "taken"</script><b id="planted">x</b>';
     db.prepare("UPDATE _record SET failures = 1, failure = ? WHERE resource = 'variants'").run(failure);
     db.close();

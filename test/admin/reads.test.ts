@@ -6,7 +6,7 @@ import type { ReadOperation } from '../../src/admin/api/reads.ts';
 import { operations } from '../../src/admin/api.ts';
 import { UnsentAnswers } from '../../src/admin/read-route.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import type { Daemon } from '../../src/daemon/daemon.ts';
+import type { RunningDaemon } from '../../src/daemon/daemon.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 import type { Column } from '../../src/mirror/contract/table.ts';
 import { type HttpRead, httpReads } from '../../src/storefront/http/reads.ts';
@@ -21,7 +21,7 @@ const shop = 'https://shop.example';
 const stack = new AsyncDisposableStack();
 let at = '';
 let path = '';
-let daemon: Daemon;
+let daemon: RunningDaemon;
 let product_id = 0;
 let date = '';
 afterAll(() => stack.disposeAsync());
@@ -33,7 +33,7 @@ beforeAll(async () => {
   );
   ({ daemon } = filled);
   at = daemon.storefront ?? '';
-  path = daemon.wiring.mirror.path;
+  path = daemon.mirror.path;
   using reader = openReader(path);
   const sold = reader.products().flatMap((product) =>
     reader
@@ -176,7 +176,7 @@ describe('a read over HTTP', () => {
   });
 
   it('counts a search without results', async () => {
-    const { inbox } = daemon.wiring;
+    const { inbox } = daemon;
     const counted = () => inbox.searches.fruitless({ first: 0, last: 99_999 }, 1);
     expect(counted()).toEqual([]);
     for (const text of ['xyzzy', 'golden']) await openHttpReader({ url: at, key: public_key }).search({ text });

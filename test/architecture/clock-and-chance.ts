@@ -13,8 +13,8 @@ const inSql = [
 
 const allowed: Readonly<Record<string, readonly RegExp[]>> = {
   'clock.ts': [...inPrograms, ...inSql],
-  // A query that it prints for a person.
-  'commands/sandbox/demo.ts': inSql,
+  // A script that runs in the browser.
+  'commands/sandbox/shop/script.ts': inPrograms,
 };
 
 /** Files that read a clock or draw chance, in their own words or by SQLite's, and are not allowed to. */

@@ -34,10 +34,10 @@ describe('a backup that is restored', () => {
   it('over the mirror keeps the inbox: what was delivered since is applied again, and the mirror says what the service says', async () => {
     await using world = await notifiedHarness();
     const { harness } = world;
-    const { config } = harness.wiring;
+    const { config } = harness.daemon;
     const { backup } = makeBackup(orderOf(config, harness.clock.now()));
     const feed = feedOf(config.mirror.path);
-    const cursor = harness.wiring.mirror.changes.newest();
+    const cursor = harness.daemon.mirror.changes.newest();
     const [closed = 0, edited = 0] = world.ids();
     harness.sandbox.world.disable(closed, { reason: 'flooded' });
     harness.sandbox.world.edit(edited, { field: 'title', value: 'Renamed since the backup' });
@@ -50,7 +50,7 @@ describe('a backup that is restored', () => {
         expect(done.moved.length).toBeGreaterThan(0);
       },
     });
-    expect(harness.wiring.mirror.feed).toMatchObject({ feed: 'new' });
+    expect(harness.daemon.mirror.feed).toMatchObject({ feed: 'new' });
     // A reader with the old cursor is told to start again.
     using reader = openReader(config.mirror.path);
     expect(() => reader.changes(cursor, { feed })).toThrow(/feed/);
@@ -62,7 +62,7 @@ describe('a backup that is restored', () => {
   it('on an empty host brings both files, and what subscriptions cover is read again', async () => {
     await using world = await notifiedHarness();
     const { harness } = world;
-    const { config } = harness.wiring;
+    const { config } = harness.daemon;
     const { backup } = makeBackup(orderOf(config, harness.clock.now()));
     const [edited = 0] = world.ids();
     harness.sandbox.world.edit(edited, { field: 'title', value: 'Said to the host that was lost' });
@@ -88,14 +88,14 @@ describe('a backup that is restored', () => {
     harness.sandbox.world.edit(one, { field: 'title', value: 'Applied' });
     await world.live(hour);
     harness.sandbox.world.edit(two, { field: 'title', value: 'Waits' });
-    const db = new Database(harness.wiring.config.mirror.inbox_path);
+    const db = new Database(harness.daemon.config.mirror.inbox_path);
     const last = db.prepare<[], number>('SELECT max(delivery_id) FROM delivery').pluck().get() ?? 0;
     db.prepare(
       `INSERT INTO delivery (received_at, subscription_id, epoch, peer, length, truncated, sha256, body)
        SELECT received_at, subscription_id, epoch, peer, length, truncated, sha256, x'7b7d' FROM delivery WHERE delivery_id = ?`,
     ).run(last);
     db.close();
-    const { backup } = makeBackup(orderOf(harness.wiring.config, harness.clock.now()));
+    const { backup } = makeBackup(orderOf(harness.daemon.config, harness.clock.now()));
     const copy = new Database(inboxCopy(backup), { readonly: true });
     const bodies = copy
       .prepare('SELECT delivery_id > ? AS waits, sum(length(body)) AS bytes FROM delivery GROUP BY 1')

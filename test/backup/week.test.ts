@@ -76,8 +76,8 @@ it(
   async () => {
     await using world = await notifiedHarness();
     const { harness } = world;
-    const { path } = harness.wiring.mirror;
-    const { config } = harness.wiring;
+    const { path } = harness.daemon.mirror;
+    const { config } = harness.daemon;
     const old = follower(path);
     old.follow();
     const order = { mirror: path, inbox: config.mirror.inbox_path, directory: config.backup.directory };

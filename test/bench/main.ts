@@ -21,6 +21,7 @@ import { refreshLines } from './refreshes.ts';
 import { refusalLines } from './refusals.ts';
 import { schedulingLines } from './scheduling.ts';
 import { searchLines } from './search.ts';
+import { togetherLines } from './together.ts';
 import { walkLines } from './walks.ts';
 
 /* Ratios within one run, never times alone. */
@@ -42,6 +43,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   http: httpLines,
   follower: followerLines,
   freshness: freshnessLines,
+  together: togetherLines,
   'long-reader': longReaderLines,
   growth: growthLines,
 };

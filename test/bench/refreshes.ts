@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, median, optionsOf } from './measure.ts';
 import { asked, type Program, startProgramHere } from './stage.ts';
@@ -55,7 +55,7 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   for (let round = 0; round <= repeated; round += 1) {
     using directory = temporaryDirectory();
     const config = testConfig(directory.path, service.first);
-    await using daemon = await startJobs(config, testLog('warn').log, { clock: systemClock });
+    await using daemon = await startJobs(testMachine({ log: testLog('warn').log }), config);
     const measure = async (kind: Kind) => {
       const found = await beside(daemon, { service, bare });
       if (round > 0) rounds[kind].push(found);
@@ -75,17 +75,17 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   return [...lines, ...writtenLines(rounds), sizeLine(stored, rounds['first load'])];
 }
 
-function requestDates({ wiring }: DaemonJobs): void {
-  requestResync(wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+function requestDates({ daemon }: DaemonJobs): void {
+  requestResync(daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
 }
 
 /** The daemon reads what is due; then the bare program asks for the same. */
-async function beside({ wiring }: DaemonJobs, { service, bare }: Others): Promise<Round> {
+async function beside({ daemon }: DaemonJobs, { service, bare }: Others): Promise<Round> {
   await asked(service, 'calls');
-  emptyWal(wiring.mirror.path);
+  emptyWal(daemon.mirror.path);
   const before = process.cpuUsage();
   const signal = new AbortController().signal;
-  const { failed } = await pass(wiring.ports, connections, { job_id: null, signal });
+  const { failed } = await pass(daemon.ports, connections, { job_id: null, signal });
   const { user, system } = process.cpuUsage(before);
   const received = await asked<number>(service, 'bytes');
   const calls = await asked<string[]>(service, 'calls');
@@ -95,7 +95,7 @@ async function beside({ wiring }: DaemonJobs, { service, bare }: Others): Promis
     daemon: (user + system) / 1000 / calls.length,
     bare: alone / calls.length,
     calls: calls.length,
-    written: walSizeOf(wiring.mirror.path),
+    written: walSizeOf(daemon.mirror.path),
     received,
   };
 }
@@ -107,8 +107,8 @@ function emptyWal(path: string): void {
 }
 
 /** What the dates take in the file, with their indexes. */
-function storedBytes({ wiring }: DaemonJobs): number {
-  const db = new Database(wiring.mirror.path, { readonly: true });
+function storedBytes({ daemon }: DaemonJobs): number {
+  const db = new Database(daemon.mirror.path, { readonly: true });
   const tables = [
     'date_window',
     'date_window_of_product',

@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { walkProducts } from '../../src/sync/reads/walk-products.ts';
@@ -7,6 +6,7 @@ import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { count, type Line, median, optionsOf } from './measure.ts';
 import { startProgramHere } from './stage.ts';
@@ -28,7 +28,7 @@ export async function walkLines(args: readonly string[]): Promise<Line[]> {
   using service = await startProgramHere<string>('replayed-service.ts', products);
   using directory = temporaryDirectory();
   const config = testConfig(directory.path, service.first);
-  await using daemon = await startJobs(config, testLog('warn').log, { clock: systemClock });
+  await using daemon = await startJobs(testMachine({ log: testLog('warn').log }), config);
   await walked(daemon);
   const walks: Walk[] = [];
   for (let round = 0; round < rounds; round += 1) walks.push(await walked(daemon));
@@ -50,7 +50,7 @@ export async function walkLines(args: readonly string[]): Promise<Line[]> {
   ];
 }
 
-async function walked({ wiring: { ports, mirror } }: DaemonJobs): Promise<Walk> {
+async function walked({ daemon: { ports, mirror } }: DaemonJobs): Promise<Walk> {
   const db = new Database(mirror.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();

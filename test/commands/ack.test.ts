@@ -8,7 +8,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it('an acknowledged warning leaves status at 0 until it ends, also across a restart; when it comes again it is news', async () => {
@@ -16,7 +16,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
-  const start = () => startDaemon(loadConfig({ file, env: { CATALOGUED_API_KEY: 'k' } }), testLog('silent').log);
+  const start = () => startDaemon(testMachine(), loadConfig({ file, env: { CATALOGUED_API_KEY: 'k' } }));
   const run = (...args: string[]) => runHere(['--config', file, ...args]);
   const ack = () => run('ack', 'images-refused', '--because', 'theirs, until Friday');
   const acknowledged = async () =>
@@ -24,10 +24,10 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
       .conditions;
   {
     await using daemon = await start();
-    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+    while (daemon.mirror.filledAt() === null) await daemon.tick();
     expect((await run('status')).code).toBe(0);
     expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; shown is none') });
-    daemon.wiring.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
+    daemon.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
     expect((await run('status')).code).toBe(1);
     expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });
     const { code, stdout } = await run('status');
@@ -37,20 +37,20 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   expect(await acknowledged()).toMatchObject([{ acknowledged: 'theirs, until Friday' }]);
   // What only an earlier process has seen is not judged in the first minutes.
   await daemon.schedule.run('conditions');
-  daemon.wiring.mirror.alarms.set('images-refused', null);
+  daemon.mirror.alarms.set('images-refused', null);
   await daemon.schedule.run('conditions');
-  daemon.wiring.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
+  daemon.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
   expect(await acknowledged()).toMatchObject([{ acknowledged: null }]);
-  expect(daemon.wiring.inbox.conditions.flips(instant(0))).toMatchObject([
+  expect(daemon.inbox.conditions.flips(instant(0))).toMatchObject([
     { code: 'images-refused', ended_at: expect.any(Number) },
   ]);
 
   // A promised age has periods of its own, which nobody can acknowledge away.
-  const db = new Database(daemon.wiring.mirror.path);
+  const db = new Database(daemon.mirror.path);
   db.exec("UPDATE _record SET stale_at = 1 WHERE resource = 'variants'");
   db.close();
   await daemon.schedule.run('conditions');
-  const broken = daemon.wiring.inbox.conditions.open().map(({ code }) => code);
+  const broken = daemon.inbox.conditions.open().map(({ code }) => code);
   expect(broken).toEqual(expect.arrayContaining(['promise-broken', 'promise:variants']));
   expect(await run('ack', 'promise:variants', '--because', 'why not')).toMatchObject({ code: 64 });
 });

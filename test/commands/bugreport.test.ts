@@ -33,7 +33,7 @@ const log = join(path, 'catalogued.log');
 beforeAll(async () => {
   for (const [name, text] of Object.entries(secretFiles)) writeFileSync(join(path, name), text, { mode: 0o600 });
   const harness = stack.use(await filledHarness({ products: 4 }));
-  mirror = harness.wiring.mirror.path;
+  mirror = harness.daemon.mirror.path;
   product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
   const planted = `it answered 401 to Authorization: Token ${canary.key}, https://joe:${canaryMark}@proxy/`;
   const db = new Database(mirror);

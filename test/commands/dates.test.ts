@@ -7,7 +7,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 function post(socketPath: string, path: string, body: object): Promise<{ status: number; text: string }> {
@@ -46,7 +46,7 @@ it('a date that is past or beyond the horizon is refused with the limit by every
   };
   await refuseAll();
   expect(sandbox.calls.counts().calls).toBe(calls);
-  await using _daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log);
+  await using _daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url));
   await refuseAll();
   const socket = join(directory.path, 'state', 'admin.sock');
   for (const dates of [{ from: '9999-99-99' }, { from: '2099-01-01' }, { from: '2020-01-01', to: '2020-01-02' }])

@@ -6,13 +6,26 @@ import { needs } from '../fakes/needs.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-it('the demo shows how the file follows what the service announces', needs('time'), async () => {
+/** What a demo has printed, without what differs from start to start: ports and the time. */
+function toldBy(output: string): string {
+  return output
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')
+    .replaceAll(/^\d\d:\d\d:\d\d/gm, 'TIME')
+    .replaceAll(/^filling: .*\n/gm, '');
+}
+
+it('the demo tells the same story at each start, and ends with a shop, a page and a file', needs('time'), async () => {
   using directory = temporaryDirectory();
+  const file = join(directory.path, 'data/demo/mirror.db');
   // Left by a demo that was killed before it had written its configuration.
   mkdirSync(join(directory.path, 'data/demo'), { recursive: true });
-  writeFileSync(join(directory.path, 'data/demo/mirror.db'), '');
-  const demo = startCli(['demo', '--products', '40'], { cwd: directory.path });
-  const said = await demo.said('Change something yourself');
+  writeFileSync(file, '');
+  const start = async () => {
+    const demo = startCli(['demo', '--products', '40'], { cwd: directory.path });
+    return { demo, output: await demo.said(/^File .*\n/m) };
+  };
+  const first = await start();
+  const said = first.output;
   const steps = [
     /mirror {3}subscribed to changes of 40 products: active/,
     /service {2}closes (\d+) .*: out_of_season, expected back within_month, instead \d+/,
@@ -21,14 +34,23 @@ it('the demo shows how the file follows what the service announces', needs('time
     /service {2}opens \d+ .*, and changes the description of \d+/,
     /mirror {3}\d+ is on sale again, by a read/,
     /mirror {3}\d+ reads "Now with a roof terrace."/,
+    /^Shop {2}http:\/\/127\.0\.0\.1:\d+\/\nPage {2}http:\/\/127\.0\.0\.1:\d+\/\nFile {2}sqlite3 -box data\/demo\/mirror\.db "SELECT .*"\n/m,
   ];
   const at = steps.map((step) => said.search(step));
   expect(at.every((place) => place >= 0)).toBe(true);
   expect(at.toSorted((a, b) => a - b)).toEqual(at);
 
-  // The commands that it names: a newcomer's next step.
-  const [, config = '', product_id = ''] = /catalogued --config (\S+) explain (\d+)/.exec(said) ?? [];
-  const asked = { cwd: directory.path, env: { CATALOGUED_CONFIG: config } };
+  const [, shop = ''] = /^Shop {2}(\S+)/m.exec(said) ?? [];
+  const [, page = ''] = /^Page {2}(\S+)/m.exec(said) ?? [];
+  expect(await (await fetch(shop)).text()).toContain('Popular now');
+  expect((await fetch(page)).status).toBe(200);
+  const [, query = '', product_id = ''] = /"(SELECT .* product_id = (\d+) .* LIMIT 7)"/.exec(said) ?? [];
+  const db = new Database(file, { readonly: true });
+  const days = db.prepare(query).all() as { date: string; state: string; lowest_adult_price: number | null }[];
+  db.close();
+  const date = days.findLast(({ state }) => state === 'available')?.date ?? '';
+  // The commands of docs/operating.md: a newcomer's next step.
+  const asked = { cwd: directory.path, env: { CATALOGUED_CONFIG: 'data/demo/catalogued.yaml' } };
   const [status, doctor, explained] = await Promise.all([
     runCli(['status'], asked),
     runCli(['doctor'], asked),
@@ -37,19 +59,20 @@ it('the demo shows how the file follows what the service announces', needs('time
   expect({ ...doctor, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('accepts the key') });
   expect(status.stdout).toMatch(/Daemon +running/);
   expect(explained.stdout).toContain(product_id);
-  // The check is of what is on sale, and its price is that of the query above it.
-  const [, of = '', date = ''] = / check (\d+) --date (\S+)/.exec(said) ?? [];
-  const shown = / "(SELECT date, .* LIMIT 7)"/.exec(said)?.[1] ?? '';
-  const db = new Database(join(directory.path, 'data/demo/mirror.db'), { readonly: true });
-  const [day] = db.prepare(`SELECT * FROM (${shown.replace('LIMIT 7', '')}) WHERE date = ?`).all(date) as object[];
-  db.close();
-  expect(day).toMatchObject({ state: 'available', lowest_adult_price: expect.any(Number) });
-  expect(said).not.toMatch(/\b(lowest_price|from_price)\b/);
-  const checked = await runCli(['check', of, '--date', date], asked);
-  expect({ ...checked, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('holds') });
   expect(statSync(join(directory.path, 'data/demo/state/api_key')).mode & 0o777).toBe(0o600);
-  demo.child.kill('SIGINT');
-  expect((await demo.ended).code).toBe(0);
+  // A second demo leaves the files of one that runs alone.
+  expect(await runCli(['demo'], { cwd: directory.path })).toMatchObject({ code: 75 });
+  const ended = async ({ demo }: typeof first) => {
+    demo.child.kill('SIGINT');
+    return (await demo.ended).code;
+  };
+  expect(await ended(first)).toBe(0);
+
+  const second = await start();
+  expect(toldBy(second.output)).toBe(toldBy(said));
+  const checked = await runCli(['check', product_id, '--date', date], asked);
+  expect({ ...checked, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('holds') });
+  expect(await ended(second)).toBe(0);
 });
 
 it('the demo writes over no configuration and no mirror but its own', async () => {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { guardFiles } from '../../src/daemon/guard.ts';
+import { FileFailures } from '../../src/daemon/files.ts';
 import { cli } from '../fakes/built-program.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -30,21 +30,22 @@ describe('without file descriptors', () => {
   it('a daemon lives on, and says it once a minute', async () => {
     await using harness = await virtualHarness({ products: 2 });
     const { log, lines } = testLog('error');
-    const guard = guardFiles({ ...harness.wiring, ports: { ...harness.wiring.ports, log } });
+    const { files, storage, clock } = harness.daemon;
+    const failures = new FileFailures(files, storage, { clock, log });
     let broken = false;
-    guard.broken.catch(() => {
+    failures.broken.catch(() => {
       broken = true;
     });
     const thread = Object.assign(new Error('Worker initialization failure: EMFILE'), {
       code: 'ERR_WORKER_INIT_FAILED',
     });
-    for (const error of [Object.assign(new Error('open'), { code: 'EMFILE' }), thread]) guard.failed('mirror')(error);
+    for (const error of [Object.assign(new Error('open'), { code: 'EMFILE' }), thread]) failures.note('mirror', error);
     await Promise.resolve();
     expect(broken).toBe(false);
     expect(lines().map(({ msg, hint }) => [msg, hint])).toEqual([
       [expect.stringContaining('may not open more files'), expect.stringContaining('LimitNOFILE')],
     ]);
-    guard.failed('mirror')(new Error('anything else'));
-    await expect(guard.broken).rejects.toThrow('anything else');
+    failures.note('mirror', new Error('anything else'));
+    await expect(failures.broken).rejects.toThrow('anything else');
   });
 });

@@ -24,7 +24,7 @@ async function auditedHarness() {
   const served = servedImages();
   const harness = await virtualHarness({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
   await harness.fill();
-  const directory = dirname(dirname(harness.wiring.mirror.path));
+  const directory = dirname(dirname(harness.daemon.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(
     config,
@@ -44,8 +44,8 @@ async function auditedHarness() {
 
 async function readImages(harness: VirtualHarness): Promise<void> {
   await harness.drive(harness.clock.sleep(hour));
-  requestResync(harness.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
 function withImages(harness: VirtualHarness, count: number): { id: number; images: SandboxImage[] }[] {
@@ -70,7 +70,7 @@ describe('catalogued images audit', () => {
     const { code, out } = await test.audit('--json');
     expect(code).toBe(0);
     const audit = JSON.parse(out) as ImageAudit;
-    expect(audit).toMatchObject({ service: harness.sandbox.url, mirror: harness.wiring.mirror.path, breaches: [] });
+    expect(audit).toMatchObject({ service: harness.sandbox.url, mirror: harness.daemon.mirror.path, breaches: [] });
 
     // Each published line is in the newest answer about its product, and nothing of that answer is missing.
     const lines = new Map(audit.published.map((line) => [`${line.product_id} ${line.image_key}`, line]));
@@ -147,7 +147,7 @@ describe('catalogued images audit', () => {
     const [first, second] = withImages(test.harness, 2);
     const gone = first?.images.splice(0, 1)[0];
     await readImages(test.harness);
-    const { path } = test.harness.wiring.mirror;
+    const { path } = test.harness.daemon.mirror;
     const db = otherWriter(path);
     // Its file was left behind; a file that another image shares may stay.
     const put = db.prepare(
@@ -187,7 +187,7 @@ describe('catalogued images audit', () => {
 
   it('of a title of 1 MB with a thousand images is a report that can be read', async () => {
     await using test = await auditedHarness();
-    const { mirror } = test.harness.wiring;
+    const { mirror } = test.harness.daemon;
     const db = otherWriter(mirror.path);
     const product_id = db.prepare('SELECT product_id FROM image LIMIT 1').pluck().get();
     db.prepare('UPDATE _product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
@@ -204,7 +204,7 @@ describe('catalogued images audit', () => {
 
   it('of an account without images says that none is published', async () => {
     await using test = await auditedHarness();
-    const db = otherWriter(test.harness.wiring.mirror.path);
+    const db = otherWriter(test.harness.daemon.mirror.path);
     db.exec('DELETE FROM image');
     db.close();
     const { code, out } = await test.audit();
@@ -217,7 +217,7 @@ describe('catalogued images audit', () => {
 it('status names the products whose images nobody could confirm for twelve days, and when they go', async () => {
   await using test = await auditedHarness();
   const [product] = withImages(test.harness, 3);
-  const db = otherWriter(test.harness.wiring.mirror.path);
+  const db = otherWriter(test.harness.daemon.mirror.path);
   const at = Date.now();
   db.prepare('UPDATE _product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
   db.prepare("INSERT INTO _alarm (kind, raised_at, seen_at, products) VALUES ('images-unverified', ?, ?, 1)").run(

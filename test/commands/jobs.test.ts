@@ -12,6 +12,7 @@ import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 function post(socketPath: string, path: string): Promise<{ status: number; answer: unknown }> {
@@ -40,7 +41,7 @@ it('catalogued jobs lists what a daemon does by itself, and runs one of it on de
   expect(await run('jobs')).toEqual(alone);
   expect(await run('jobs', 'run', 'pass')).toEqual(alone);
 
-  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log);
+  await using daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url));
   const names = daemon.schedule.list().map(({ name }) => name);
   const listed = await run('jobs');
   expect(listed).toMatchObject({ code: 0, stderr: '' });
@@ -80,7 +81,7 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
   const log = testLog('info');
-  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), log.log);
+  await using daemon = await startDaemon(testMachine({ log: log.log }), testConfig(directory.path, sandbox.url));
   const hanging = daemon.tick();
   const leaving = new AbortController();
   const io = { ...capturedIo(), signal: leaving.signal };
@@ -107,8 +108,8 @@ it('a job that fails stands in status, in the list of jobs, and is the answer 1 
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url, { snapshot }));
   const run = (...args: string[]) => runHere(['--config', file, ...args]);
-  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url, { snapshot }), testLog('silent').log);
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  await using daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url, { snapshot }));
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   const why = `the directory ${join(directory.path, 'missing')} is missing`;
   const ran = await run('jobs', 'run', 'snapshot');
   expect(ran).toMatchObject({ code: 1, stderr: '' });
@@ -127,8 +128,8 @@ it('a job that is run by hand says that the mirror is gone, and not that it is d
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
   const config = testConfig(directory.path, sandbox.url);
   const run = (job: string) => runHere(['--config', file, 'jobs', 'run', job]);
-  await using daemon = await startDaemon(config, testLog('silent').log);
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  await using daemon = await startDaemon(testMachine(), config);
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   // Control.
   expect((await run('pass')).stdout).toMatch(/^pass: done in /);
   rmSync(config.config.mirror.path);
@@ -146,7 +147,7 @@ it('a pass that is run by hand says that the service refuses the key', async () 
   sandbox.faults.add({ kind: 'status', status: 401 });
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
-  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log);
+  await using daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url));
   await daemon.tick();
   const ran = await runHere(['--config', file, 'jobs', 'run', 'pass']);
   expect(ran).toMatchObject({

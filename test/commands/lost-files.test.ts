@@ -20,13 +20,13 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { wire } from '../../src/daemon/wiring.ts';
+import { openMirroring } from '../../src/daemon/mirroring.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { openReader } from '../fakes/reader.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
 
@@ -109,8 +109,8 @@ function databasesIn(directory: string): Record<string, string> {
 
 /** A start, as far as it writes. */
 async function start({ directory }: Harness): Promise<void> {
-  await using wiring = await wire(testConfig(directory, url), testLog('silent').log);
-  wiring.mirror.transaction(() => wiring.mirror.noteDelivery(wiring.mirror.lastDelivery()));
+  await using mirroring = await openMirroring(testMachine(), testConfig(directory, url));
+  mirroring.mirror.transaction(() => mirroring.mirror.noteDelivery(mirroring.mirror.lastDelivery()));
 }
 
 /** Does what `Try:` says, word by word: each command in it, as a shell would read it. */
@@ -348,7 +348,7 @@ describe('a running daemon', () => {
 
   it('keeps repair from its files', async () => {
     using place = harness();
-    await using _ = await wire(testConfig(place.directory, url), testLog('silent').log);
+    await using _ = await openMirroring(testMachine(), testConfig(place.directory, url));
     const refused = await runHere(['--config', place.config, 'repair']);
     expect(refused).toMatchObject({ code: 75, stderr: expect.stringContaining('another catalogued holds') });
   });

@@ -5,7 +5,6 @@ import { systemClock } from '../../src/clock.ts';
 import { probeCommand } from '../../src/commands/probe.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { probeAlone } from '../../src/daemon/probing.ts';
-import { createLog } from '../../src/log.ts';
 import { readRecording } from '../../src/sandbox/reads/recording-file.ts';
 import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -19,7 +18,7 @@ import { differentService } from '../fakes/different-service.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** A probe at its own pace, of a sandbox whose time passes twenty times as fast. */
@@ -28,7 +27,7 @@ async function probed(options: Partial<SandboxOptions>): Promise<ProbeReport> {
   const clock = fastClock(20);
   await using sandbox = await startSandbox({ clock, seed: 1, products: 240, ...options });
   const loaded = testConfig(directory.path, sandbox.url);
-  return await probeAlone(loaded, createLog('silent', capturedIo().stderr), new AbortController().signal, { clock });
+  return await probeAlone(testMachine({ clock }), loaded, new AbortController().signal);
 }
 
 type Line = readonly [name: string, verdict: string, seen: RegExp];
@@ -215,13 +214,13 @@ it('a running daemon asks, through its own limiter', async () => {
   using directory = temporaryDirectory();
   const clock = fastClock(20);
   await using sandbox = await startSandbox({ clock, seed: 1, products: 12, quirks: { unrated: 'zero' } });
-  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log, { clock });
-  const before = daemon.wiring.limiter.state().calls;
+  await using daemon = await startDaemon(testMachine({ clock }), testConfig(directory.path, sandbox.url));
+  const before = daemon.limiter.state().calls;
   const { error, out, err } = await command(directory.path, sandbox);
   expect(error).toBe(null);
   expect(err).toBe('The running daemon asked the service.\n');
   expect(out).toContain('average 0 over 0');
-  expect(daemon.wiring.limiter.state().calls - before).toBeGreaterThanOrEqual(20);
+  expect(daemon.limiter.state().calls - before).toBeGreaterThanOrEqual(20);
 });
 
 describe('a recording', () => {

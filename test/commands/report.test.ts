@@ -27,7 +27,7 @@ async function printed(...args: string[]) {
 async function eventfulWeek() {
   const harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() - 2 * day });
   await harness.fill();
-  const directory = dirname(dirname(harness.wiring.mirror.path));
+  const directory = dirname(dirname(harness.daemon.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory, harness.sandbox.url));
   const run = (...args: string[]) => printed('--config', config, 'report', ...args);
@@ -42,7 +42,7 @@ async function eventfulWeek() {
 }
 
 async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 'pictured' | 'gone', SandboxProduct>) {
-  const { ports, mirror, inbox } = harness.wiring;
+  const { ports, mirror, inbox } = harness.daemon;
   Object.assign(of.closed, { status: 'unavailable', reason: 'temporary_closure', title: hostile });
   of.dearer.price *= 2;
   const [image] = of.pictured.images.splice(0, 1);
@@ -57,7 +57,7 @@ async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 
     mirror.changes.add({ product_id: of.gone.id, kind: 'product_withdrawn', detail: { reason: 'gone' } }, by);
   });
   const date = new Date(Date.now() + 20 * day).toISOString().slice(0, 10);
-  reportOrder(checkPorts(harness.wiring), {
+  reportOrder(checkPorts(harness.daemon), {
     product_id: of.dearer.id,
     date,
     quantity: 2,
@@ -82,7 +82,7 @@ describe('catalogued report --week', () => {
   it('of a quiet week says that nothing happened, and that what the first fill found is not new', () => {
     const { json, text } = week.quiet;
     expect(json).toMatchObject({
-      known_since: week.harness.wiring.mirror.filledAt(),
+      known_since: week.harness.daemon.mirror.filledAt(),
       products: { added: [], returned: [], withdrawn: [], closed: [], reopened: [] },
       prices: { products: { moved: 0 }, dates: { moved: 0 } },
       images: { must_go: [], went: [] },
@@ -126,7 +126,7 @@ describe('catalogued report --week', () => {
 
   it('tells what the week before had, where all of it is known', async () => {
     const { run, json, harness, directory } = week;
-    const { mirror, inbox } = harness.wiring;
+    const { mirror, inbox } = harness.daemon;
     const ago = (days: number) => Date.now() - days * day;
     const db = new Database(mirror.path);
     const filled_at = mirror.filledAt();
@@ -157,7 +157,7 @@ describe('catalogued report --week', () => {
   });
 
   it('needs no inbox, and says what it does not know without it', async () => {
-    const { path } = week.harness.wiring.inbox;
+    const { path } = week.harness.daemon.inbox;
     renameSync(path, `${path}.away`);
     const { out, code } = await week.run('--week');
     expect(code).toBe(0);

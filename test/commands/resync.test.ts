@@ -9,7 +9,7 @@ import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it('a dry run before the first start makes no files, and prices what the run costs; --json is one document', async () => {
@@ -74,7 +74,7 @@ it('--wait ends with 69 beside a daemon whose key the service refuses', async ()
   const more = { service: { profile: {} } };
   writeFileSync(config, testConfigText(cwd, sandbox.url, more));
   const wrong = { api_key: createSecret('wrong') };
-  await using _daemon = await startDaemon(testConfig(cwd, sandbox.url, more, wrong), testLog('silent').log);
+  await using _daemon = await startDaemon(testMachine(), testConfig(cwd, sandbox.url, more, wrong));
   const args = ['--config', config, 'resync', '--all', '--wait'];
   expect(await runHere(args, { env: { CATALOGUED_API_KEY: 'wrong' } })).toMatchObject({
     code: 69,

@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { statusText } from '../../src/commands/status/text.ts';
+import { known, now } from '../admin/known-status.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -28,4 +30,21 @@ it('status writes each heading once, with all that belongs to it below', async (
   const headings = facts.split('\n').flatMap((line) => /^\w+/.exec(line) ?? []);
   expect(headings).toEqual(['Mirror', 'Filled', 'Products', 'Truth', 'Prices', 'Closures', 'Backup', 'Daemon']);
   expect(facts).toMatch(/^Closures {2}too many .*\n {10}most announced .*\n {10}1 products off sale until .*\nBackup/m);
+});
+
+it('status says why jobs do nothing, once for each reason, and how old the figures of a large mirror are', () => {
+  const [job] = known.jobs;
+  if (job === undefined) throw new Error('no job is known');
+  const lost = { ...job, failure: null, kept_from: 'the mirror is lost' };
+  const jobs = [
+    lost,
+    { ...lost, name: 'b' },
+    { ...lost, name: 'c', kept_from: 'no key' },
+    { ...lost, kept_from: null },
+  ];
+  const shown = { ...known, as_of: now - 8000, jobs, conditions: [], daemon_answers: true };
+  const text = statusText(shown, now);
+  expect(text).toMatch(/^Mirror .*; as of 8 s ago$/m);
+  expect(text).toMatch(/^Jobs {6}2 wait: the mirror is lost\n {10}1 waits: no key\n\w/m);
+  expect(statusText({ ...shown, as_of: now, jobs: [] }, now)).not.toMatch(/as of|^Jobs/m);
 });

@@ -7,19 +7,20 @@ import { systemClock } from '../../src/clock.ts';
 import { doctorCommand } from '../../src/commands/doctor.ts';
 import { subscriptionCommand } from '../../src/commands/subscription.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { openMirroring } from '../../src/daemon/mirroring.ts';
 import { subscriptionAnswers } from '../../src/daemon/subscriptions.ts';
-import { wire } from '../../src/daemon/wiring.ts';
 import { serviceChecks } from '../../src/doctor/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
 import { changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
-import { memoryAddresses } from '../fakes/callback-addresses.ts';
+import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
 import { payloadOf, type SubscriptionService, subscriptionService } from '../fakes/subscription-service.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 interface Answered {
@@ -43,7 +44,6 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
   const stack = new AsyncDisposableStack();
   const { path: directory } = stack.use(temporaryDirectory());
   const service = stack.use(await subscriptionService(systemClock.now));
-  const addresses = memoryAddresses();
   const pem = join(directory, 'signing.pem');
   writeFileSync(pem, rsaPem('pkcs8'));
   chmodSync(pem, 0o600);
@@ -55,11 +55,11 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
     ...more,
   };
   writeFileSync(config, testConfigText(directory, service.url, settings));
-  const env = { CATALOGUED_CONFIG: config };
+  const env = { CATALOGUED_CONFIG: config, CATALOGUED_RECEIVER_SECRET: canary.master };
   async function answered(command: typeof subscriptionCommand, args: string[]): Promise<Answered> {
     const io = capturedIo(env);
     try {
-      await command(io, { addresses }).exitOverride().parseAsync(args, { from: 'user' });
+      await command(io).exitOverride().parseAsync(args, { from: 'user' });
       return { code: io.code(), out: io.out(), err: io.err(), error: null };
     } catch (error) {
       return {
@@ -77,7 +77,9 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
     start: async () => {
       const loaded = loadConfig({ file: config, env });
       const { log } = testLog('fatal');
-      const { subscriptions, probe, serviceClock, mirror } = stack.use(await wire(loaded, log, { addresses }));
+      const { subscriptions, probe, serviceClock, mirror } = stack.use(
+        await openMirroring(testMachine({ log }), loaded),
+      );
       const feed = changeFeed(
         readsOf(
           stack.adopt(openMirrorForReading(mirror.path), (db) => {

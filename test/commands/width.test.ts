@@ -2,27 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { everyCommand, throughPipe } from '../fakes/every-command.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-const throughPipe = { COLUMNS: '' };
 const tooWide = (text: string) => text.split('\n').filter((line) => line.length > 80);
-
-/** Returns every command line that has a help text: the program, its commands and their commands. */
-async function everyCommand(args: readonly string[] = []): Promise<string[][]> {
-  const { stdout } = await runHere([...args, '--help'], { env: throughPipe });
-  const sections = args.length === 0 ? stdout : (/^Commands:\n(?: .*\n)+/m.exec(stdout)?.[0] ?? '');
-  const named = [...sections.matchAll(/^ {2}(\w+)(?: \[options\])?(?: [<[]\S+)* {2,}\S/gm)].map(
-    ([, name = '']) => name,
-  );
-  const below = await Promise.all(
-    named.filter((name) => name !== 'help').map((name) => (args.includes(name) ? [] : everyCommand([...args, name]))),
-  );
-  return [[...args], ...below.flat()];
-}
 
 describe('in 80 columns', () => {
   const stack = new AsyncDisposableStack();

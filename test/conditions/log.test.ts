@@ -25,8 +25,8 @@ const ended = 'warn condition ended: service-unreachable';
 
 it('an outage with nothing due is logged and shown within 30 s, with what to do, and its end within 15 s', async () => {
   await using harness = await filled();
-  const { clock, sandbox, parts } = harness;
-  const shown = async () => (await parts.status.shown()).conditions.map(({ code }) => code);
+  const { clock, sandbox, daemon } = harness;
+  const shown = async () => (await daemon.status.shown()).conditions.map(({ code }) => code);
   const before = sandbox.calls.counts().calls;
   await sandbox.setReachable('no');
   await harness.liveUntil(clock.now() + 30 * second, 5 * second);
@@ -48,9 +48,9 @@ it('an outage with nothing due is logged and shown within 30 s, with what to do,
 
 it('an outage that a failed check met, with nothing due, ends in the log when it is over', async () => {
   await using harness = await filled();
-  const { clock, sandbox, wiring } = harness;
+  const { clock, sandbox, daemon } = harness;
   await sandbox.setReachable('no');
-  await harness.drive(wiring.probe(new AbortController().signal));
+  await harness.drive(daemon.probe(new AbortController().signal));
   await harness.liveUntil(clock.now() + minute, 5 * second);
   expect(said(harness)).toEqual([began]);
   await sandbox.setReachable('yes');
@@ -60,8 +60,8 @@ it('an outage that a failed check met, with nothing due, ends in the log when it
 
 it('a condition that cannot be noted in the inbox is logged once when it begins and once when it ends', async () => {
   await using harness = await filled();
-  const { clock, sandbox, wiring } = harness;
-  const inbox = new Database(wiring.inbox.path);
+  const { clock, sandbox, daemon } = harness;
+  const inbox = new Database(daemon.inbox.path);
   inbox.exec("CREATE TRIGGER refuse BEFORE INSERT ON condition_period BEGIN SELECT RAISE(ABORT, 'refused'); END");
   await sandbox.setReachable('no');
   await harness.liveUntil(clock.now() + 3 * minute, 5 * second);
@@ -81,7 +81,7 @@ it('a condition that goes on over a restart is not announced again, and ends wit
   await harness.restart();
   await harness.liveUntil(clock.now() + 5 * minute, 5 * second);
   expect(said(harness)).toEqual([began]);
-  expect((await harness.parts.status.shown()).conditions[0]?.since).toBeLessThan(from + minute);
+  expect((await harness.daemon.status.shown()).conditions[0]?.since).toBeLessThan(from + minute);
   await sandbox.setReachable('yes');
   await harness.liveUntil(clock.now() + minute, 5 * second);
   expect(said(harness)).toEqual([began, ended]);

@@ -15,7 +15,7 @@ import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { startPostgres } from '../fakes/start-postgres.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type KeyReaders, recorded } from './recorded-config.ts';
 
@@ -106,12 +106,12 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
     const loaded = testConfig(path, sandbox.url, config);
     const watched = recorded(loaded.config, readers);
     const secrets = secretsOf(watched, {});
-    const daemon = stack.use(await startDaemon({ ...loaded, config: watched, secrets }, testLog('silent').log));
-    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+    const daemon = stack.use(await startDaemon(testMachine(), { ...loaded, config: watched, secrets }));
+    while (daemon.mirror.filledAt() === null) await daemon.tick();
     for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
     // A price that moves so far is asked again.
     sandbox.faults.add({ kind: 'prices', factor: 100 });
-    requestResync(daemon.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    requestResync(daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
     await daemon.schedule.run('pass');
     await askedBy('ops.example.com', daemon.admin[0] ?? '');
   });

@@ -1,3 +1,5 @@
+import { reload } from '../../src/admin/api/reload.ts';
+import { jobAnswer, jobRuns } from '../../src/admin/api/schedule.ts';
 import { checkReasons } from '../../src/domain/checks/check.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 
@@ -48,13 +50,9 @@ export const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
   jobs: ['jobs'],
-  'jobs: jobs': [
-    'name', 'every_ms', 'at', 'zone', 'next_at', 'running', 'overdue', 'runs', 'failures', 'last_run_at', 'last_ms', 'failure',
-  ],
-  'jobs run': [
-    'name', 'every_ms', 'at', 'zone', 'next_at', 'running', 'overdue', 'runs', 'failures', 'last_run_at', 'last_ms', 'failure',
-    'joined',
-  ],
+  'jobs: jobs': Object.keys(jobRuns.shape),
+  'jobs run': Object.keys(jobAnswer.shape),
+  reload: Object.keys(reload.shape),
   doctor: ['checks', 'healthy'],
   repair: ['mirror', 'inbox', 'plan', 'moved', 'restored', 'dry_run'],
   backup: ['backup', 'made_at', 'bytes', 'removed'],

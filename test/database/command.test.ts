@@ -28,7 +28,7 @@ describe('catalogued database', needs('postgres', 'time'), () => {
       writeFileSync(path, testConfigText(directory, 'https://api.example.com', more));
       return path;
     };
-    const { path, inbox_path, state_dir } = harness.wiring.config.mirror;
+    const { path, inbox_path, state_dir } = harness.daemon.config.mirror;
     held = configFor('held.yaml', { mirror: { path, inbox_path, state_dir } });
     config = configFor('catalogued.yaml');
     // The same mirror, of no daemon that runs.

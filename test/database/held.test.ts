@@ -52,7 +52,7 @@ describe('a hold, with a follower and in PostgreSQL', needs('postgres'), () => {
     using directory = temporaryDirectory();
     const copy = join(directory.path, 'copy.db');
     const { harness } = at;
-    const { clock, sandbox, wiring } = harness;
+    const { clock, sandbox, daemon } = harness;
     /** Publishes, follows once, and returns what is stale: the same at all three. */
     const published = async () => {
       await at.publication.publish();
@@ -66,7 +66,7 @@ describe('a hold, with a follower and in PostgreSQL', needs('postgres'), () => {
     };
     const readAll = async (ms: number) => {
       const resources = ['products', 'availability', 'checkout', 'variants'] as const;
-      requestResync(wiring.ports, { resources, product_ids: [], from: null, to: null });
+      requestResync(daemon.ports, { resources, product_ids: [], from: null, to: null });
       await harness.liveUntil(clock.now() + ms);
     };
     const usual = await published();
@@ -77,7 +77,7 @@ describe('a hold, with a follower and in PostgreSQL', needs('postgres'), () => {
     sandbox.faults.add({ kind: 'no-dates', path: '/\\d*[02468]/availability' });
     sandbox.faults.add({ kind: 'prices', amount: 0.01 });
     await readAll(30 * minute);
-    const held = wiring.mirror.evidence.held().map(({ subject }) => subject);
+    const held = daemon.mirror.evidence.held().map(({ subject }) => subject);
     const during = await published();
     process.stdout.write(`held: ${held.join(', ')}; stale rows at a follower: ${JSON.stringify(during)}\n`);
     expect(held).toEqual(expect.arrayContaining(['near-dates', 'near-prices', 'texts', 'variants']));
@@ -87,7 +87,7 @@ describe('a hold, with a follower and in PostgreSQL', needs('postgres'), () => {
     sandbox.faults.clear();
     await readAll(2 * hour);
     await readAll(hour);
-    expect(wiring.mirror.evidence.held()).toEqual([]);
+    expect(daemon.mirror.evidence.held()).toEqual([]);
     const after = await published();
     process.stdout.write(`after its end: ${JSON.stringify(after)}\n`);
     expect(new Set(Object.values(after))).toEqual(new Set([0]));

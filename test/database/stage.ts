@@ -26,7 +26,7 @@ export async function publishedStage(products: number, config: Record<string, un
     await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now() }),
   );
   await harness.fill();
-  const mirror = harness.wiring.mirror.path;
+  const mirror = harness.daemon.mirror.path;
   const postgres = stack.use(await connectPostgres({ url: server.url, schema: 'catalogued' }));
   let origins = 0;
   const options = {

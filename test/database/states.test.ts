@@ -57,16 +57,12 @@ describe('states that are published while others are written', needs('postgres',
   );
 
   it('are published by themselves after PostgreSQL was away, and status says so only where that lasts', async () => {
-    const { config, mirror, ports, sharing, storage } = at.harness.wiring;
     let later = 0;
     const clock = { ...systemClock, now: () => instant(systemClock.now() + later) };
     const { log, lines } = testLog('info');
     const url = createSecret(at.server.url);
-    await using publishing = await startPublishing(
-      { config, mirror, sharing, storage, ports: { ...ports, clock } },
-      url,
-      log,
-    );
+    const ports = { ...at.harness.daemon.ports, clock, log };
+    await using publishing = await startPublishing({ ...at.harness.daemon, ports }, url);
     const kinds = () =>
       conditionsOf({ ...healthy, database: publishing?.status() ?? null }, clock.now()).map(({ code }) => code);
     at.server.stop('immediate');

@@ -4,6 +4,7 @@ import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
 import type { ToldHold } from '../../src/domain/evidence/words.ts';
+import type { JobRuns } from '../../src/domain/schedule/job-runs.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 import { emptyInbox, healthy, now } from './healthy-facts.ts';
 
@@ -56,6 +57,51 @@ describe('the table of conditions', () => {
       expect(means).toMatch(/^[a-z0-9`].{15,}[^.]$/);
       expect(about).toMatch(/^[A-Z][a-z]{1,8}$/);
     }
+  });
+});
+
+describe('a fact of the status', () => {
+  const file = { name: 'mirror', lost_since: null, damaged_since: null } as const;
+  const since = now - 60 * minute;
+  const snapshot = { published_at: null, late: 0, failure: null, failing_since: null } as const;
+  const directory = { path: '/m', free_bytes: 1, low_below_bytes: 2, low: 1 } as const;
+  const job: JobRuns = {
+    name: 'pass',
+    every_ms: 1000,
+    at: null,
+    zone: null,
+    next_at: now,
+    running: 0,
+    overdue: 0,
+    runs: 9,
+    failures: 1,
+    last_run_at: since,
+    last_ms: 1,
+    failure: 'no',
+    kept_from: null,
+  };
+  const tried = {
+    ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, public_address: null },
+    clock_offset_ms: 2 * minute,
+  };
+  const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
+    ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
+    ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
+    ['inbox-lost', { files: [file, { ...file, name: 'inbox', lost_since: since }] }],
+    ['inbox-damaged', { files: [file, { ...file, name: 'inbox', damaged_since: since }] }],
+    ['disk-low', { storage: { trouble: null, directories: [directory], low_since: since } }],
+    ['database-behind', { database: { standbys: 1, unsynchronised: 0, vacuum_held_ms: 0, failing_since: since } }],
+    ['snapshot-failing', { snapshot: { ...snapshot, failure: 'no', failing_since: since } }],
+    ['snapshot-late', { snapshot: { ...snapshot, late: 1 } }],
+    ['backup-failing', { backup: { ...healthy.backup, failure: 'no', failing_since: since } }],
+    ['backup-unusable', { backup: { ...healthy.backup, tried_at: since, tried_failure: 'no' } }],
+    ['clock-off', { tried }],
+    ['job-failing', { jobs: [job] }],
+  ];
+
+  it.each(facts)('is a condition: %s', (code, fact) => {
+    const met = new Map([[code, since]]);
+    check({ ...healthy, ...fact }, [code], { ...noMemory, met });
   });
 });
 

@@ -1,25 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import type { ImageHostOverrides } from '../../src/daemon/images.ts';
+import type { Daemon } from '../../src/daemon/context.ts';
+import { assemble } from '../../src/daemon/daemon.ts';
 import { jobsOf } from '../../src/daemon/jobs.ts';
-import { unmetIn } from '../../src/daemon/needs.ts';
-import { type Parts, partsOf } from '../../src/daemon/parts.ts';
-import { startReceiving } from '../../src/daemon/receiving.ts';
-import { createSchedule, type Job, type Schedule } from '../../src/daemon/schedule.ts';
-import { statusSource } from '../../src/daemon/status-source.ts';
-import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
+import type { Machine } from '../../src/daemon/machine.ts';
+import { type Mirroring, openMirroring } from '../../src/daemon/mirroring.ts';
+import type { Job } from '../../src/daemon/schedule.ts';
 import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
-import type { Logger } from '../../src/log.ts';
 import { type MirrorStatus, statusOf } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
 
-/** Everything of a daemon but its admin interface and the loops that tick. */
+/** Everything of a daemon but its interfaces and the loops that tick. */
 export interface DaemonJobs extends AsyncDisposable {
-  readonly wiring: Wiring;
-  readonly parts: Parts;
-  readonly schedule: Schedule;
+  readonly daemon: Daemon;
   /** Runs a job now. Rejects, as `runDue` does, with what would end a daemon. */
   run(name: string): Promise<void>;
   /** Runs every job whose tick has come. */
@@ -32,12 +27,11 @@ export interface DaemonJobs extends AsyncDisposable {
   stop(): void;
 }
 
-/** What a test replaces: of a wiring, and how fast its image host is asked. */
-export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
-  readonly imageHost?: ImageHostOverrides;
-  /** Replaces parts of the wiring before the jobs are made of it. */
-  readonly rewired?: (wiring: Wiring, stack: AsyncDisposableStack) => Wiring;
-  /** What is done to the daemon's list. */
+/** Changes that a test makes to a daemon, beside those of its machine. */
+export interface JobsOptions {
+  /** Changes the opened parts before the jobs are made of them. */
+  readonly spoilt?: (mirroring: Mirroring) => void;
+  /** Changes the daemon's list of jobs. */
   readonly mutated?: (jobs: readonly Job[]) => readonly Job[];
   /** Called between two jobs. */
   readonly between?: () => void;
@@ -63,76 +57,54 @@ const outsideJobs: ReadonlySet<string> = new Set([
 /** Each look counts every record, or connects to the service in the machine's time. */
 const conditionJobs: ReadonlySet<string> = new Set(['conditions', 'outage']);
 
-/** Wires the jobs of a daemon for whoever ticks them. No file is gone through in a process of its own. */
+/** Assembles a daemon for a test that ticks its jobs. No file is gone through in a process of its own. */
 export async function startJobs(
+  machine: Machine,
   loaded: LoadedConfig,
-  log: Logger,
-  {
-    imageHost,
-    rewired = (wiring) => wiring,
-    mutated = (jobs) => jobs,
-    between,
-    conditions = false,
-    makesTables = false,
-    ...overrides
-  }: DaemonOverrides,
+  { spoilt, mutated = (jobs) => jobs, between, conditions = false, makesTables = false }: JobsOptions = {},
 ): Promise<DaemonJobs> {
   await using stack = new AsyncDisposableStack();
   const { path, inbox_path } = loaded.config.mirror;
   // A first start, and not one beside an inbox that has lost its mirror.
   if (!makesTables && !existsSync(path) && !existsSync(inbox_path)) emptyMirror.write(path);
-  const given = imageHost === undefined ? {} : { imageHost };
-  const wired = stack.use(await wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
-  const wiring = rewired(wired, stack);
-  const { clock } = wiring.ports;
-  const outside = outsideOf(wiring);
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const own = partsOf(wiring, { log, signal, imageHost });
-  stack.use(own.checks);
-  stack.use(own.images);
-  const { broken, failed } = own.guard;
-  const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
-    clock,
-    log,
-    signal,
-    rule: 'check',
-    applied: () => {},
-    broken: failed('inbox'),
-  });
-  if (receiving !== null) stack.use(receiving);
+  const quick = { ...machine, disk: { checkFile: async () => null, ...machine.disk } };
+  const mirroring = stack.use(await openMirroring(quick, loaded));
+  spoilt?.(mirroring);
+  const outside = outsideOf(mirroring);
   let shown: { readonly reader: ReturnType<typeof openMirrorWithClock>; readonly read: () => MirrorStatus } | null =
     null;
   stack.defer(() => void shown?.reader.db.close());
   const openShown = () => {
-    const reader = openMirrorWithClock(wiring.mirror.path);
+    const reader = openMirrorWithClock(path);
     return { reader, read: statusOf(reader.db, quarantineAfter) };
   };
   const count = async () => {
     shown ??= openShown();
-    shown.reader.set(clock.now());
-    return { ...shown.read(), as_of: clock.now() };
+    const as_of = mirroring.clock.now();
+    shown.reader.set(as_of);
+    return { ...shown.read(), as_of };
   };
-  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), counts: { read: count, count } });
-  const parts = { ...own, receiving, status };
-  const jobs = mutated(jobsOf(parts).filter(({ name }) => conditions || !conditionJobs.has(name))).map((job) =>
-    outsideJobs.has(job.name) ? outside.noted(job) : job,
-  );
-  const monotonic = () => {
-    between?.();
-    return clock.monotonic();
-  };
-  const schedule: Schedule = createSchedule(jobs, {
-    clock: { ...clock, monotonic },
-    signal,
-    unmet: unmetIn(wiring),
-    writing: (work, until) => wiring.storage.keepTrying(work, until),
-    failed: failed('mirror'),
+  const stopping = new AbortController();
+  const watched = (job: Job): Job => ({
+    ...job,
+    run: async (signal) => {
+      between?.();
+      await job.run(signal).finally(between);
+    },
   });
+  const daemon = await assemble(stack, mirroring, loaded, {
+    stopping: stopping.signal,
+    counts: { read: count, count },
+    jobs: (own) =>
+      mutated(jobsOf(own).filter(({ name }) => conditions || !conditionJobs.has(name)))
+        .map((job) => (between === undefined ? job : watched(job)))
+        .map((job) => (outsideJobs.has(job.name) ? outside.noted(job) : job)),
+  });
+  const { schedule } = daemon;
   const running = new Set<Promise<unknown>>();
   // Remembered, and not raced with each run: a promise that never settles keeps everything that was raced with it.
   let failure: { readonly error: unknown } | null = null;
-  broken.catch((error: unknown) => {
+  daemon.failures.broken.catch((error: unknown) => {
     failure = { error };
   });
   const unlessBroken = async (work: Promise<unknown>) => {
@@ -147,14 +119,12 @@ export async function startJobs(
   });
   const closing = stack.move();
   return {
-    wiring,
-    parts,
-    schedule,
+    daemon,
     run: (name) => unlessBroken(schedule.run(name)),
     runDue: () => unlessBroken(schedule.runDue()),
     isOutside: outside.isAny,
     // A job that runs on is due again once it ends, which may be at any time.
-    idleFor: () => (running.size > 0 ? 0 : schedule.wakeAt() - clock.now()),
+    idleFor: () => (running.size > 0 ? 0 : schedule.wakeAt() - daemon.clock.now()),
     stop,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
@@ -164,7 +134,7 @@ export async function startJobs(
  * Counts the jobs that wait for something outside. What waits until the files can be written does not: it goes on when the
  * clock does.
  */
-function outsideOf({ storage }: Wiring): { noted(job: Job): Job; isAny(): boolean } {
+function outsideOf({ storage }: Mirroring): { noted(job: Job): Job; isAny(): boolean } {
   const { keepTrying } = storage;
   const ofOutsideJob = new AsyncLocalStorage<true>();
   let outside = 0;

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config/secrets.ts';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
-import { testLog } from './test-log.ts';
+import { testMachine } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
 interface FilledDaemon {
-  readonly daemon: Daemon;
+  readonly daemon: RunningDaemon;
   /** The directory of its files. */
   readonly path: string;
   /** Where it listens for each. */
@@ -25,7 +25,7 @@ export async function filledDaemon(
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
   const sockets = { admin: join(path, 'state', 'admin.sock'), storefront: join(path, 'storefront.sock') };
   const more = { storefront: { listen: `unix:${sockets.storefront}` }, ...config };
-  const daemon = stack.use(await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log));
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  const daemon = stack.use(await startDaemon(testMachine(), testConfig(path, sandbox.url, more, secrets)));
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   return { daemon, path, sockets };
 }

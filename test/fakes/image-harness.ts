@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, instant, systemClock } from '../../src/clock.ts';
-import type { Wiring } from '../../src/daemon/wiring.ts';
+import type { Daemon } from '../../src/daemon/context.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -11,6 +11,7 @@ import { startJobs } from './daemon-jobs.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
+import { nearby, testMachine } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
 /** Only lists are read: images come with them. */
@@ -21,14 +22,11 @@ export const listsOnly = {
   },
 };
 
-/** This machine's image host, and no waiting for turns. */
-export const nearby = { addresses: ['127.0.0.1'], requests_per_second: 100_000 };
-
 /** A mirror that the real engine has filled from the sandbox, the sandbox's image host, and a directory for the files. */
 export interface ImageHarness extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly images: SandboxImageHost;
-  readonly wiring: Wiring;
+  readonly daemon: Daemon;
   readonly directory: string;
   readonly reader: Database;
   readonly log: ReturnType<typeof testLog>;
@@ -65,7 +63,7 @@ export async function imageHarness(
   const log = testLog('info');
   const start = (settings: Record<string, unknown>) => {
     const config = testConfig(path, sandbox.url, { service, images: { files: true, directory, ...settings } });
-    return startJobs(config, log.log, { clock, imageHost: nearby });
+    return startJobs(testMachine({ clock, log: log.log, network: nearby }), config);
   };
   // A first life reads the lists: what comes next is about the files alone.
   let jobs = await start({ files: false });
@@ -81,14 +79,14 @@ export async function imageHarness(
   };
   await tick('second');
   await restart();
-  const reader = stack.adopt(openMirrorForReading(jobs.wiring.mirror.path), (db) => {
+  const reader = stack.adopt(openMirrorForReading(jobs.daemon.mirror.path), (db) => {
     db.close();
   });
   return {
     sandbox,
     images: host,
-    get wiring() {
-      return jobs.wiring;
+    get daemon() {
+      return jobs.daemon;
     },
     directory,
     reader,
@@ -102,9 +100,9 @@ export async function imageHarness(
       await tick('second');
     },
     settle: async () => {
-      const { mirror, ports } = jobs.wiring;
+      const { mirror, ports } = jobs.daemon;
       await tick('minute');
-      while (mirror.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.wiring))
+      while (mirror.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.daemon))
         await tick('second');
     },
     restart,
@@ -114,7 +112,7 @@ export async function imageHarness(
   };
 }
 
-function isFull({ mirror, config }: Wiring): boolean {
+function isFull({ mirror, config }: Daemon): boolean {
   return mirror.imageFiles.bytes() >= config.images.disk * 0.8;
 }
 

@@ -3,16 +3,16 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { instant } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import type { Parts } from '../../src/daemon/parts.ts';
-import type { Job, Schedule } from '../../src/daemon/schedule.ts';
-import type { Wiring } from '../../src/daemon/wiring.ts';
-import { createStorage } from '../../src/files/storage.ts';
+import type { Daemon } from '../../src/daemon/context.ts';
+import type { Mirroring } from '../../src/daemon/mirroring.ts';
+import type { Job } from '../../src/daemon/schedule.ts';
 import { watchFiles } from '../../src/files/watch.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
+import { nearby } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 import { filledHarness, type HarnessOptions, virtualHarness } from './virtual-harness.ts';
 
@@ -21,8 +21,7 @@ export interface JobWorld extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly start: number;
   readonly sandbox: Sandbox;
-  readonly parts: Parts;
-  readonly schedule: Schedule;
+  readonly daemon: Daemon;
   /** Runs every job whose tick has come. */
   runDue(): Promise<void>;
   /** How often the parts have said something, in the log. */
@@ -92,10 +91,13 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
     start: start - fillMs,
     level: 'info',
     secrets: { receiver_secret: createSecret(canary.master) },
-    machine: (clock) => ({ ...clock, now: () => instant(clock.now() + machine.offset_ms) }),
-    imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
-    selfTest: async () => ({ result: 'passed', message: '404' }),
-    rewired: (wiring, life) => rewired(wiring, { life, disk, unchecked: works.includes('start-check') }),
+    machine: (own) => ({
+      ...own,
+      clock: { ...own.clock, now: () => instant(own.clock.now() + machine.offset_ms) },
+      disk: { spaceOf: () => ({ size_bytes: 1e10, ...disk }) },
+      network: { ...nearby, selfTest: async () => ({ result: 'passed', message: '404' }) },
+    }),
+    spoilt: (mirroring) => goThroughFiles(mirroring, works.includes('start-check') ? 'mirror unchecked' : 'checked'),
     mutated: (jobs) => (isFilled ? (mutated?.(jobs) ?? jobs) : jobs),
     conditions: true,
     between: () => (isFilled ? between?.() : undefined),
@@ -116,18 +118,17 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
     await harness.restart({
       meanwhile: async () => {
         await until(start);
-        forgetBudget(harness.wiring.mirror.path);
+        forgetBudget(harness.daemon.mirror.path);
       },
     });
   }
-  const place = { mirror: harness.wiring.mirror.path, inbox: harness.wiring.inbox.path };
+  const place = { mirror: harness.daemon.mirror.path, inbox: harness.daemon.inbox.path };
   const closing = stack.move();
   return {
     clock,
     start,
     sandbox: harness.sandbox,
-    parts: harness.parts,
-    schedule: harness.schedule,
+    daemon: harness.daemon,
     runDue: harness.runDue,
     said: (message, fields = {}) => {
       const wanted = Object.entries({ ...fields, msg: message });
@@ -163,20 +164,11 @@ function forgetBudget(mirror: string): void {
   db.close();
 }
 
-interface Rewiring {
-  readonly life: AsyncDisposableStack;
-  readonly disk: { readonly free_bytes: number };
-  /** Whether the mirror was too large for the start. */
-  readonly unchecked: boolean;
-}
-
-/** The real wiring, but with a disk of ours, and files that are gone through by the program's own means. */
-function rewired(wiring: Wiring, { life, disk, unchecked }: Rewiring): Wiring {
-  const { mirror, inbox, config, ports } = wiring;
+/** Replaces the watch of the files by one that goes through them by the program's own means. */
+function goThroughFiles(mirroring: Mirroring, found: 'checked' | 'mirror unchecked'): void {
+  const { mirror, inbox, config, ports } = mirroring;
   const { clock, log } = ports;
-  const spaceOf = () => ({ size_bytes: 1e10, ...disk });
-  const storage = life.use(createStorage({ mirror, inbox, clock, log, spaceOf }));
-  const files = watchFiles(config.mirror, { clock, log, unchecked: unchecked ? [mirror.path] : [] });
+  const files = watchFiles(config.mirror, { clock, log, unchecked: found === 'checked' ? [] : [mirror.path] });
   files.opened(mirror, inbox);
-  return { ...wiring, storage, files };
+  Object.assign(mirroring, { files });
 }

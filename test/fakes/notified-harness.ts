@@ -1,4 +1,5 @@
 import { createSecret } from '../../src/config/secrets.ts';
+import type { Network } from '../../src/daemon/machine.ts';
 import type { Receiving } from '../../src/daemon/receiving.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
@@ -27,12 +28,12 @@ export interface NotifiedHarness extends AsyncDisposable {
 
 const minute = 60_000;
 
-type NotifiedOptions = Omit<FilledOptions, 'secrets' | 'selfTest'>;
+type NotifiedOptions = Omit<FilledOptions, 'secrets'>;
 
 export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
   { cadence = {}, ...config }: Record<string, unknown> = {},
-  { busy = () => false, fill = 'copied', later: more = {}, ...overrides }: NotifiedOptions = {},
+  { busy = () => false, fill = 'copied', later: more = {}, machine = (own) => own, ...rest }: NotifiedOptions = {},
 ): Promise<NotifiedHarness> {
   const port = await freePort();
   const public_url = `http://127.0.0.1:${port}/hooks`;
@@ -50,41 +51,42 @@ export async function notifiedHarness(
     receiver: { listen: `127.0.0.1:${port}`, public_url },
     subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
   };
+  // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
+  const selfTest: Network['selfTest'] = async () => {
+    asking += 1;
+    const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
+      asking -= 1;
+    });
+    return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
+  };
   const own: FilledOptions = {
     secrets: {
       get receiver_secret() {
         return secret;
       },
     },
-    ...overrides,
+    ...rest,
     busy: () => asking > 0 || busy(),
-    // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
-    selfTest: async () => {
-      asking += 1;
-      const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
-        asking -= 1;
-      });
-      return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
-    },
+    machine: (own) => machine({ ...own, network: { ...own.network, selfTest } }),
   };
   const harness = stack.use(
     await filledHarness(sandbox, { ...read, ...config }, { ...own, fill, later: { ...later, ...config, ...more } }),
   );
 
   function receiving(): Receiving {
-    const { receiving: found } = harness.parts;
+    const { receiving: found } = harness.daemon;
     if (found === null) throw new Error('no receiver');
     return found;
   }
 
   function work(): SubscriptionWork {
-    const { subscriptions } = harness.wiring;
+    const { subscriptions } = harness.daemon;
     if ('why' in subscriptions) throw subscriptions.why;
     return subscriptions.work;
   }
 
   const query = <Row>(sql: string): Row[] => {
-    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
     const rows = db.prepare<[], Row>(sql).all();
     db.close();
     return rows;
@@ -114,7 +116,7 @@ export async function notifiedHarness(
         `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
          FROM products WHERE product_id = ${product_id}`,
       )[0],
-    alarms: () => harness.wiring.mirror.alarms.all().map(({ kind }) => kind),
+    alarms: () => harness.daemon.mirror.alarms.all().map(({ kind }) => kind),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

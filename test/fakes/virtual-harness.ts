@@ -1,23 +1,22 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config/load.ts';
-import type { Parts } from '../../src/daemon/parts.ts';
-import type { Schedule } from '../../src/daemon/schedule.ts';
-import type { Wiring } from '../../src/daemon/wiring.ts';
+import type { Daemon } from '../../src/daemon/context.ts';
+import type { Machine } from '../../src/daemon/machine.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 import { asFarAsKnown } from '../oracle/horizon.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
-import { type DaemonOverrides, startJobs } from './daemon-jobs.ts';
+import { type JobsOptions, startJobs } from './daemon-jobs.ts';
 import { filledWorlds, type WorldState } from './filled-worlds.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { SeededEntropy } from './seeded-entropy.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
+import { testMachine } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
 /**
@@ -27,9 +26,7 @@ import { temporaryDirectory } from './test-mirror.ts';
 export interface VirtualHarness extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly sandbox: Sandbox;
-  readonly wiring: Wiring;
-  readonly parts: Parts;
-  readonly schedule: Schedule;
+  readonly daemon: Daemon;
   readonly log: ReturnType<typeof testLog>;
   /** Runs every job whose tick has come, while the clock goes on whenever everybody waits for it. */
   runDue(): Promise<void>;
@@ -67,9 +64,9 @@ const day = 24 * hour;
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 export const noon = Date.parse('2026-11-21T12:30:00Z');
 
-export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
-  /** The clock of the machine that the engine runs on; else it is right. */
-  readonly machine?: (clock: VirtualClock) => Clock;
+export interface HarnessOptions extends JobsOptions {
+  /** Changes the machine that the daemon runs on. Its clock is the virtual one. */
+  readonly machine?: (machine: Machine) => Machine;
   readonly start?: number;
   readonly secrets?: Partial<Secrets>;
   /** Of the log. */
@@ -181,7 +178,7 @@ async function harnessOf(
     wire = null,
     killed = () => false,
     moved = () => {},
-    machine = (clock) => clock,
+    machine = (own) => own,
     ...overrides
   }: HarnessOptions,
   { directory, prepare, closed }: Place,
@@ -197,13 +194,8 @@ async function harnessOf(
   let step = began?.chance ?? 0;
   const { seed = 1 } = options;
   const entropy = new SeededEntropy(seed, began?.entropy);
-  const given = { chance: () => roll(seed + 98, step++), entropy: entropy.bytes };
-  const startAgain = () =>
-    startJobs(testConfig(path, sandbox.url, config, secrets), log.log, {
-      clock: machine(clock),
-      ...given,
-      ...overrides,
-    });
+  const own = testMachine({ clock, chance: () => roll(seed + 98, step++), entropy: entropy.bytes, log: log.log });
+  const startAgain = () => startJobs(machine(own), testConfig(path, sandbox.url, config, secrets), overrides);
   stack.defer(() => closed?.({ elapsed: clock.now() - start, chance: step, entropy: entropy.step }));
   let life = await startAgain();
   stack.defer(() => life[Symbol.asyncDispose]());
@@ -211,7 +203,7 @@ async function harnessOf(
   function isSending(): boolean {
     const sleeping = sandbox.sleeping();
     if (wire !== null) return wire.calls() > sleeping || wire.isBusy();
-    return life.wiring.limiter.state().in_flight > sleeping || sandbox.inFlight() > sleeping;
+    return life.daemon.limiter.state().in_flight > sleeping || sandbox.inFlight() > sleeping;
   }
 
   async function drive<Result>(work: Promise<Result>): Promise<Result> {
@@ -255,7 +247,7 @@ async function harnessOf(
   async function runUntil(done: () => boolean): Promise<void> {
     if (!done()) await drive(life.run('pass'));
     while (!done()) {
-      const next = life.wiring.mirror.records.nextDueAt(null);
+      const next = life.daemon.mirror.records.nextDueAt(null);
       if (next === null) break;
       await drive(clock.sleep(Math.max(next - clock.now(), second)));
       await tick();
@@ -266,14 +258,8 @@ async function harnessOf(
   return {
     clock,
     sandbox,
-    get wiring() {
-      return life.wiring;
-    },
-    get parts() {
-      return life.parts;
-    },
-    get schedule() {
-      return life.schedule;
+    get daemon() {
+      return life.daemon;
     },
     log,
     drive,
@@ -294,8 +280,8 @@ async function harnessOf(
     },
     runUntil,
     fill: async () => {
-      await runUntil(() => life.wiring.mirror.filledAt() !== null);
-      if (life.wiring.mirror.filledAt() === null) throw new Error('the mirror is not filled, and no read is due');
+      await runUntil(() => life.daemon.mirror.filledAt() !== null);
+      if (life.daemon.mirror.filledAt() === null) throw new Error('the mirror is not filled, and no read is due');
     },
     liveUntil: async (end, step) => {
       while (clock.now() < end && !killed()) {
@@ -306,13 +292,13 @@ async function harnessOf(
     },
     compare: async (forge = () => {}) => {
       const now = clock.now();
-      const reader = openMirrorAt(life.wiring.mirror.path, now);
+      const reader = openMirrorAt(life.daemon.mirror.path, now);
       forge(reader);
       // A date that came into the horizon since the last read of the far dates is not known yet, and need not be for a day.
       const before = new Date(now + (now - start < 2 * hour ? 400 : 89) * day).toISOString().slice(0, 10);
       try {
         const ids = sandbox.world.visible().map(({ id }) => id);
-        const { files } = life.wiring.config.images;
+        const { files } = life.daemon.config.images;
         const question = { language: 'en', currency: 'EUR', now, files };
         const state = async (id: number) => {
           const shown = sandbox.state(id, { ...question, horizon: 92 });

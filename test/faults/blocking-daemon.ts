@@ -1,5 +1,6 @@
 import { configPath, loadConfig } from '../../src/config/load.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { thisMachine } from '../../src/daemon/machine.ts';
 import { createLog } from '../../src/log.ts';
 
 /*
@@ -7,7 +8,7 @@ import { createLog } from '../../src/log.ts';
  * harness that measures its event loop.
  */
 const loaded = loadConfig({ file: configPath(process.argv[2], process.env), env: process.env });
-const daemon = await startDaemon(loaded, createLog('info', process.stdout));
-daemon.wiring.mirror.waitForLocks(250);
+const daemon = await startDaemon(thisMachine(createLog('info', process.stdout)), loaded);
+daemon.mirror.waitForLocks(250);
 process.stdout.write('{"msg":"daemon started"}\n');
 process.on('SIGTERM', () => void daemon[Symbol.asyncDispose]().then(() => process.exit(0)));

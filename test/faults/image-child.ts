@@ -5,8 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';
-import { listsOnly, nearby } from '../fakes/image-harness.ts';
+import { listsOnly } from '../fakes/image-harness.ts';
 import { testConfig } from '../fakes/test-config.ts';
+import { nearby, testMachine } from '../fakes/test-machine.ts';
 
 /*
  * Fetches image files until none is due, to be killed: `node image-child.ts DIRECTORY SERVICE MODE`. The mode
@@ -19,8 +20,8 @@ const config = testConfig(path, service, { service: listsOnly, images: { files: 
 // It is killed before it could do that at its end: the next one starts in half the time.
 flushCompileCache();
 
-await using jobs = await startJobs(config, createLog('error', process.stderr), { imageHost: nearby });
-const { mirror } = jobs.wiring;
+await using jobs = await startJobs(testMachine({ log: createLog('error', process.stderr), network: nearby }), config);
+const { mirror } = jobs.daemon;
 const anyDue = () => mirror.imageFiles.due(systemClock.now(), 'all', 1).length > 0;
 
 if (mode === 'straight') {

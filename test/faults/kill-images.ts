@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';
-import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
+import { type FilesFound, inspectFiles, listsOnly } from '../fakes/image-harness.ts';
 import { type RunningCli, startProgram } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
+import { nearby, testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 export interface ImageKills {
@@ -93,8 +93,8 @@ export async function killImages({
 async function fill(place: string, service: string): Promise<string> {
   const images = { files: true, directory: join(place, 'images') };
   const config = testConfig(place, service, { service: listsOnly, images });
-  await using jobs = await startJobs(config, createLog('silent', process.stderr), { imageHost: nearby });
-  const { mirror } = jobs.wiring;
+  await using jobs = await startJobs(testMachine({ network: nearby }), config);
+  const { mirror } = jobs.daemon;
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const reading = jobs.run('pass');
   while (mirror.records.find(list)?.fetched_at == null) await systemClock.sleep(10);

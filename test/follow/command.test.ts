@@ -19,7 +19,7 @@ import { openReader } from '../fakes/reader.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** A daemon with a door of its own for storefronts, and a person on another host. */
@@ -30,7 +30,7 @@ async function stage(rows: { publish: boolean }) {
   const listen = `127.0.0.1:${await freePort()}`;
   const secrets = { storefront_token: createSecret(canary.storefront) };
   const config = testConfig(directory, sandbox.url, { rows, storefront: { listen } }, secrets);
-  stack.use(await startDaemon(config, testLog('silent').log));
+  stack.use(await startDaemon(testMachine(), config));
   const tokenFile = join(directory, 'token');
   writeFileSync(tokenFile, `${canary.storefront}\n`, { mode: 0o600 });
   const ending = new AbortController();

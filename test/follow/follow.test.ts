@@ -116,7 +116,7 @@ async function stage(products: number, rows = { publish: true }): Promise<Stage>
   const harness = stack.use(await virtualHarness({ products }, { rows }, { start: Date.now() }));
   await harness.fill();
   const copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
-  const mirror = harness.wiring.mirror.path;
+  const mirror = harness.daemon.mirror.path;
   const source = rowsOf(mirror, harness.clock.now);
   const closing = stack.move();
   return {

@@ -15,10 +15,9 @@ it('a start that a full disk ends lets go of the address of the receiver', async
     { receiver: { listen, public_url: `http://${listen}/hooks` } },
     {
       secrets: { receiver_secret: createSecret(canary.master) },
-      rewired: (wiring) => {
+      spoilt: ({ inbox }) => {
         starts += 1;
-        if (starts === 2) Object.assign(wiring.inbox.addresses, { masterChanged: refused });
-        return wiring;
+        if (starts === 2) Object.assign(inbox.addresses, { masterChanged: refused });
       },
     },
   );

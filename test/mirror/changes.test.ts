@@ -18,8 +18,8 @@ interface Row {
 }
 
 /** What the view tells after a cursor. */
-function feed({ wiring, clock }: VirtualHarness, after = 0): Row[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function feed({ daemon, clock }: VirtualHarness, after = 0): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const rows = db.prepare<[number], Row>('SELECT * FROM changes WHERE seq > ? ORDER BY seq').all(after);
   db.close();
   return rows;
@@ -173,7 +173,7 @@ describe('the change feed', () => {
 
   it('of a product that returns tells what became of its dates meanwhile', async () => {
     await using harness = await filled();
-    const { products } = harness.wiring.mirror;
+    const { products } = harness.daemon.mirror;
     const last = feed(harness).at(-1)?.seq;
     const product = open(harness);
     product.withdrawn = true;

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { wire } from '../../src/daemon/wiring.ts';
+import { openMirroring } from '../../src/daemon/mirroring.ts';
 import { judgeFeed } from '../../src/domain/changes/feed.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { openReader } from '../fakes/reader.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';
 
 const child = fileURLToPath(new URL('../faults/feed-child.ts', import.meta.url));
@@ -20,8 +20,8 @@ const configIn = (directory: string) => testConfig(directory, 'http://127.0.0.1:
 
 /** A start that adds so many changes and stops in order: the feed, and the numbers that a reader has seen in it. */
 async function run(directory: string, count: number): Promise<{ feed: string; numbers: number[] }> {
-  await using wiring = await wire(testConfig(directory, 'http://127.0.0.1:1'), testLog('silent').log);
-  const { mirror } = wiring;
+  await using mirroring = await openMirroring(testMachine(), testConfig(directory, 'http://127.0.0.1:1'));
+  const { mirror } = mirroring;
   const numbers = Array.from({ length: count }, () => {
     mirror.transaction(() => mirror.changes.add(change, by));
     return mirror.changes.newest();

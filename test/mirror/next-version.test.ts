@@ -70,7 +70,7 @@ describe('a filled mirror and its inbox', () => {
     edited.title = 'Another Name';
     withdrawn.withdrawn = true;
     await harness.liveUntil(harness.clock.now() + 4 * 3_600_000);
-    const db = new Database(harness.wiring.mirror.path);
+    const db = new Database(harness.daemon.mirror.path);
     db.exec(`VACUUM INTO '${at('filled.db')}'`);
     db.close();
   });

@@ -34,7 +34,7 @@ const daysWithActions = (
 describe('the view policies', () => {
   it('has one row for every resource of freshness, for both kinds of price, and every state', async () => {
     await using harness = await filledHarness({ products: 3 });
-    const { db } = openMirrorWithClock(harness.wiring.mirror.path);
+    const { db } = openMirrorWithClock(harness.daemon.mirror.path);
     const resources = db.prepare<[], string>('SELECT DISTINCT resource FROM freshness').pluck().all();
     const rows = db.prepare<[], Policy>('SELECT * FROM policies').all();
     db.close();
@@ -75,7 +75,7 @@ describe('the view policies', () => {
 
 it('a row is fresh for its cadence, stale until four of them have passed, then expired, in every view that says so', async () => {
   await using harness = await filledHarness({ products: 3 });
-  const reader = openMirrorWithClock(harness.wiring.mirror.path);
+  const reader = openMirrorWithClock(harness.daemon.mirror.path);
   const multiples = reader.db.prepare<[], number | null>('SELECT DISTINCT expires_after FROM policies').pluck().all();
   expect(multiples).toEqual([4, null]);
   // The last dates: the venue's midnight takes none of them while they are followed.
@@ -111,7 +111,7 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
 
 it('a held row is stale in every view that can hold it, not expired before four cadences, and fresh once it is stored again', async () => {
   await using harness = await filledHarness({ products: 3 });
-  const { mirror, ports } = harness.wiring;
+  const { mirror, ports } = harness.daemon;
   const reader = openMirrorWithClock(mirror.path);
   // Right after the reads: whatever becomes stale now is held. The views know whole seconds.
   const now = instant(Math.ceil(harness.clock.now() / 1000) * 1000);
@@ -162,7 +162,7 @@ it('a held row is stale in every view that can hold it, not expired before four 
 
 it('one statement gives a product’s days with the action beside each; a date never read has no row', async () => {
   await using harness = await filledHarness({ products: 3 });
-  const reader = openMirrorWithClock(harness.wiring.mirror.path);
+  const reader = openMirrorWithClock(harness.daemon.mirror.path);
   const [id] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   type Row = { date: string; state: string; lowest_adult_price: number | null; action: string; price_action: string };
   const rows = (now: number) => {

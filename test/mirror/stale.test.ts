@@ -10,8 +10,8 @@ const hour = 3_600_000;
 const byTheirOwn = ['date_window', '_record'];
 
 /** How long after its read a row of each table is stale, by table. */
-function believedFor({ wiring, clock }: VirtualHarness): Record<string, number[]> {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function believedFor({ daemon, clock }: VirtualHarness): Record<string, number[]> {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const tables = db
     .prepare<[], { table: string; read: string }>(
       `SELECT t.name AS "table", min(r.name) AS read FROM pragma_table_list t
@@ -31,7 +31,7 @@ function believedFor({ wiring, clock }: VirtualHarness): Record<string, number[]
 
 it('every table whose rows say when they are stale follows a new cadence of its resource, and no other', async () => {
   await using harness = await filledHarness({ products: 6 });
-  const { mirror, ports } = harness.wiring;
+  const { mirror, ports } = harness.daemon;
   const { policy } = ports;
   const every = (resource: string) => 100 * hour + untieredResources.indexOf(resource as never) * hour;
   const own = Object.fromEntries(untieredResources.map((resource) => [resource, every(resource)]));

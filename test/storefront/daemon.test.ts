@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Answer, Body } from '../../src/admin/api.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { openMirrorFacts } from '../../src/mirror/reading.ts';
 import type {
   CheckAnswer,
@@ -23,11 +23,11 @@ import { canary } from '../fakes/canary.ts';
 import { filledDaemon } from '../fakes/filled-daemon.ts';
 import { openReader } from '../fakes/reader.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const stack = new AsyncDisposableStack();
-let daemon: Daemon;
+let daemon: RunningDaemon;
 let question: CheckQuestion;
 /** Where the daemon is: the socket, and the same daemon's files behind a port. */
 let socket = '';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   ({ daemon, path: directory } = filled);
   socket = filled.sockets.storefront;
-  mirror = daemon.wiring.mirror.path;
+  mirror = daemon.mirror.path;
   using reader = open({});
   question = ticketIn(reader);
 });
@@ -207,7 +207,7 @@ describe('over TCP the daemon', () => {
     const more = { storefront: { listen: '127.0.0.1:0' }, receiver: { listen: '127.0.0.1:0' } };
     const secrets = { storefront_token: createSecret(canary.storefront) };
     const config = testConfig(own.path, 'http://127.0.0.1:9', more, secrets);
-    await using other = await startDaemon(config, testLog('silent').log);
+    await using other = await startDaemon(testMachine(), config);
     const listen = new URL(other.storefront ?? '').host;
     for (const token of [undefined, canary.admin]) {
       using reader = open({ daemon: { listen, token } });

@@ -34,7 +34,7 @@ describe('a statement of the documents', () => {
 
   beforeAll(async () => {
     await using harness = await filledHarness({ products: 40 });
-    standingCopy(harness.wiring.mirror.path, path, harness.clock.now());
+    standingCopy(harness.daemon.mirror.path, path, harness.clock.now());
     db = new Database(path, { readonly: true });
     const row = db
       .prepare<

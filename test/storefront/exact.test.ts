@@ -113,7 +113,7 @@ describe('product_search', () => {
 
   it('follows the service through a fill, edits, a withdrawal and a return, and quiet weeks cost it nothing', async () => {
     await using harness = await filledHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
-    const { path } = harness.wiring.mirror;
+    const { path } = harness.daemon.mirror;
     const expected = () =>
       new Map(
         harness.sandbox.world.visible().map(({ id }) => {

@@ -32,8 +32,8 @@ describe('a reader of a filled mirror', () => {
   beforeAll(async () => {
     harness = await virtualHarness({ products: 30 }, {}, { start: Date.now() });
     await harness.fill();
-    db = new Database(harness.wiring.mirror.path, { readonly: true });
-    reader = openReader(harness.wiring.mirror.path);
+    db = new Database(harness.daemon.mirror.path, { readonly: true });
+    reader = openReader(harness.daemon.mirror.path);
     product_id = db
       .prepare<[], number>(
         'SELECT product_id FROM bookable_days GROUP BY product_id ORDER BY count(*) DESC, product_id LIMIT 1',
@@ -179,11 +179,11 @@ describe('a reader of a filled mirror', () => {
       () => reader.calendar(product_id, { columns: ['price'] } as never),
       () => reader.calendar(product_id, { columns: 'date' } as never),
       () => reader.slots(product_id, day(1), { lang: 'en' } as never),
-      () => openReader(harness.wiring.mirror.path, { lang: 'en' } as never),
+      () => openReader(harness.daemon.mirror.path, { lang: 'en' } as never),
       () => reader.prices('7' as unknown as number),
       () => reader.changes(0, { most: 5 } as never),
       () => reader.changes(-1),
-      () => openReader(harness.wiring.mirror.path, { language: 'xx' }),
+      () => openReader(harness.daemon.mirror.path, { language: 'xx' }),
       () => reader.transaction(async () => Promise.reject(new Error('nobody hears this'))),
     ];
     expect(refused.map(codeOf)).toEqual(refused.map(() => 'bad-argument'));
@@ -209,7 +209,7 @@ describe('a reader of a filled mirror', () => {
     const { next: last } = reader.changes(next);
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
     expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
-    const own = harness.wiring.mirror;
+    const own = harness.daemon.mirror;
     own.transaction(() => own.changes.prune(instant(Number.MAX_SAFE_INTEGER)));
     expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { openReader } from '../fakes/reader.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import {
   type Shop,
@@ -25,7 +26,7 @@ import {
 
 const token = 'the-token-of-the-storefronts-door';
 const stack = new AsyncDisposableStack();
-let daemon: Daemon;
+let daemon: RunningDaemon;
 /** What a shop needs to reach the daemon. */
 let reached: ShopOptions;
 /** A ticket that can be had, as a form asks for it. */
@@ -40,9 +41,9 @@ beforeAll(async () => {
     { storefront: { listen: '127.0.0.1:0' } },
     { storefront_token: createSecret(token) },
   );
-  daemon = stack.use(await startDaemon(config, testLog('warn').log));
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
-  const mirror = daemon.wiring.mirror.path;
+  daemon = stack.use(await startDaemon(testMachine({ log: testLog('warn').log }), config));
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  const mirror = daemon.mirror.path;
   reached = { mirror, door: daemon.storefront?.replace('http:', 'tcp:') ?? '', token };
   wish = ticketOf(mirror);
 });
@@ -106,7 +107,7 @@ describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (l
   it('asks a daemon on TCP with its token, and sells what holds', async () => {
     await using shop = await startShop(language, reached);
     expect((await shop.post('/checkout', wish)).html).toContain('data-verdict="holds"');
-    const sold = () => daemon.wiring.mirror.products.find(Number(wish.product))?.sold ?? 0;
+    const sold = () => daemon.mirror.products.find(Number(wish.product))?.sold ?? 0;
     const before = sold();
     expect((await shop.post('/order', wish)).html).toContain('data-verdict="ordered"');
     expect(sold()).toBeGreaterThan(before + 0.9);

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -13,6 +13,7 @@ import { otherWriter } from '../fakes/other-writer.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Shop, shopLanguages, startShop } from './start-shop.ts';
 
@@ -24,7 +25,7 @@ const soldOutIn = 5;
 
 const stack = new AsyncDisposableStack();
 let sandbox: Sandbox;
-let daemon: Daemon;
+let daemon: RunningDaemon;
 let shops: Shop[];
 /** Products with a part to play, and the date in some days at the venue of the first. */
 let ids: { open: number; closed: number; instead: number; leaving: number; closing: number; grouped: number };
@@ -54,9 +55,9 @@ beforeAll(async () => {
   sandbox.world.disable(closed.id, { reason: 'out_of_season', expected_reopening: 'within_month' });
   const door = join(path, 'storefront.sock');
   const more = { storefront: { listen: `unix:${door}` } };
-  daemon = await startDaemon(testConfig(path, sandbox.url, more), testLog('warn').log);
+  daemon = await startDaemon(testMachine({ log: testLog('warn').log }), testConfig(path, sandbox.url, more));
   stack.defer(() => daemon[Symbol.asyncDispose]());
-  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
   // What a notification brings along; no read says it.
   change(`UPDATE _product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
   change(`INSERT INTO alternatives VALUES (${ids.closed}, ${ids.instead})`);
@@ -68,7 +69,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-const mirrorPath = () => daemon.wiring.mirror.path;
+const mirrorPath = () => daemon.mirror.path;
 
 function change(sql: string): void {
   const db = otherWriter(mirrorPath());
@@ -78,7 +79,7 @@ function change(sql: string): void {
 
 async function readAgain(product_id: number): Promise<void> {
   const request = { resources: ['products', 'availability'] as const, product_ids: [product_id], from: null, to: null };
-  requestResync(daemon.wiring.ports, request);
+  requestResync(daemon.ports, request);
   await daemon.tick();
 }
 
@@ -106,7 +107,7 @@ function formIn(html: string, action: string): Record<string, string> {
 
 describe('a product page, in PHP and in Python', needs('php', 'python3'), () => {
   it('tells the daemon what was looked at, and of which date', async () => {
-    const { interest } = daemon.wiring.mirror;
+    const { interest } = daemon.mirror;
     const told = () => interest.of(ids.instead).windows.map(({ part, views }) => [part, Math.round(views)]);
     await page(`/product/${ids.instead}?date=${dateIn(40)}`);
     await page('/product/999999999');
@@ -289,7 +290,7 @@ describe('a checkout, in PHP and in Python', needs('php', 'python3'), () => {
       expect(verdict(ordered)).toBe('ordered');
       expect(purchase(ordered.replaceAll('&#x27;', '&#039;'))).toEqual(purchase(html));
     }
-    const sold = () => daemon.wiring.mirror.products.find(ids.open)?.sold;
+    const sold = () => daemon.mirror.products.find(ids.open)?.sold;
     expect(sold()).toBeCloseTo(2, 1);
     const next = formIn((await check({ ...(await offer(ids.open)), count: '2' })).html, '/order');
     expect(next.order).not.toBe(order.order);

@@ -28,12 +28,12 @@ async function until(harness: VirtualHarness, so: () => boolean, step = 20 * min
   }
 }
 
-const visible = ({ wiring }: VirtualHarness) => wiring.mirror.products.count();
-const hold = ({ wiring }: VirtualHarness) => wiring.mirror.evidence.hold('products');
+const visible = ({ daemon }: VirtualHarness) => daemon.mirror.products.count();
+const hold = ({ daemon }: VirtualHarness) => daemon.mirror.evidence.hold('products');
 const held = (harness: VirtualHarness) => ![undefined, 'ended'].includes(hold(harness)?.state);
-const decide = ({ wiring: { mirror, ports } }: VirtualHarness, decision: 'approved' | 'rejected') =>
+const decide = ({ daemon: { mirror, ports } }: VirtualHarness, decision: 'approved' | 'rejected') =>
   mirror.transaction(() => ports.evidence.decide('products', decision));
-const absence = ({ wiring }: VirtualHarness, product: SandboxProduct) => wiring.mirror.removals.one(product.id);
+const absence = ({ daemon }: VirtualHarness, product: SandboxProduct) => daemon.mirror.removals.one(product.id);
 const lean = { lean: true, products: 40 };
 
 function first(harness: VirtualHarness): SandboxProduct {
@@ -54,18 +54,18 @@ describe('a product that the service no longer offers', () => {
     async (gone) => {
       await using harness = await filled({ ...lean, gone });
       const product = first(harness);
-      const first_seen_at = harness.wiring.mirror.products.shown(product.id)?.first_seen_at;
+      const first_seen_at = harness.daemon.mirror.products.shown(product.id)?.first_seen_at;
       product.withdrawn = true;
       await lives(harness, 3 * hour);
       expect(visible(harness)).toBe(39);
-      expect(harness.wiring.mirror.products.shown(product.id)?.withdrawn_at).not.toBeNull();
-      expect(harness.wiring.mirror.records.ofProduct(product.id)).toEqual([]);
+      expect(harness.daemon.mirror.products.shown(product.id)?.withdrawn_at).not.toBeNull();
+      expect(harness.daemon.mirror.records.ofProduct(product.id)).toEqual([]);
       expect(await harness.compare()).toMatchObject({ differences: 0 });
       product.withdrawn = false;
       await lives(harness, 2 * hour);
       expect(visible(harness)).toBe(40);
-      expect(harness.wiring.mirror.products.shown(product.id)).toMatchObject({ first_seen_at, withdrawn_at: null });
-      expect(harness.wiring.mirror.records.ofProduct(product.id)).toHaveLength(6);
+      expect(harness.daemon.mirror.products.shown(product.id)).toMatchObject({ first_seen_at, withdrawn_at: null });
+      expect(harness.daemon.mirror.records.ofProduct(product.id)).toHaveLength(6);
     },
   );
 
@@ -109,7 +109,7 @@ describe('a product that the service no longer offers', () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
-    const { mirror, ports } = harness.wiring;
+    const { mirror, ports } = harness.daemon;
     const sent_at = harness.clock.now();
     await lives(harness, minute);
     decide(harness, 'approved');
@@ -174,10 +174,10 @@ describe('a list that lies', () => {
 describe('a product whose own read answers 404 although the list shows it', () => {
   const refuse = (harness: VirtualHarness, { id }: SandboxProduct) =>
     harness.sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `/${id}\\?` });
-  const readNow = ({ wiring, clock }: VirtualHarness, { id }: SandboxProduct) => {
+  const readNow = ({ daemon, clock }: VirtualHarness, { id }: SandboxProduct) => {
     const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
-    wiring.mirror.transaction(() =>
-      wiring.mirror.records.bringForward({ kinds, product_ids: [id] }, clock.now(), 'requested'),
+    daemon.mirror.transaction(() =>
+      daemon.mirror.records.bringForward({ kinds, product_ids: [id] }, clock.now(), 'requested'),
     );
   };
 
@@ -201,7 +201,7 @@ describe('a product whose own read answers 404 although the list shows it', () =
 
   it('is not meant by the 404 of another of its reads', needs('time'), async () => {
     await using harness = await filled(lean);
-    const { wiring, clock, sandbox } = harness;
+    const { daemon, clock, sandbox } = harness;
     const product = first(harness);
     sandbox.world.hide(({ id }) => id === product.id);
     await until(harness, () => absence(harness, product) !== null);
@@ -212,8 +212,8 @@ describe('a product whose own read answers 404 although the list shows it', () =
       edition: 'en',
       part: 0,
     }));
-    wiring.mirror.transaction(() =>
-      wiring.mirror.records.bringForward({ kinds, product_ids: [product.id] }, clock.now(), 'requested'),
+    daemon.mirror.transaction(() =>
+      daemon.mirror.records.bringForward({ kinds, product_ids: [product.id] }, clock.now(), 'requested'),
     );
     await lives(harness, minute);
     expect(sandbox.calls.counts().by_status['404']).toBeGreaterThan(0);
@@ -259,7 +259,7 @@ describe('sixty percent that are really gone', () => {
     // It is not among those that the list shows, and stays.
     await until(harness, () => visible(harness) === left + 1);
     await until(harness, () => !held(harness));
-    expect(harness.wiring.mirror.products.isVisible(kept?.id ?? 0)).toBe(true);
+    expect(harness.daemon.mirror.products.isVisible(kept?.id ?? 0)).toBe(true);
   });
 
   it('go alone: what only a later list lacks, and can be read, stays', async () => {
@@ -279,10 +279,10 @@ describe('sixty percent that are really gone', () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => (hold(harness)?.shares.length ?? 0) === 2, 5 * minute);
-    const [before, absent] = [hold(harness), harness.wiring.mirror.removals.absent()];
+    const [before, absent] = [hold(harness), harness.daemon.mirror.removals.absent()];
     await harness.restart();
     expect(hold(harness)).toEqual(before);
-    expect(harness.wiring.mirror.removals.absent()).toEqual(absent);
+    expect(harness.daemon.mirror.removals.absent()).toEqual(absent);
     await until(harness, () => visible(harness) === left);
   });
 
@@ -320,7 +320,7 @@ it('a hold and an absence noted by a clock that stood in 2038 do not freeze', as
   await using harness = await filled(lean);
   const left = withdrawMost(harness);
   await until(harness, () => held(harness));
-  const writer = new Database(harness.wiring.mirror.path);
+  const writer = new Database(harness.daemon.mirror.path);
   writer.exec(`UPDATE _absence SET first_missing_at = 2145916800000, last_missing_at = 2145916800000;
     UPDATE _held SET opened_at = 2145916800000, next_at = 2145916800000, sampled_at = 2145916800000`);
   writer.close();

@@ -16,15 +16,15 @@ const hour = 3_600_000;
 const never = new AbortController().signal;
 
 /** The mirror's tables, open for writing beside the daemon. */
-function open({ wiring }: VirtualHarness): Database.Database & Disposable {
-  const db = new Database(wiring.mirror.path);
+function open({ daemon }: VirtualHarness): Database.Database & Disposable {
+  const db = new Database(daemon.mirror.path);
   return Object.assign(db, { [Symbol.dispose]: () => db.close() });
 }
 
 describe('after a gap', () => {
   it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
     await using harness = await filledHarness({ lean: true, products: 12 });
-    const { mirror, ports } = harness.wiring;
+    const { mirror, ports } = harness.daemon;
     const ids = mirror.products.ids();
     using db = open(harness);
     const writer = (text: string) => db.prepare(text).run();
@@ -64,20 +64,20 @@ it.each([
   [404, 'gone', 'not-found'],
 ] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
   await using harness = await filledHarness({ lean: true, products: 6, gone });
-  await using ports = checkPorts(harness.wiring);
+  await using ports = checkPorts(harness.daemon);
   const [product] = harness.sandbox.world.visible();
   if (product === undefined) throw new Error('no product');
   product.withdrawn = true;
   const question = { product_id: product.id, date: '2026-12-05' };
   const answer = await harness.drive(checkBeforeOrder(ports, question, never));
   expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
-  expect(harness.wiring.mirror.products.isVisible(product.id)).toBe(true);
+  expect(harness.daemon.mirror.products.isVisible(product.id)).toBe(true);
   if (gone === 410) return;
   // Two lists without it, while removals are held: nothing is withdrawn, but nobody sells it either.
   const now = harness.clock.now();
-  harness.wiring.mirror.transaction(
+  harness.daemon.mirror.transaction(
     () =>
-    harness.wiring.mirror.evidence.putHold({
+    harness.daemon.mirror.evidence.putHold({
       subject: 'products', opened_at: now, state: 'held', next_at: now, sampled_at: null, sample: [],
       shares: [], decision: null, decided_until: null, ended_at: null,
     }), // biome-ignore format: one row
@@ -98,13 +98,13 @@ it.each(['flag', 'refuse'] as const)(
     harness.sandbox.calls.reset();
     const inbox = deliveryList(harness.clock);
     inbox.post(notificationOf(product.id, disabled()));
-    await applyDeliveries(harness.wiring.ports, inbox, never);
+    await applyDeliveries(harness.daemon.ports, inbox, never);
     await harness.liveUntil(harness.clock.now() + hour / 2);
     const reads = [...harness.sandbox.calls.repeated().keys()].filter((url) =>
       url.startsWith(`/v2/products/${product.id}?`),
     );
     expect(reads).toEqual([]);
-    expect(harness.wiring.mirror.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
+    expect(harness.daemon.mirror.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
   },
 );
 
@@ -134,10 +134,10 @@ it('a second closure that names no alternative keeps that of the first, and take
 
 it('explain counts a retry as one call, and not as two thousand a day', async () => {
   await using harness = await filledHarness({ lean: true, products: 3 });
-  const [id = 0] = harness.wiring.mirror.products.ids();
-  const calls = () => explainProduct(harness.wiring.ports, id)?.calls_per_day ?? 0;
+  const [id = 0] = harness.daemon.mirror.products.ids();
+  const calls = () => explainProduct(harness.daemon.ports, id)?.calls_per_day ?? 0;
   const before = calls();
-  const { records, transaction } = harness.wiring.mirror;
+  const { records, transaction } = harness.daemon.mirror;
   const at = harness.clock.now();
   const due = { at: instant(at + 30_000), reason: 'retry' } as const;
   transaction(() => {

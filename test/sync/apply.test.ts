@@ -28,10 +28,10 @@ async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promi
   const harness = await filledHarness({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
   await harness.liveUntil(harness.clock.now() + 2 * minute);
   const inbox = deliveryList(harness.clock);
-  const apply = () => applyDeliveries(harness.wiring.ports, inbox, never);
+  const apply = () => applyDeliveries(harness.daemon.ports, inbox, never);
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   const query = <Row>(sql: string) => {
-    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
     const rows = db.prepare<[], Row>(sql).all();
     db.close();
     return rows;
@@ -171,7 +171,7 @@ describe('closures of one product', () => {
     test.harness.sandbox.faults.add(fault);
     for (let second = 0; second < 240; second += 3)
       await test.post(notificationOf(id, updated(), disabled(words)), 3000);
-    const detail = test.harness.wiring.mirror.records
+    const detail = test.harness.daemon.mirror.records
       .ofProduct(id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail?.failures).toBe(5);
@@ -181,7 +181,7 @@ describe('closures of one product', () => {
     await using test = await filled();
     const [id = 0] = test.ids;
     await test.post(notificationOf(id, disabled(words)));
-    const { mirror, clock } = test.harness.wiring.ports;
+    const { mirror, clock } = test.harness.daemon.ports;
     const now = clock.now();
     mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
     expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
@@ -273,19 +273,19 @@ describe('a mass of closures', () => {
     const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
     const before = test.harness.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
     expect(off() - before).toBe(6);
-    expect(test.harness.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
+    expect(test.harness.daemon.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
     await test.live(10 * minute);
     expect(off() - before).toBe(1);
-    updateClosureAlarms(test.harness.wiring.ports);
-    expect(test.harness.wiring.mirror.alarms.all()).toEqual([]);
+    updateClosureAlarms(test.harness.daemon.ports);
+    expect(test.harness.daemon.mirror.alarms.all()).toEqual([]);
   });
 
   it('that most reads contradict is taken for misuse of the address', needs('time'), async () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
-    updateClosureAlarms(test.harness.wiring.ports);
-    expect(test.harness.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
+    updateClosureAlarms(test.harness.daemon.ports);
+    expect(test.harness.daemon.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
   });
 });
 
@@ -319,7 +319,7 @@ describe('a notification of changed details', () => {
     await test.apply();
     await test.live(3 * minute);
     expect(asked.filter((path) => path === `/v2/products/${id}`)).toHaveLength(2);
-    expect(test.harness.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null)).toEqual(
+    expect(test.harness.daemon.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null)).toEqual(
       [],
     );
   });
@@ -334,7 +334,7 @@ describe('a notification of changed details', () => {
     };
     await using test = await filled({ served });
     const [id = 0] = test.ids;
-    const { mirror, clock } = test.harness.wiring.ports;
+    const { mirror, clock } = test.harness.daemon.ports;
     mirror.transaction(() => mirror.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now()));
     reads = 0;
     during = () => {
@@ -423,7 +423,7 @@ it(
 describe('a flood of forged deliveries', () => {
   it('costs at most three tenths of the calls, and nobody else is late', needs('time'), async () => {
     await using test = await filled({ products: 200 }, { budget: { requests_per_second: 10 } });
-    const started = () => test.harness.wiring.limiter.state().lanes.notification.calls;
+    const started = () => test.harness.daemon.limiter.state().lanes.notification.calls;
     // Passes go on until the end of a step, which begins with the next whole minute.
     await test.live(minute + 59_000 - (test.harness.clock.now() % minute));
     for (let post = 0; post < 500; post += 1) {
@@ -436,7 +436,7 @@ describe('a flood of forged deliveries', () => {
     for (let each = 0; each < 3; each += 1) {
       await test.live(minute);
       const seconds = (test.harness.clock.now() - at) / 1000;
-      const allowed = 0.3 * test.harness.wiring.limiter.state().rate * seconds;
+      const allowed = 0.3 * test.harness.daemon.limiter.state().rate * seconds;
       // And one look at each of fifty products whose dates contradict what was said of it.
       expect(started() - calls).toBeLessThan(allowed + 8 + 50);
     }

@@ -16,8 +16,8 @@ const often = { requests_per_second: 100_000, concurrency: 4, audit: 0.5 };
 /** One window a product, of near and middle dates. */
 const near = { availability: { horizon: 31 } };
 
-function truthIn({ wiring, clock }: VirtualHarness) {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function truthIn({ daemon, clock }: VirtualHarness) {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   try {
     return truthOf(readsOf(db))();
   } finally {
@@ -36,8 +36,8 @@ async function filled(
 }
 
 /** Returns which products are shown otherwise than the service has them now: times, prices, and tickets up to an order's most. */
-function untrueNow({ wiring, clock, sandbox }: VirtualHarness): Set<number> {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function untrueNow({ daemon, clock, sandbox }: VirtualHarness): Set<number> {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const [from, to] = [1, 28].map((ahead) => new Date(clock.now() + ahead * day).toISOString().slice(0, 10)) as [
     string,
     string,
@@ -72,7 +72,7 @@ it('random reads of what is true find nothing untrue, cost the share that is con
   const harness = await filled(stack, still);
   const before = harness.sandbox.calls.counts().calls;
   await harness.liveUntil(harness.clock.now() + 2 * day);
-  const { lanes } = harness.wiring.limiter.state();
+  const { lanes } = harness.daemon.limiter.state();
   const measured = truthIn(harness);
   expect(measured).toMatchObject({ audited: lanes.audit.calls, untrue: 0, share: 0 });
   expect(measured.margin).toBeGreaterThan(0.02);
@@ -104,25 +104,25 @@ it('random reads find dates that the service no longer sells, and count nothing 
 
   for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
   await harness.liveUntil(clock.now() + 2 * day);
-  const [before, made] = [truthIn(harness).audited, harness.wiring.limiter.state().lanes.audit.calls];
+  const [before, made] = [truthIn(harness).audited, harness.daemon.limiter.state().lanes.audit.calls];
   sandbox.faults.add({ kind: 'status', status: 500, path: 'availability' });
   await harness.liveUntil(clock.now() + 12 * hour);
-  expect(harness.wiring.limiter.state().lanes.audit.calls).toBeGreaterThan(made);
+  expect(harness.daemon.limiter.state().lanes.audit.calls).toBeGreaterThan(made);
   expect(truthIn(harness).audited).toBe(before);
 });
 
 it('no random read is made for an hour after back-pressure, nor where none is wanted', async () => {
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack, still);
-  const { clock, wiring } = harness;
-  Object.assign(wiring.ports, {
-    budget: () => ({ ...wiring.limiter.learned(), pressed_at: clock.now() - hour / 2 }),
+  const { clock, daemon } = harness;
+  Object.assign(daemon.ports, {
+    budget: () => ({ ...daemon.limiter.learned(), pressed_at: clock.now() - hour / 2 }),
   });
   await harness.liveUntil(clock.now() + day);
-  expect(wiring.limiter.state().lanes.audit.calls).toBe(0);
+  expect(daemon.limiter.state().lanes.audit.calls).toBe(0);
   const none = await filled(stack, still, { budget: { ...often, audit: 0 } });
   await none.liveUntil(none.clock.now() + day);
-  expect(none.wiring.limiter.state().lanes.audit.calls).toBe(0);
+  expect(none.daemon.limiter.state().lanes.audit.calls).toBe(0);
   expect(truthIn(none)).toEqual({
     audited: 0,
     untrue: 0,
@@ -141,8 +141,8 @@ it('random reads measure what is untrue, by what sells, as looks at everything f
     counts: 'none',
     changes: { median_hours: 12, sigma: 1.2, until: noon + 30 * day },
   });
-  const { clock, wiring } = harness;
-  const among = await surveyInterest(wiring.ports, new AbortController().signal);
+  const { clock, daemon } = harness;
+  const among = await surveyInterest(daemon.ports, new AbortController().signal);
   const seen = { untrue: 0, all: 0 };
   const end = clock.now() + 6 * day;
   while (clock.now() < end) {
@@ -150,7 +150,7 @@ it('random reads measure what is untrue, by what sells, as looks at everything f
     const untrue = untrueNow(harness);
     for (const { id, status } of harness.sandbox.world.visible()) {
       if (status !== 'available') continue;
-      const { weight } = weighProduct(wiring.ports, { product_id: id, category: null }, among);
+      const { weight } = weighProduct(daemon.ports, { product_id: id, category: null }, among);
       seen.all += weight;
       if (untrue.has(id)) seen.untrue += weight;
     }

@@ -33,7 +33,7 @@ it('products of a category are read at its cadence, to its horizon, and move whe
       ],
     },
   );
-  const { ports, mirror } = harness.wiring;
+  const { ports, mirror } = harness.daemon;
   await harness.fill();
   const [best, other] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   if (best === undefined || other === undefined) throw new Error('too few products');
@@ -56,7 +56,7 @@ it('products of a category are read at its cadence, to its horizon, and move whe
 
 it('an order makes the dates around it due at once, and a date that is not mirrored is refused', async () => {
   await using harness = await filledHarness({ lean: true, products: 5 });
-  const { ports, mirror } = harness.wiring;
+  const { ports, mirror } = harness.daemon;
   const [product] = harness.sandbox.world.visible();
   const order = {
     product_id: product?.id ?? 0,

@@ -29,7 +29,7 @@ function productOn({ sandbox }: VirtualHarness) {
 describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell out and come back', () => {
   it('none of 500 checks holds by a read that is older than the question, as joining it would (control)', async () => {
     await using harness = await filled(6);
-    await using ports = checkPorts(harness.wiring);
+    await using ports = checkPorts(harness.daemon);
     const { clock, sandbox } = harness;
     const product = productOn(harness);
     for (let call = 0; call < 2000; call += 1)
@@ -97,9 +97,9 @@ describe('a flood of checks', () => {
     needs('time'),
     async () => {
       await using harness = await filled(40, { requests_per_second: 10 });
-      await using ports = checkPorts(harness.wiring);
+      await using ports = checkPorts(harness.daemon);
       const { clock } = harness;
-      const { mirror, limiter } = harness.wiring;
+      const { mirror, limiter } = harness.daemon;
       const ids = harness.sandbox.world.visible().map(({ id }) => id);
       const dates = [date, '2027-01-03', '2027-02-05'];
       const end = clock.now() + 25_000;
@@ -120,7 +120,7 @@ describe('a flood of checks', () => {
         mirror.records.notify([closed], told_at, told_at);
         mirror.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
       });
-      const reading = pass(harness.wiring.ports, 4, { job_id: null, signal: never });
+      const reading = pass(harness.daemon.ports, 4, { job_id: null, signal: never });
       while ((mirror.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
         await harness.drive(clock.sleep(100));
       expect(clock.now() - told_at).toBeLessThan(5000);
@@ -133,7 +133,7 @@ describe('a flood of checks', () => {
 
   it('by one caller ends at its bound, and others are answered', async () => {
     await using harness = await filled(6);
-    await using ports = checkPorts(harness.wiring);
+    await using ports = checkPorts(harness.daemon);
     const product = productOn(harness);
     const check = (caller: string | null) =>
       harness.drive(checkBeforeOrder(ports, { product_id: product.id, date, caller }, never));

@@ -14,12 +14,12 @@ async function filled(config: Record<string, unknown> = {}) {
   const service = { currencies: ['EUR', 'USD'] };
   const harness = await filledHarness({ products: 6 }, { service, scheduling: 'fixed', ...config });
   await harness.liveUntil(harness.clock.now() + 2 * minute);
-  const ports = checkPorts(harness.wiring);
+  const ports = checkPorts(harness.daemon);
   const sells = (each: SandboxProduct) => harness.sandbox.world.days(each, date, date, 'EUR').length > 0;
   const product = harness.sandbox.world.visible().find((each) => each.status === 'available' && sells(each));
   if (product === undefined) throw new Error('no product sells tickets on that date');
   const query = <Row>(sql: string): Row[] => {
-    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
     const rows = db.prepare<[], Row>(sql).all();
     db.close();
     return rows;
@@ -43,7 +43,7 @@ async function filled(config: Record<string, unknown> = {}) {
       await harness.drive(ports.singleFlight.stored());
       return answer;
     },
-    failures: () => harness.wiring.mirror.records.ofProduct(product.id).map(({ failures }) => failures),
+    failures: () => harness.daemon.mirror.records.ofProduct(product.id).map(({ failures }) => failures),
     [Symbol.asyncDispose]: async () => {
       await ports[Symbol.asyncDispose]();
       await harness[Symbol.asyncDispose]();

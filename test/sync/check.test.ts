@@ -26,7 +26,7 @@ async function filled(products = 6): Promise<
   }
 > {
   const harness = await filledHarness({ products });
-  const ports = checkPorts(harness.wiring);
+  const ports = checkPorts(harness.daemon);
   const product = harness.sandbox.world
     .visible()
     .find((each) => each.slots > 2 && each.variants.length > 1 && soldOn(harness, each, date).length > 2);
@@ -95,11 +95,11 @@ describe('a check', () => {
     expect(answer.now?.slots).toMatchObject([{ time: slot.time, availability: slot.availability }]);
     expect(answer.mirror?.checked_at).toBeLessThan(asked_at - 3_000_000);
     expect(test.calls()).toBe(1);
-    const record = test.harness.wiring.mirror.records
+    const record = test.harness.daemon.mirror.records
       .ofProduct(test.product.id)
       .find(({ resource, part }) => resource === 'availability' && part === 0);
     expect(record).toMatchObject({ fetched_at: asked_at, fetched_reason: 'live-check', failures: 0 });
-    expect(test.harness.wiring.limiter.state().lanes.checkout.calls).toBe(1);
+    expect(test.harness.daemon.limiter.state().lanes.checkout.calls).toBe(1);
   });
 
   it('of a date that sold out since names it, what could be had instead, and tells the change feed', async () => {
@@ -117,7 +117,7 @@ describe('a check', () => {
     const far = days.map((other) => Math.abs(Date.parse(other.date) - Date.parse(date)));
     expect(far).toEqual(far.toSorted((a, b) => a - b));
     expect(days.every(({ price }) => price !== null)).toBe(true);
-    expect(test.harness.wiring.mirror.changes.ofDate(test.product.id, date)).toMatchObject([
+    expect(test.harness.daemon.mirror.changes.ofDate(test.product.id, date)).toMatchObject([
       { kind: 'date_sold_out', reason: 'live-check' },
     ]);
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
@@ -169,11 +169,11 @@ describe('a check', () => {
     const closed = { verdict: 'gone', reasons: ['not-on-sale'], now: { state: 'not_on_sale', slots: [] } };
     expect(await test.check()).toMatchObject({ ...closed, mirror: { state: 'available' } });
     expect(await test.check()).toMatchObject(closed);
-    const detail = test.harness.wiring.mirror.records
+    const detail = test.harness.daemon.mirror.records
       .ofProduct(test.product.id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
-    await test.harness.drive(pass(test.harness.wiring.ports, 4, { job_id: null, signal: never }));
+    await test.harness.drive(pass(test.harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
   });
 
@@ -187,7 +187,7 @@ describe('a check', () => {
     product.status = 'unavailable';
     const inbox = deliveryList(harness.clock);
     inbox.post(notificationOf(product.id, disabled({ recommended_alternative_product_id: other.id })));
-    await applyDeliveries(harness.wiring.ports, inbox, never);
+    await applyDeliveries(harness.daemon.ports, inbox, never);
     await harness.liveUntil(harness.clock.now() + 1_800_000);
     const most = Math.max(
       ...soldOn(harness, other, date).flatMap(({ offers }) => offers.map(({ max_tickets }) => max_tickets)),
@@ -221,7 +221,7 @@ describe('a check', () => {
     async () => {
       await using test = await filled();
       const { harness, product } = test;
-      const timezone = harness.wiring.mirror.products.find(product.id)?.timezone ?? 'UTC';
+      const timezone = harness.daemon.mirror.products.find(product.id)?.timezone ?? 'UTC';
       const [, first, second, ...rest] = soldOn(harness, product, date);
       if (first === undefined || second === undefined) throw new Error('too few times');
       const begins = (time: string) =>
@@ -251,7 +251,7 @@ describe('a check', () => {
   it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
     await using test = await filled();
     const { harness, ports, product } = test;
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const timezone = mirror.products.find(product.id)?.timezone ?? 'UTC';
     const today = localDate(timezone, harness.clock.now());
     let midnight = Math.ceil(harness.clock.now() / 900_000) * 900_000;
@@ -342,19 +342,19 @@ describe('single flight', () => {
     await harness.drive(harness.clock.sleep(5000));
     expect(test.calls()).toBe(2);
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-    expect(harness.wiring.mirror.records.find(of)?.fetched_at).toBe(at);
+    expect(harness.daemon.mirror.records.find(of)?.fetched_at).toBe(at);
   });
 });
 
 it('a shopper does not wait for slow calls of a sweep, though they hold all connections', async () => {
   await using test = await filled();
   const { harness } = test;
-  const { mirror, ports } = harness.wiring;
+  const { mirror, ports } = harness.daemon;
   harness.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
   requestResync(ports, { resources: ['variants'], product_ids: [], from: null, to: null });
   const sweep = pass(ports, 4, { job_id: null, signal: never });
   await harness.drive(harness.clock.sleep(100));
-  expect(harness.wiring.limiter.state().in_flight).toBe(4);
+  expect(harness.daemon.limiter.state().in_flight).toBe(4);
   const began = harness.clock.now();
   expect(await test.check()).toMatchObject({ verdict: 'holds' });
   expect(harness.clock.now() - began).toBeLessThan(100);
@@ -392,7 +392,7 @@ describe('where the service does not answer', () => {
     '(it %s) a check is unknown with what the mirror showed, and the record is not to blame',
     async (_, breaks, reason) => {
       await using test = await filled();
-      const { mirror } = test.harness.wiring;
+      const { mirror } = test.harness.daemon;
       await breaks(test);
       const of = { resource: 'availability', product_id: test.product.id, edition: 'EUR', part: 0 } as const;
       const before = mirror.records.find(of);
@@ -443,7 +443,7 @@ describe('beside the engine’s own read of the same record', () => {
   it('the answer that was asked for later stays, whichever comes first', async () => {
     await using test = await filled();
     const { harness, product } = test;
-    const { mirror, ports } = harness.wiring;
+    const { mirror, ports } = harness.daemon;
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
     // The engine asks first, and gets its (old) answer late.
     harness.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
@@ -471,10 +471,10 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
   test.product.price *= 2;
   await test.check();
   test.ports.counter.flush();
-  expect(test.harness.wiring.mirror.checks.ofProduct(test.product.id)).toMatchObject([
+  expect(test.harness.daemon.mirror.checks.ofProduct(test.product.id)).toMatchObject([
     { tier: 'middle', checks: 5, wrong: 3, said_available: 1, said_sold_out: 1, said_price: 1, rate: 0.6, unknown: 0 },
   ]);
-  const db = openMirrorAt(test.harness.wiring.mirror.path, test.harness.clock.now());
+  const db = openMirrorAt(test.harness.daemon.mirror.path, test.harness.clock.now());
   expect(
     db.prepare('SELECT product_id, recent_sales, recent_checks FROM product_popularity WHERE recent_checks > 0').all(),
   ).toEqual([{ product_id: test.product.id, recent_sales: 0, recent_checks: 5 }]);
@@ -505,7 +505,7 @@ describe('a service that hangs', () => {
     const began = harness.clock.monotonic();
     harness.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
     await check({ deadline_ms: 100 });
-    while (harness.wiring.limiter.state().in_flight > 0) await harness.drive(harness.clock.sleep(500));
+    while (harness.daemon.limiter.state().in_flight > 0) await harness.drive(harness.clock.sleep(500));
     expect(harness.clock.monotonic() - began).toBeLessThan(6000);
   });
 });

@@ -13,8 +13,8 @@ async function filled(): Promise<VirtualHarness> {
   return harness;
 }
 
-function broken({ wiring, clock }: VirtualHarness): string[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function broken({ daemon, clock }: VirtualHarness): string[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const rows = db.prepare<[], string>('SELECT resource FROM freshness WHERE met = 0').pluck().all();
   db.close();
   return rows;
@@ -33,7 +33,7 @@ describe('a clock that jumps', () => {
     await harness.liveUntil(wrong + hour);
     harness.clock.set(right + hour);
     const before = calls(harness);
-    await harness.drive(runChores(harness.wiring.ports, never));
+    await harness.drive(runChores(harness.daemon.ports, never));
     await harness.liveUntil(right + 13 * hour);
     expect(broken(harness)).toEqual([]);
     // Everything was read once more, and nothing was asked for again and again.
@@ -42,10 +42,10 @@ describe('a clock that jumps', () => {
 
   it('(back by two days) storms nothing', async () => {
     await using harness = await filled();
-    await harness.drive(runChores(harness.wiring.ports, never));
+    await harness.drive(runChores(harness.daemon.ports, never));
     const before = calls(harness);
     harness.clock.set(harness.clock.now() - 2 * day);
-    await harness.drive(runChores(harness.wiring.ports, never));
+    await harness.drive(runChores(harness.daemon.ports, never));
     await harness.liveUntil(harness.clock.now() + 12 * hour);
     expect(calls(harness) - before).toBeLessThan(30 * 6 + 30 * 3 + 10);
     expect(broken(harness)).toEqual([]);
@@ -103,7 +103,7 @@ it('a record that always fails delays nobody: the others are as fresh as without
     if (fails) harness.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${first?.id}/` });
     await harness.liveUntil(noon + 3 * day);
     for (const key of [...last.keys()]) if (key.includes(`/${first?.id}/`)) last.delete(key);
-    const record = harness.wiring.mirror.records
+    const record = harness.daemon.mirror.records
       .ofProduct(first?.id ?? 0)
       .find(({ resource, part }) => resource === 'availability' && part === 0);
     return {

@@ -18,7 +18,7 @@ it('checkout information of dynamic prices is read, and believed, for a day, and
     },
     { scheduling: 'fixed' },
   );
-  const { mirror } = harness.wiring;
+  const { mirror } = harness.daemon;
   await harness.fill();
   asked.clear();
   await harness.liveUntil(harness.clock.now() + 4 * day);

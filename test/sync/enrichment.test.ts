@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 
 it('what availability adds to a variant goes with the first read after its last date', async () => {
   await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
-  const { ports, mirror } = harness.wiring;
+  const { ports, mirror } = harness.daemon;
   const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;
   const timezone = mirror.products.find(product_id)?.timezone ?? null;

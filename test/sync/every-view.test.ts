@@ -20,7 +20,7 @@ test('an answer without a change confirms every row of every view', async () => 
   await using harness = await filledHarness({ products: 2 });
   const filled_at = harness.clock.now();
   const oldest = () => {
-    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
     const found = checked.map(
       ({ view, column }) => [view, db.prepare(`SELECT min(${column}) FROM ${view}`).pluck().get()] as const,
     );
@@ -35,7 +35,7 @@ test('an answer without a change confirms every row of every view', async () => 
 
 test('a product that the service no longer lists is in no view but those of the past', async () => {
   await using harness = await filledHarness({ lean: true, products: 40 }, { cadence: { products: '1h' } });
-  const { mirror } = harness.wiring;
+  const { mirror } = harness.daemon;
   const [gone] = harness.sandbox.world.visible();
   if (gone === undefined) throw new Error('no product');
   const showing = () => {

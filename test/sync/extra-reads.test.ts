@@ -26,9 +26,9 @@ it('idle calls are spent on dates that change, up to a multiple of what the cade
   expect(most.calls).toBeLessThan(5.5 * minimum.calls);
 
   const { harness } = most;
-  const { clock, sandbox, wiring } = harness;
-  const pressed = { ...wiring.limiter.learned(), pressed_at: clock.now() };
-  Object.assign(wiring.ports, { budget: () => pressed });
+  const { clock, sandbox, daemon } = harness;
+  const pressed = { ...daemon.limiter.learned(), pressed_at: clock.now() };
+  Object.assign(daemon.ports, { budget: () => pressed });
   const { calls } = sandbox.calls.counts();
   await harness.liveUntil(clock.now() + hour);
   expect(sandbox.calls.counts().calls - calls).toBeLessThan((2 * minimum.calls) / 24 + 5);

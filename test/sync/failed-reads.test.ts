@@ -7,8 +7,8 @@ import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
-function cells({ wiring, clock }: VirtualHarness): unknown[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function cells({ daemon, clock }: VirtualHarness): unknown[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const views = [
     'products',
     'product_prices',
@@ -60,9 +60,9 @@ describe('a read that cannot be used', () => {
     const breaks = fault.status !== 404;
     const least = breaks ? 4 : 30;
     harness.sandbox.faults.add({ ...fault, path: '^/v2/products/\\d+', ...(breaks ? { times: 40 } : {}) });
-    requestResync(harness.wiring.ports, everything);
+    requestResync(harness.daemon.ports, everything);
     const { signal } = new AbortController();
-    const result = await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal }));
+    const result = await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal }));
     expect(result.failed).toBeGreaterThanOrEqual(least);
     expect(harness.log.lines().filter((line) => line.code === code).length).toBeGreaterThanOrEqual(least);
     expect(cells(harness)).toEqual(before);
@@ -72,8 +72,8 @@ describe('a read that cannot be used', () => {
     await using harness = await filledHarness({ products: 5 });
     const before = cells(harness);
     harness.sandbox.faults.add({ kind: 'empty-list', path: '^/v2/(products|experiences)\\?' });
-    requestResync(harness.wiring.ports, { ...everything, resources: ['products', 'images'] });
-    await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+    requestResync(harness.daemon.ports, { ...everything, resources: ['products', 'images'] });
+    await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
     expect(cells(harness)).toEqual(before);
   });
 
@@ -89,12 +89,12 @@ describe('a read that cannot be used', () => {
 
 it('an account that lost its images is held: none goes before its 14 days', async () => {
   await using harness = await filledHarness({ products: 30 });
-  const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+  const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
   const count = db.prepare<[], number>('SELECT count(*) FROM images').pluck();
   const before = count.get();
   for (const product of harness.sandbox.products()) product.images = [];
-  requestResync(harness.wiring.ports, { ...everything, resources: ['images'] });
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.ports, { ...everything, resources: ['images'] });
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(count.get()).toBe(before);
   expect(harness.log.lines().map(({ msg }) => msg)).toContain(
     'a list page shows no images for any of its products: the known ones are kept until they expire',
@@ -108,8 +108,8 @@ it('one image that a complete read no longer returns is gone with that read', as
   product?.images.splice(1, 1);
   const [credited] = product?.images ?? [];
   if (credited !== undefined) credited.credit = 'Somebody else';
-  requestResync(harness.wiring.ports, { ...everything, resources: ['images'] });
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.ports, { ...everything, resources: ['images'] });
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
 });
 
@@ -118,8 +118,8 @@ it('a product that comes back on sale has its dates read at once', async () => {
   const product = harness.sandbox.products().find(({ status }) => status === 'unavailable');
   if (product === undefined) throw new Error('nothing is disabled in this catalogue');
   Object.assign(product, { status: 'available', reason: null, reopen: null });
-  requestResync(harness.wiring.ports, { ...everything, resources: ['images'] });
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.ports, { ...everything, resources: ['images'] });
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect((await harness.compare()).first).toEqual([]);
 });

@@ -6,8 +6,8 @@ import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts
 
 const never = new AbortController().signal;
 
-function find({ wiring }: VirtualHarness, id: number): Promise<void> {
-  return findProducts(wiring.ports, [id], { promptly: wiring.storage.promptly, signal: never });
+function find({ daemon }: VirtualHarness, id: number): Promise<void> {
+  return findProducts(daemon.ports, [id], { promptly: daemon.storage.promptly, signal: never });
 }
 
 /** A mirror from before its newest product was offered. */
@@ -27,12 +27,12 @@ describe('a product that is not mirrored, and asked for by name', () => {
     const late = harness.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
     await harness.drive(find(harness, id));
-    expect(harness.wiring.mirror.products.isVisible(id)).toBe(true);
+    expect(harness.daemon.mirror.products.isVisible(id)).toBe(true);
     const request = { resources: resyncResources, product_ids: [id], from: null, to: null };
-    const job = requestResync(harness.wiring.ports, request);
-    await harness.runUntil(() => harness.wiring.mirror.jobs.find(job.job_id)?.left === 0);
-    expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ failed: 0, left: 0 });
-    expect(harness.wiring.mirror.records.ofProduct(id).every(({ fetched_at }) => fetched_at !== null)).toBe(true);
+    const job = requestResync(harness.daemon.ports, request);
+    await harness.runUntil(() => harness.daemon.mirror.jobs.find(job.job_id)?.left === 0);
+    expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ failed: 0, left: 0 });
+    expect(harness.daemon.mirror.records.ofProduct(id).every(({ fetched_at }) => fetched_at !== null)).toBe(true);
   });
 
   it('leaves nothing behind where the service has none: 64, and it is named', async () => {
@@ -40,8 +40,8 @@ describe('a product that is not mirrored, and asked for by name', () => {
     await using _ = harness;
     const asked = harness.drive(find(harness, id));
     await expect(asked).rejects.toMatchObject({ code: 'unknown-product', exitCode: 64 });
-    expect(harness.wiring.mirror.products.find(id)).toBeNull();
-    expect(harness.wiring.mirror.records.ofProduct(id)).toEqual([]);
+    expect(harness.daemon.mirror.products.find(id)).toBeNull();
+    expect(harness.daemon.mirror.records.ofProduct(id)).toEqual([]);
   });
 
   it('leaves nothing behind where the service does not answer (69), or not in time', async () => {
@@ -54,7 +54,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
       const asked = harness.drive(find(harness, id));
       await expect(asked).rejects.toMatchObject({ code: 'not-answered', exitCode: 69 });
     }
-    expect(harness.wiring.mirror.records.ofProduct(id)).toEqual([]);
+    expect(harness.daemon.mirror.records.ofProduct(id)).toEqual([]);
   });
 
   it('is told of where its file cannot be written (75), and mirrored once it can', async () => {
@@ -62,14 +62,14 @@ describe('a product that is not mirrored, and asked for by name', () => {
     await using _ = harness;
     const late = harness.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
-    harness.wiring.storage.serve();
-    const other = otherWriter(harness.wiring.mirror.path);
+    harness.daemon.storage.serve();
+    const other = otherWriter(harness.daemon.mirror.path);
     other.exec('BEGIN IMMEDIATE');
     await expect(harness.drive(find(harness, id))).rejects.toMatchObject({ code: 'locked', exitCode: 75 });
     other.exec('ROLLBACK');
     other.close();
     await harness.drive(find(harness, id));
-    expect(harness.wiring.mirror.products.isVisible(id)).toBe(true);
+    expect(harness.daemon.mirror.products.isVisible(id)).toBe(true);
   });
 
   it('is not asked for where the configuration leaves it out, or the service has no such read', async () => {

@@ -13,35 +13,36 @@ const never = new AbortController().signal;
 const date = '2026-12-05';
 
 /** Another program that has begun to write the mirror. Disposing ends its transaction. */
-function lock({ wiring }: Pick<VirtualHarness, 'wiring'>): Disposable {
-  const db = new Database(wiring.mirror.path);
+function lock({ daemon }: Pick<VirtualHarness, 'daemon'>): Disposable {
+  const db = new Database(daemon.mirror.path);
   db.exec('BEGIN IMMEDIATE');
   return { [Symbol.dispose]: () => void db.close() };
 }
 
 async function filled(products: number): Promise<VirtualHarness> {
   const harness = await filledHarness({ products });
-  harness.wiring.storage.serve();
+  harness.daemon.storage.serve();
   return harness;
 }
 
 describe('a pass that meets another writer', () => {
   it('ends with that; no record has failed, and all of them are found due again', async () => {
     await using harness = await filled(6);
-    const { wiring } = harness;
-    const { records } = requestResync(wiring.ports, {
+    const { daemon } = harness;
+    const { records } = requestResync(daemon.ports, {
       resources: resyncResources,
       product_ids: [],
       from: null,
       to: null,
     });
-    const run = () => harness.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+    const run = () =>
+      harness.drive(pass(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never }));
     {
       using _ = lock(harness);
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
     }
-    expect(wiring.mirror.records.isAnyUnread()).toBe(false);
-    const failing = new Database(wiring.mirror.path, { readonly: true });
+    expect(daemon.mirror.records.isAnyUnread()).toBe(false);
+    const failing = new Database(daemon.mirror.path, { readonly: true });
     expect(
       failing.prepare('SELECT count(*) FROM _record WHERE failures > 0 OR failure IS NOT NULL').pluck().get(),
     ).toBe(0);
@@ -53,20 +54,22 @@ describe('a pass that meets another writer', () => {
 
   it('reads only what is urgent while there is no room for more', async () => {
     await using harness = await virtualHarness({ products: 6 });
-    const { wiring } = harness;
+    const { daemon } = harness;
     const calm = await harness.drive(
-      pass(wiring.ports, wiring.workers, { job_id: null, signal: never, mayBulk: () => false }),
+      pass(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never, mayBulk: () => false }),
     );
     expect(calm.stored).toBe(0);
     expect(
-      (await harness.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }))).stored,
+      (await harness.drive(pass(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never })))
+        .stored,
     ).toBeGreaterThan(0);
   });
 });
 
 describe('jobs that find nothing to do', () => {
   /** The jobs of every second and minute that wait for another writer, each run once. */
-  async function heldUp({ clock, drive, schedule, ...harness }: VirtualHarness): Promise<string[]> {
+  async function heldUp({ clock, drive, ...harness }: VirtualHarness): Promise<string[]> {
+    const { schedule } = harness.daemon;
     const names: string[] = [];
     for (const { name, every_ms } of schedule.list()) {
       if (every_ms === null || every_ms > 60_000) continue;
@@ -88,7 +91,7 @@ describe('jobs that find nothing to do', () => {
 
   it('need one as soon as there is something (control)', async () => {
     await using harness = await filled(6);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     await harness.liveUntil(harness.clock.now() + 60_000, 1000);
     mirror.alarms.set('other-dates', { at: harness.clock.now(), products: 1 });
     expect(await heldUp(harness)).toEqual(['chores']);
@@ -99,8 +102,8 @@ describe('jobs that find nothing to do', () => {
 describe('a check beside another writer', () => {
   it('answers what the service says; the mirror has it when it can be written', async () => {
     await using harness = await filled(6);
-    const { wiring, sandbox } = harness;
-    await using ports = checkPorts(wiring);
+    const { daemon, sandbox } = harness;
+    await using ports = checkPorts(daemon);
     const product = sandbox.world
       .visible()
       .find((each) => each.slots > 1 && (sandbox.world.days(each, date, date, 'EUR')[0]?.slots.length ?? 0) > 0);
@@ -113,10 +116,10 @@ describe('a check beside another writer', () => {
     {
       using _ = lock(harness);
       expect(await ask()).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'], now: { state: 'sold_out' } });
-      expect(wiring.mirror.checks.date(product.id, 'EUR', date)?.form).not.toBeNull();
+      expect(daemon.mirror.checks.date(product.id, 'EUR', date)?.form).not.toBeNull();
     }
     await harness.drive(harness.clock.sleep(10_000));
-    expect(wiring.mirror.checks.date(product.id, 'EUR', date)?.form).toBeNull();
+    expect(daemon.mirror.checks.date(product.id, 'EUR', date)?.form).toBeNull();
   });
 });
 

@@ -15,8 +15,8 @@ interface Price {
   readonly stale: number;
 }
 
-function prices({ wiring, clock }: VirtualHarness, product_id: number): Price[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function prices({ daemon, clock }: VirtualHarness, product_id: number): Price[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const rows = db
     .prepare<[number], Price>(
       'SELECT currency, from_price, checked_at, stale FROM product_prices WHERE product_id = ? ORDER BY currency',
@@ -44,13 +44,13 @@ describe('a price in a further currency', () => {
     expect(before.map(({ currency }) => currency)).toEqual(['EUR', 'GBP', 'USD']);
     product.price *= 2;
     const asked_at = harness.clock.now();
-    requestResync(harness.wiring.ports, {
+    requestResync(harness.daemon.ports, {
       resources: resyncResources,
       product_ids: [product.id],
       from: null,
       to: null,
     });
-    await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+    await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
     const after = prices(harness, product.id);
     for (const [index, price] of after.entries()) {
       expect(price.from_price).toBeGreaterThan((before[index]?.from_price ?? 0) * 1.9);
@@ -64,15 +64,15 @@ describe('a price in a further currency', () => {
     await using _ = harness;
     const now = harness.clock.now();
     product.price *= 2;
-    harness.wiring.mirror.transaction(() => harness.wiring.mirror.records.notify([product.id], now, now));
-    await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+    harness.daemon.mirror.transaction(() => harness.daemon.mirror.records.notify([product.id], now, now));
+    await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(prices(harness, product.id).every(({ checked_at }) => checked_at >= now)).toBe(true);
   });
 
   it('says nothing of its product: texts, images and sale status stay those of the primary read', async () => {
     const { harness } = await filled({ service });
     await using _ = harness;
-    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
     const said = db
       .prepare<[], { currency: string }>(
         "SELECT DISTINCT json_extract(document, '$.currency') AS currency FROM products",
@@ -85,7 +85,7 @@ describe('a price in a further currency', () => {
   it('stands in the plan with what it costs', async () => {
     const { harness } = await filled({ service });
     await using _ = harness;
-    const { mirror, policy } = harness.wiring.ports;
+    const { mirror, policy } = harness.daemon.ports;
     const shares = { checkout: 0, notification: 0, reopening: 0, near: 0, far: 0, weekly: 0, fill: 0 };
     const line = makePlan({ mirror, policy }, shares).lines.find(({ what }) => what === 'prices in further currencies');
     expect(line).toMatchObject({ records: 12 });

@@ -15,7 +15,7 @@ const hour = 60 * minute;
 
 /** Has every date read again within half an hour. */
 async function readDates(harness: VirtualHarness, ms = 30 * minute): Promise<void> {
-  requestResync(harness.wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
   await harness.liveUntil(harness.clock.now() + ms);
 }
 
@@ -25,9 +25,9 @@ async function lie(harness: VirtualHarness, ...faults: readonly FaultRule[]): Pr
 }
 
 /** Bookable days of some weeks by whether the product's number is even, with how many are stale and their lowest price. */
-function bookable({ wiring, clock }: VirtualHarness) {
+function bookable({ daemon, clock }: VirtualHarness) {
   const [from, to] = ['2026-11-24', '2026-12-31'];
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const rows = db
     .prepare<[string, string], { even: number; days: number; stale: number; price: number }>(
       `SELECT product_id % 2 = 0 AS even, count(*) AS days, sum(stale) AS stale, min(lowest_price) AS price
@@ -39,8 +39,8 @@ function bookable({ wiring, clock }: VirtualHarness) {
   return { even: of(1), odd: of(0), days: rows.reduce((sum, { days }) => sum + days, 0) };
 }
 
-const held = ({ wiring }: VirtualHarness) =>
-  wiring.mirror.evidence.held().map(({ subject, state, since }) => ({ subject, state, since }));
+const held = ({ daemon }: VirtualHarness) =>
+  daemon.mirror.evidence.held().map(({ subject, state, since }) => ({ subject, state, since }));
 const statesOf = (harness: VirtualHarness) => held(harness).map(({ subject, state }) => `${subject} ${state}`);
 
 const emptyForEven: FaultRule = { kind: 'no-dates', path: '/\\d*[02468]/availability' };
@@ -58,17 +58,17 @@ describe('two kinds that are held at once', () => {
     expect(during.odd.price).toBe(before.odd.price);
 
     // "Less" is believed: prices are still held.
-    harness.wiring.ports.evidence.decide('less', 'approved');
+    harness.daemon.ports.evidence.decide('less', 'approved');
     await readDates(harness);
     expect(bookable(harness)).toMatchObject({ even: { days: 0 }, odd: { ...during.odd } });
-    harness.wiring.ports.evidence.decide('price', 'rejected');
+    harness.daemon.ports.evidence.decide('price', 'rejected');
     await readDates(harness, 2 * hour);
     expect(bookable(harness)).toMatchObject({ even: { days: 0 }, odd: { ...during.odd } });
 
     harness.sandbox.faults.clear();
     await readDates(harness, 6 * hour);
     // What was approved is good for a day, and nothing claims it.
-    const left = harness.wiring.mirror.evidence.held().map(({ decision, claiming }) => ({ decision, claiming }));
+    const left = harness.daemon.mirror.evidence.held().map(({ decision, claiming }) => ({ decision, claiming }));
     expect(left).toEqual(left.map(() => ({ decision: 'approved', claiming: 0 })));
     expect(bookable(harness)).toMatchObject({ even: { days: before.even.days, stale: 0 }, odd: { stale: 0 } });
     expect(bookable(harness).odd.price).toBe(before.odd.price);
@@ -82,7 +82,7 @@ const restarted: Break = (harness) => harness.restart();
 
 /** Its files as they lay on the disk at that instant: nothing was closed, and the log was not copied into the file. */
 const killed: Break = async (harness) => {
-  const { mirror } = harness.wiring.config;
+  const { mirror } = harness.daemon.config;
   using kept = temporaryDirectory();
   const places = [join(mirror.path, '..'), mirror.state_dir];
   places.forEach((from, place) => void cpSync(from, join(kept.path, String(place)), { recursive: true, filter }));
@@ -100,7 +100,7 @@ const filter = (path: string) => !path.endsWith('.sock');
 
 /** An hour passes, and the host gets what was backed up in the middle of the hold. */
 const restored: Break = async (harness) => {
-  const { config } = harness.wiring;
+  const { config } = harness.daemon;
   const { mirror, backup: settings } = config;
   const { backup } = makeBackup({
     mirror: mirror.path,
@@ -157,7 +157,7 @@ describe('claims that come and go each minute', () => {
     const cadence = { availability: { near: halfHour, middle: halfHour, far: halfHour } };
     await using harness = await filledHarness({ products: 40, lean: true }, { cadence }, { level: 'info' });
     const productsShown = () => {
-      const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
       const found = db.prepare<[], number>('SELECT count(DISTINCT product_id) FROM bookable_days').pluck().get() ?? 0;
       db.close();
       return found;
@@ -184,7 +184,7 @@ describe('claims that come and go each minute', () => {
 describe('claims that begin while the first fill runs', () => {
   it('take nothing away of what it has read, and what it finds empty is asked again half an hour later', async () => {
     await using harness = await virtualHarness({ products: 24, lean: true });
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const daysRead = () => bookable(harness).days;
     await harness.runUntil(() => mirror.products.count() === 24 && daysRead() > 50);
     const before = bookable(harness);
@@ -204,10 +204,10 @@ describe('claims that begin while the first fill runs', () => {
     await using harness = await virtualHarness({ products: 12, lean: true });
     harness.sandbox.faults.add({ kind: 'no-dates' });
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.wiring.mirror.filledAt()).toBe(null);
+    expect(harness.daemon.mirror.filledAt()).toBe(null);
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(harness.wiring.mirror.filledAt()).not.toBe(null);
+    expect(harness.daemon.mirror.filledAt()).not.toBe(null);
     expect(bookable(harness).days).toBeGreaterThan(20);
   });
 });

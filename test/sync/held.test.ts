@@ -11,12 +11,12 @@ const empty = '{"success":true,"sales_enabled":true,"dates":[],"variants":[],"gr
 /** From now on every availability is answered empty, and all of it is read again. */
 async function emptied(harness: VirtualHarness): Promise<void> {
   harness.sandbox.faults.add({ kind: 'status', status: 200, path: '/availability', body: empty });
-  requestResync(harness.wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
   await harness.liveUntil(harness.clock.now() + 30 * minute);
 }
 
-function all<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function all<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const rows = db.prepare<[], Row>(sql).all();
   db.close();
   return rows;
@@ -24,8 +24,8 @@ function all<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
 
 const bookable = (harness: VirtualHarness) =>
   all<{ days: number; stale: number }>(harness, 'SELECT count(*) AS days, sum(stale) AS stale FROM bookable_days')[0];
-const held = ({ wiring }: VirtualHarness) =>
-  wiring.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
+const held = ({ daemon }: VirtualHarness) =>
+  daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
 
 describe('dates that are all answered empty', () => {
   it('are held: shown as they were, as stale, and told to the feed once a product and kind', async () => {
@@ -57,7 +57,7 @@ describe('dates that are all answered empty', () => {
     expect(held(harness)).toContain('near-dates reported');
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(bookable(harness)?.days).toBe(0);
-    expect(() => harness.wiring.ports.evidence.decide('less', 'approved')).toThrow('nothing of less is held');
+    expect(() => harness.daemon.ports.evidence.decide('less', 'approved')).toThrow('nothing of less is held');
   });
 });
 
@@ -70,7 +70,7 @@ describe('windows that are all answered as not on sale', () => {
     const before = shown();
     harness.sandbox.faults.add({ kind: 'off-sale', path: `/(${before.slice(0, 10).join('|')})/availability` });
     const askAgain = async (product_ids: readonly number[], from: string, to: string) => {
-      requestResync(harness.wiring.ports, { resources: ['availability'], product_ids, from, to });
+      requestResync(harness.daemon.ports, { resources: ['availability'], product_ids, from, to });
       await harness.liveUntil(harness.clock.now() + hour);
     };
     await askAgain(before.slice(0, 5), day(40), day(60));

@@ -7,10 +7,10 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';
-import { type ImageHarness, imageHarness, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
+import { type ImageHarness, imageHarness, inspectFiles, listsOnly } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
-import { testLog } from '../fakes/test-log.ts';
+import { nearby, testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
 
@@ -58,7 +58,7 @@ function withdraw(harness: ImageHarness, { product_id, image_key }: Row): void {
 async function readAgain(harness: ImageHarness): Promise<void> {
   harness.later(1000);
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
-  const { mirror } = harness.wiring;
+  const { mirror } = harness.daemon;
   mirror.transaction(() => mirror.records.setDue(list, { at: instant(0), reason: 'requested' }));
   await harness.tick('second');
 }
@@ -97,7 +97,7 @@ describe('image files', () => {
     await harness.settle();
     expect(harness.images.requests()).toBeGreaterThan(5);
     expect(harness.sandbox.calls.counts().calls).toBe(calls);
-    expect(harness.wiring.limiter.state().calls).toBe(0);
+    expect(harness.daemon.limiter.state().calls).toBe(0);
   });
 
   it('are asked for again within seven days, and not sent again where nothing changed', async () => {
@@ -182,7 +182,7 @@ describe('image files', () => {
     await using harness = await imageHarness();
     await harness.settle();
     const { product_id } = firstOf(harness);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
     mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', instant(Date.now()), by));
     await harness.tick('minute');
@@ -195,7 +195,7 @@ describe('image files', () => {
     const withdrawn = (key: string) => {
       if (met !== null) return;
       met = key;
-      const { mirror } = harness.wiring;
+      const { mirror } = harness.daemon;
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
       const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
       mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', instant(Date.now()), by));
@@ -251,7 +251,7 @@ describe('image files', () => {
     await harness.settle();
     const [kept, fresh] = harness.rows<Row>();
     if (kept === undefined || fresh === undefined) throw new Error('too few images');
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     mirror.transaction(() => mirror.imageFiles.lost([fresh.file ?? ''], instant(Date.now())));
     rmSync(join(harness.directory, fresh.file ?? ''));
     for (const { image_key } of [kept, fresh]) harness.images.trouble(image_key, trouble);
@@ -342,7 +342,7 @@ describe('an image that is gone from its host', () => {
         .rows<Row>('SELECT product_id, image_key, file FROM images')
         .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
     expect(shown()).toMatchObject({ file: row.file });
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], instant(Date.now())));
     harness.images.withdraw(row.image_key);
     await harness.tick('second');
@@ -358,7 +358,7 @@ describe('an image that is gone from its host', () => {
     const row = firstOf(harness);
     harness.images.withdraw(row.image_key);
     withdraw(harness, row);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], instant(Date.now())));
     await harness.tick('second');
     expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
@@ -386,14 +386,14 @@ describe('the daemon', () => {
     const directory = join(place.path, 'images');
     const loaded = testConfig(place.path, sandbox.url, { service: listsOnly, images: { files: true, directory } });
     // The list is there already: else the first files would be fetched after the first minute.
-    await using before = await startJobs(loaded, testLog('silent').log, { imageHost: nearby });
+    await using before = await startJobs(testMachine({ network: nearby }), loaded);
     await before.run('pass');
     await before[Symbol.asyncDispose]();
-    const daemon = await startDaemon(loaded, testLog('silent').log, { imageHost: nearby });
-    const { path } = daemon.wiring.mirror;
+    const daemon = await startDaemon(testMachine({ network: nearby }), loaded);
+    const { path } = daemon.mirror;
     await asked.promise;
     const others = sandbox.products().flatMap((product) => product.images).length - 1;
-    while (daemon.wiring.mirror.imageFiles.files().length < others) await systemClock.sleep(5);
+    while (daemon.mirror.imageFiles.files().length < others) await systemClock.sleep(5);
     await daemon[Symbol.asyncDispose]();
     const reader = openMirrorForReading(path);
     const { files, ...rest } = inspectFiles(directory, reader);
@@ -431,7 +431,7 @@ describe('the directory of the image files', () => {
     await using harness = await imageHarness({ disk: '100KiB' }, { products: 12 });
     await harness.settle();
     await harness.tick('minute');
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     expect(mirror.imageFiles.bytes()).toBeGreaterThan(80 * 1024);
     expect(mirror.imageFiles.bytes()).toBeLessThanOrEqual(100 * 1024);
     const missing = harness.rows<Row>().filter(({ file }) => file === null);
@@ -444,8 +444,8 @@ describe('the directory of the image files', () => {
     await harness.restart({ disk: '10MiB' });
     await harness.settle();
     await harness.tick('minute');
-    expect(mirror === harness.wiring.mirror).toBe(false);
-    expect(harness.wiring.mirror.alarms.all()).toEqual([]);
+    expect(mirror === harness.daemon.mirror).toBe(false);
+    expect(harness.daemon.mirror.alarms.all()).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 

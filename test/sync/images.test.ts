@@ -17,8 +17,8 @@ async function filled(products: number, config: Record<string, unknown> = {}, le
   return harness;
 }
 
-function query<Row>({ wiring, clock }: VirtualHarness, sql: string, ...values: unknown[]): Row[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function query<Row>({ daemon, clock }: VirtualHarness, sql: string, ...values: unknown[]): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   try {
     return db.prepare(sql).all(...values) as Row[];
   } finally {
@@ -29,8 +29,8 @@ function query<Row>({ wiring, clock }: VirtualHarness, sql: string, ...values: u
 /** A complete read of everything, an hour later. */
 async function readAgain(harness: VirtualHarness): Promise<void> {
   await harness.drive(harness.clock.sleep(hour));
-  requestResync(harness.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
 function withImages({ sandbox }: VirtualHarness, count: number): SandboxProduct {
@@ -144,7 +144,7 @@ describe('the ledger', () => {
     for (const product of never.sandbox.products()) product.images = [];
     await never.fill();
     await readAgain(never);
-    expect(never.wiring.mirror.alarms.all()).toEqual([]);
+    expect(never.daemon.mirror.alarms.all()).toEqual([]);
     expect(query(never, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 1 }]);
 
     // One by one, each by a read of its own, all are withdrawn: what the ledger keeps of them is no loss later.
@@ -155,7 +155,7 @@ describe('the ledger', () => {
     }
     expect(query(harness, 'SELECT * FROM images')).toEqual([]);
     await readAgain(harness);
-    expect(harness.wiring.mirror.alarms.all()).toEqual([]);
+    expect(harness.daemon.mirror.alarms.all()).toEqual([]);
     expect(takedowns(harness).length).toBeGreaterThan(30);
   });
 
@@ -179,7 +179,7 @@ describe('the ledger', () => {
   it('hides what its host says is gone, until a later read returns it', async () => {
     await using harness = await filled(12);
     const product = withImages(harness, 2);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const image_key = product.images[0]?.name ?? '';
     mirror.transaction(() =>
       mirror.images.doubt({ product_id: product.id, image_key }, instant(harness.clock.now() + 1)),
@@ -195,7 +195,7 @@ describe('the ledger', () => {
     const [gone] = product.images.splice(1, 1);
     Object.assign(product.images[0] ?? {}, { credit: 'Photo: Ann' });
     await readAgain(harness);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const prune = (before: number) => mirror.transaction(() => mirror.images.prune(instant(before)));
     expect(prune(harness.clock.now() - 2 * hour)).toBe(0);
     expect(takedowns(harness)).toHaveLength(1);
@@ -232,7 +232,7 @@ describe('the promise before the limit', () => {
 
   it('holds for products that a subscription covers', needs('time'), async () => {
     await using test = await notifiedHarness({}, { cadence: { products: '28d' } });
-    expect(test.harness.wiring.mirror.trust.covered()).toBe(30);
+    expect(test.harness.daemon.mirror.trust.covered()).toBe(30);
     for (let passed = 0; passed < 9; passed += 1) {
       await test.live(day, hour);
       expect(oldest(test.harness)).toBeLessThan(7);
@@ -247,7 +247,7 @@ describe('the promise before the limit', () => {
       while (harness.clock.now() < end) await harness.liveUntil(Math.min(end, harness.clock.now() + hour));
     };
     const status = () => {
-      const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
       try {
         return readStatus(db, 5);
       } finally {

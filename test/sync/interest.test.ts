@@ -16,8 +16,8 @@ async function world(stack: AsyncDisposableStack) {
       { budget: { requests_per_second: 10, concurrency: 4, share: 0.25 } },
     ),
   );
-  const { wiring, clock } = harness;
-  const { ports, mirror } = wiring;
+  const { daemon, clock } = harness;
+  const { ports, mirror } = daemon;
   const views = viewCounter(ports);
   const viewers = countCallers(clock);
   const seen = (products: readonly Partial<SeenProduct>[], caller: string | null = null) => {

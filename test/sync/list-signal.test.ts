@@ -21,8 +21,8 @@ async function filled(stack: AsyncDisposableStack) {
   return harness;
 }
 
-const pause = ({ wiring }: VirtualHarness) => {
-  const { due_at = 0, fetched_at = 0 } = wiring.mirror.records.find(list) ?? {};
+const pause = ({ daemon }: VirtualHarness) => {
+  const { due_at = 0, fetched_at = 0 } = daemon.mirror.records.find(list) ?? {};
   return due_at - (fetched_at ?? 0);
 };
 
@@ -42,15 +42,15 @@ function reprice({ sandbox }: VirtualHarness, which: number, where: 'both' | 'da
 async function lived(belief: typeof good) {
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack);
-  const { wiring, clock } = harness;
+  const { daemon, clock } = harness;
   for (const tier of ['near', 'far'] as const)
-    wiring.mirror.transaction(() => wiring.mirror.signals.save(tier, belief));
+    daemon.mirror.transaction(() => daemon.mirror.signals.save(tier, belief));
   // Two surveys: the first finds a price, the second how often the list is walked at it.
   await harness.liveUntil(clock.now() + 14 * hour);
   const id = reprice(harness, 0);
   const at = clock.now();
   await harness.liveUntil(at + hour);
-  const dates = wiring.mirror.records.find({ resource: 'availability', product_id: id, edition: 'EUR', part: 0 });
+  const dates = daemon.mirror.records.find({ resource: 'availability', product_id: id, edition: 'EUR', part: 0 });
   return { found: (dates?.changed_at ?? 0) >= at, pause: pause(harness) };
 }
 
@@ -74,13 +74,13 @@ it.each([
   async ({ where }) => {
     await using stack = new AsyncDisposableStack();
     const harness = await filled(stack);
-    const { clock, wiring } = harness;
+    const { clock, daemon } = harness;
     const until = clock.now() + 30 * hour;
     for (let turn = 0; clock.now() < until; turn += 1) {
       reprice(harness, roll(1, turn, 'who'), where);
       await harness.liveUntil(clock.now() + hour);
     }
-    const { rightly, wrongly, shown, hidden } = wiring.mirror.signals.of('near');
+    const { rightly, wrongly, shown, hidden } = daemon.mirror.signals.of('near');
     if (where === 'both') {
       expect(shown).toBeGreaterThan(2);
       expect(rightly).toBeGreaterThan(1.5);
@@ -95,8 +95,8 @@ it.each([
 it('a survey from before signals is used as it is, and a signal from the future is none', async () => {
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack);
-  const { wiring, clock } = harness;
-  const { mirror } = wiring;
+  const { daemon, clock } = harness;
+  const { mirror } = daemon;
   await harness.liveUntil(clock.now() + 8 * hour);
   const surveyed = mirror.budget.demand();
   if (surveyed === null) throw new Error('nothing was surveyed');

@@ -19,8 +19,8 @@ async function filled(
 }
 
 /** One number, read as a storefront reads it now. */
-function count({ wiring, clock }: VirtualHarness, sql: string): number {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function count({ daemon, clock }: VirtualHarness, sql: string): number {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   try {
     return db.prepare<[], number>(sql).pluck().get() ?? 0;
   } finally {
@@ -28,8 +28,8 @@ function count({ wiring, clock }: VirtualHarness, sql: string): number {
   }
 }
 
-function statusOf({ wiring }: VirtualHarness) {
-  const db = openMirrorForReading(wiring.mirror.path);
+function statusOf({ daemon }: VirtualHarness) {
+  const db = openMirrorForReading(daemon.mirror.path);
   try {
     return readStatus(db, 5);
   } finally {
@@ -124,7 +124,7 @@ describe('images that all vanish from the list', () => {
 describe('experiences that a complete list lacks', () => {
   const cadence = { cadence: { experiences: '1h' } };
   const links = (harness: VirtualHarness) => count(harness, 'SELECT count(*) FROM product_experiences');
-  const stored = ({ wiring }: VirtualHarness) => wiring.mirror.experiences.count();
+  const stored = ({ daemon }: VirtualHarness) => daemon.mirror.experiences.count();
   const lists = (harness: VirtualHarness) => harness.sandbox.calls.counts().by_kind['/v2/experiences'] ?? 0;
 
   /** The list shows only some of the experiences from now on. */
@@ -151,7 +151,7 @@ describe('experiences that a complete list lacks', () => {
     for (; lists(harness) - walked < 2; await harness.liveUntil(harness.clock.now() + 5 * minute));
     expect([stored(harness), links(harness)]).toEqual(before);
     // Even where everything stored is from long ago: age is no witness.
-    const writer = new Database(harness.wiring.mirror.path);
+    const writer = new Database(harness.daemon.mirror.path);
     writer.exec('UPDATE _experience SET checked_at = checked_at - 86400000000');
     writer.close();
     await harness.restart();
@@ -179,7 +179,7 @@ describe('a walk over many pages', () => {
       for (let page = 1; page <= 9; page += 1)
         harness.sandbox.faults.add({ kind: 'html', path: `^/v2/products\\?.*\\bpage=${page}\\b`, times: 2 });
       const began = harness.clock.now();
-      await harness.runUntil(() => harness.wiring.mirror.products.count() === 900);
+      await harness.runUntil(() => harness.daemon.mirror.products.count() === 900);
       expect(harness.clock.now() - began).toBeLessThan(hour);
     },
   );
@@ -188,7 +188,7 @@ describe('a walk over many pages', () => {
     await using harness = await virtualHarness({ lean: true, products: 20 });
     harness.sandbox.faults.add({ kind: 'html', path: '^/v2/products\\?', times: 12 });
     const began = harness.clock.now();
-    await harness.runUntil(() => harness.wiring.mirror.products.count() === 20);
+    await harness.runUntil(() => harness.daemon.mirror.products.count() === 20);
     expect(harness.clock.now() - began).toBeLessThan(12 * hour);
   });
 });

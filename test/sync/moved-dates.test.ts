@@ -7,9 +7,9 @@ const hour = 60 * minute;
 
 it('a date that midnight moves into another window is not forgotten where the read before midnight comes after it', async () => {
   await using harness = await filledHarness({ products: 12, counts: 'none' }, { scheduling: 'fixed' });
-  const { sandbox, clock, wiring } = harness;
+  const { sandbox, clock, daemon } = harness;
   await harness.liveUntil(Math.ceil(clock.now() / hour) * hour);
-  const reader = openMirrorWithClock(wiring.mirror.path);
+  const reader = openMirrorWithClock(daemon.mirror.path);
   using _ = { [Symbol.dispose]: () => void reader.db.close() };
   const stale = reader.db.prepare<[], { product_id: number; date: string }>(
     'SELECT DISTINCT product_id, date FROM availability_days WHERE stale = 1',

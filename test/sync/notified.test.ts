@@ -12,8 +12,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
-const gaps = (test: NotifiedHarness) => test.harness.wiring.mirror.trust.gaps(10);
-const covered = (test: NotifiedHarness) => test.harness.wiring.mirror.trust.covered();
+const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.trust.gaps(10);
+const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.trust.covered();
 const subscription = (test: NotifiedHarness) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
 
 describe('with a subscription', () => {
@@ -80,13 +80,13 @@ it('a notification of the older system is understood at the same address', async
   });
   await test.live(minute);
   expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'read' });
-  expect(test.harness.wiring.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
+  expect(test.harness.daemon.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
 });
 
 it('what comes is applied at once, and what comes shortly after that a tenth of a second later, together', async () => {
   await using test = await notifiedHarness();
   const { harness } = test;
-  const { deliveries } = harness.wiring.inbox;
+  const { deliveries } = harness.daemon.inbox;
   const [address = ''] = harness.sandbox.subscriptions().map(({ callback_url }) => callback_url);
   const send = async () => expect((await fetch(address, { method: 'POST', body: '{}' })).status).toBe(200);
   await harness.drive(harness.clock.sleep(minute));
@@ -216,7 +216,7 @@ describe('a flood with the right secret', () => {
         };
         return JSON.stringify({ subscription_id: 'all', products: [{ product_id, changes: [closed, edited] }] });
       };
-      const calls = () => harness.wiring.limiter.state().calls;
+      const calls = () => harness.daemon.limiter.state().calls;
       const [called, at] = [calls(), harness.clock.now()];
       let post = 0;
       const poster = async () => {
@@ -230,9 +230,9 @@ describe('a flood with the right secret', () => {
       const closed = () =>
         test.query<{ n: number }>("SELECT count(*) AS n FROM products WHERE disabled_source = 'notification'")[0]?.n;
       expect(closed()).toBe(5);
-      expect(harness.wiring.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
+      expect(harness.daemon.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
       await test.live(minute);
-      const rate = harness.wiring.limiter.state().rate;
+      const rate = harness.daemon.limiter.state().rate;
       const seconds = (harness.clock.now() - at) / 1000;
       // And one walk over the list, for the products that nobody knows.
       expect(calls() - called).toBeLessThanOrEqual(0.3 * rate * seconds + 8 + 1);
@@ -245,7 +245,7 @@ describe('a flood with the right secret', () => {
 
 it('a call at an address whose grace is over does not end the daemon while the disk is full', async () => {
   await using test = await notifiedHarness();
-  const { inbox, mirror } = test.harness.wiring;
+  const { inbox, mirror } = test.harness.daemon;
   const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.harness.clock.now()))}`;
   await test.harness.drive(test.work.rotate(null, never));
   await test.live(8 * day, hour);
@@ -271,7 +271,7 @@ it.each([
   ['two hours: that is a gap, and it is healed', 120, 1],
 ])('the inbox cannot be written for %s', async (_, minutes, expected) => {
   await using test = await notifiedHarness();
-  const { deliveries } = test.harness.wiring.inbox;
+  const { deliveries } = test.harness.daemon.inbox;
   const full = () => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   };
@@ -288,32 +288,32 @@ it('a mirror that is older than its inbox applies again what the inbox still hol
   const { world } = test.harness.sandbox;
   world.edit(id, { field: 'whats_included', value: '* Everything' });
   await test.live(10 * minute);
-  const { mirror, inbox } = test.harness.wiring;
+  const { mirror, inbox } = test.harness.daemon;
   const { received } = inbox.deliveries.counts();
   const last = mirror.lastDelivery();
   mirror.transaction(() => mirror.noteDelivery(0));
   expect(last).toBeGreaterThan(0);
   await test.away(minute);
-  expect(test.harness.wiring.mirror.lastDelivery()).toBe(last);
-  expect(test.harness.wiring.inbox.deliveries.counts()).toEqual({
+  expect(test.harness.daemon.mirror.lastDelivery()).toBe(last);
+  expect(test.harness.daemon.inbox.deliveries.counts()).toEqual({
     received,
     waiting: 0,
     applied: received,
     superseded: 0,
     quarantined: 0,
   });
-  const marked = test.harness.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
+  const marked = test.harness.daemon.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
   expect(marked.length).toBeGreaterThan(0);
 });
 
 it('a subscription that the service lost and found again has what it covers read again', async () => {
   await using test = await notifiedHarness();
-  const { mirror, clock } = test.harness.wiring.ports;
+  const { mirror, clock } = test.harness.daemon.ports;
   mirror.transaction(() => {
     mirror.subscriptions.missing('all', clock.now());
     mirror.subscriptions.cover();
   });
-  const chores = () => test.harness.drive(runChores(test.harness.wiring.ports, never));
+  const chores = () => test.harness.drive(runChores(test.harness.daemon.ports, never));
   await chores();
   await test.harness.drive(test.work.compare(null, never));
   await chores();
@@ -336,10 +336,10 @@ describe('coverage that is lost', () => {
       test.query<{ late: number }>(`SELECT count(*) AS late FROM _record JOIN _product USING (product_id)
         WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
     expect(late()).toBe(30);
-    const { mirror } = test.harness.wiring.ports;
+    const { mirror } = test.harness.daemon.ports;
     mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
     for (const looks of [0, 1]) {
-      await updateCoverage(test.harness.wiring.ports, abortedAfter(looks));
+      await updateCoverage(test.harness.daemon.ports, abortedAfter(looks));
       // Whatever it did before it ended: what is not covered any more has the usual cadence again.
       expect(late()).toBe(covered(test));
     }
@@ -384,7 +384,7 @@ describe('a subscription that silently stops', () => {
   ])('is named although a gap $gap', async ({ subscription_id, to }) => {
     await using test = await notifiedHarness({ products: 60 }, { cadence: { products: '1d' } });
     await test.live(day + hour, hour);
-    const { mirror, clock } = test.harness.wiring.ports;
+    const { mirror, clock } = test.harness.daemon.ports;
     mirror.transaction(() => {
       mirror.trust.openGap(subscription_id, instant(clock.now() - day));
       if (to !== null) mirror.trust.endGap(subscription_id, instant(to));

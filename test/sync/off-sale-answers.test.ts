@@ -14,8 +14,8 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-function rows<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const found = db.prepare<[], Row>(sql).all();
   db.close();
   return found;
@@ -29,8 +29,8 @@ const broken = (harness: VirtualHarness) =>
   rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0').map(
     ({ resource }) => resource,
   );
-const datesOf = ({ wiring }: VirtualHarness, id: number) =>
-  wiring.mirror.records.ofProduct(id).filter(({ resource }) => resource === 'availability');
+const datesOf = ({ daemon }: VirtualHarness, id: number) =>
+  daemon.mirror.records.ofProduct(id).filter(({ resource }) => resource === 'availability');
 
 /** Availability of a product as a cache of the service has it, for as long as the rule stands. */
 function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 'null' | 'missing' | '400') {
@@ -41,11 +41,11 @@ function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 
 }
 
 async function readNow(harness: VirtualHarness) {
-  return harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+  return harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
 }
 
 async function readList(harness: VirtualHarness) {
-  requestResync(harness.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
   await readNow(harness);
 }
 
@@ -100,7 +100,7 @@ it('a service that answers from its caches for six seconds is true again within 
   Object.assign(product, { status: 'available', reason: null });
   // The product's own read is cached half as long as its dates.
   await harness.drive(harness.clock.sleep(4 * second));
-  requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
+  requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
   await readNow(harness);
   expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
   expect(bookable(harness, product.id)).toEqual([]);
@@ -135,12 +135,12 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const [one, other] = harness.sandbox.products().filter(({ status }) => status === 'available');
     cachedAsClosed(harness, one?.id ?? 0, '400');
     const ask = (id: number) =>
-      requestResync(harness.wiring.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
+      requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
     const jobs = [ask(one?.id ?? 0), ask(other?.id ?? 0)];
     await readNow(harness);
-    expect(harness.wiring.mirror.jobs.find(jobs[0]?.job_id ?? 0)).toMatchObject({ left: jobs[0]?.records, failed: 0 });
+    expect(harness.daemon.mirror.jobs.find(jobs[0]?.job_id ?? 0)).toMatchObject({ left: jobs[0]?.records, failed: 0 });
     await harness.liveUntil(harness.clock.now() + 3 * minute);
-    expect(jobs.map(({ job_id }) => harness.wiring.mirror.jobs.find(job_id))).toMatchObject([
+    expect(jobs.map(({ job_id }) => harness.daemon.mirror.jobs.find(job_id))).toMatchObject([
       { left: 0, failed: jobs[0]?.records },
       { left: 0, failed: 0 },
     ]);
@@ -151,21 +151,21 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await using _ = harness;
     Object.assign(product, { status: 'available', reason: null });
     cachedAsClosed(harness, product.id, 'false');
-    const job = requestResync(harness.wiring.ports, {
+    const job = requestResync(harness.daemon.ports, {
       resources: ['products', 'availability'],
       product_ids: [product.id],
       from: null,
       to: null,
     });
     await readNow(harness);
-    expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
+    expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
   });
 
   it('are “gone” in a check hours after the product’s own read, and nobody’s verdict seconds after it', async () => {
     await using harness = await filledHarness({ products: 6 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
-    await using ports = checkPorts(harness.wiring);
+    await using ports = checkPorts(harness.daemon);
     const [date = ''] = bookable(harness, product.id);
     const check = async () => {
       const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
@@ -198,7 +198,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await using harness = await filledHarness({ products: 6 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
-    await using ports = checkPorts(harness.wiring);
+    await using ports = checkPorts(harness.daemon);
     const [date = ''] = bookable(harness, product.id);
     const check = () => harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
     product.status = 'unavailable';
@@ -222,7 +222,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await using harness = await filledHarness({ products: 3 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     cachedAsClosed(harness, product?.id ?? 0, 'false');
-    requestResync(harness.wiring.ports, {
+    requestResync(harness.daemon.ports, {
       resources: ['availability'],
       product_ids: [product?.id ?? 0],
       from: null,
@@ -230,7 +230,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     });
     await readNow(harness);
     await harness.liveUntil(harness.clock.now() + 80 * second);
-    const { mirror, clock, policy } = harness.wiring.ports;
+    const { mirror, clock, policy } = harness.daemon.ports;
     const told = explainProduct({ mirror, clock, policy }, product?.id ?? 0);
     expect(told).toMatchObject({ sellable: true, dates_off_at: expect.any(Number) });
     expect(told?.records.filter(({ resource }) => resource === 'availability')).toMatchObject(
@@ -243,7 +243,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const open = harness.sandbox.products().filter(({ status }) => status === 'available');
     for (const { id } of open.slice(0, 5)) cachedAsClosed(harness, id, 'false');
     const contradicted = () => {
-      const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
       const found = readStatus(db, 5).contradicted?.products ?? 0;
       db.close();
       return found;

@@ -15,8 +15,8 @@ const lean = { lean: true, products: 40 };
 const noProduct = { kind: 'status', status: 404, path: '^/v2/products/\\d+(\\?|$)' } as const;
 const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } as const;
 
-function missing({ wiring }: VirtualHarness): OptionalPath[] {
-  return wiring.mirror.offers.missing().map(({ path }) => path);
+function missing({ daemon }: VirtualHarness): OptionalPath[] {
+  return daemon.mirror.offers.missing().map(({ path }) => path);
 }
 
 /** Calls that reached a path of the service. */
@@ -24,8 +24,8 @@ function asked(harness: VirtualHarness): { calls: number } {
   return { calls: harness.sandbox.calls.counts().calls };
 }
 
-function sql({ wiring }: VirtualHarness, text: string, values: Record<string, unknown>): void {
-  const writer = otherWriter(wiring.mirror.path);
+function sql({ daemon }: VirtualHarness, text: string, values: Record<string, unknown>): void {
+  const writer = otherWriter(daemon.mirror.path);
   writer.prepare(text).run(values);
   writer.close();
 }
@@ -39,19 +39,19 @@ async function filled(harness: VirtualHarness): Promise<void> {
 describe('a service with exactly the calls of the specification', () => {
   it('is mirrored to the end: nothing fails, nothing is withdrawn, and it is said once with the key to set', async () => {
     await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences] });
-    const job = requestResync(harness.wiring.ports, everything);
+    const job = requestResync(harness.daemon.ports, everything);
     await filled(harness);
-    expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
     expect(missing(harness)).toEqual(['experiences', 'product']);
-    expect(harness.wiring.mirror.products.count()).toBe(40);
-    expect(harness.wiring.mirror.records.fill().failing).toBe(0);
-    expect(harness.wiring.mirror.records.isAnyUnread()).toBe(false);
+    expect(harness.daemon.mirror.products.count()).toBe(40);
+    expect(harness.daemon.mirror.records.fill().failing).toBe(0);
+    expect(harness.daemon.mirror.records.isAnyUnread()).toBe(false);
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
     expect(said).toHaveLength(2);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
     await harness.liveUntil(harness.clock.now() + 2 * day);
-    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
-    expect(harness.wiring.mirror.products.count()).toBe(40);
+    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.products.count()).toBe(40);
   });
 
   it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
@@ -61,25 +61,25 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['experiences', 'product']);
     harness.sandbox.faults.clear();
     const before = asked(harness);
-    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
+    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
     expect(asked(harness)).toEqual(before);
     await harness.drive(harness.clock.sleep(week));
-    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
+    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
     expect(missing(harness)).toEqual([]);
     await harness.liveUntil(harness.clock.now() + hour);
-    const [id = 0] = harness.wiring.mirror.products.ids();
-    const detail = harness.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    const [id = 0] = harness.daemon.mirror.products.ids();
+    const detail = harness.daemon.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ failures: 0, fetched_reason: 'never-fetched' });
-    expect(harness.wiring.mirror.experiences.count()).toBeGreaterThan(0);
+    expect(harness.daemon.mirror.experiences.count()).toBeGreaterThan(0);
   });
 
   it('is asked again once a week while it goes on to lack it', async () => {
     await using harness = await virtualHarness({ ...lean, faults: [noExperiences] });
     await filled(harness);
     await harness.drive(harness.clock.sleep(week));
-    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
+    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
     const before = asked(harness);
-    await harness.drive(harness.wiring.ports.refusals.askMissing(never));
+    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
     expect(asked(harness)).toEqual(before);
     expect(missing(harness)).toEqual(['experiences']);
   });
@@ -97,8 +97,8 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['product']);
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(missing(harness)).toEqual([]);
-    const [id = 0] = harness.wiring.mirror.products.ids();
-    const detail = harness.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    const [id = 0] = harness.daemon.mirror.products.ids();
+    const detail = harness.daemon.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
     expect(detail?.fetched_at).toBeGreaterThan(harness.clock.now() - 2 * hour);
   });
 
@@ -116,9 +116,9 @@ describe('a service with exactly the calls of the specification', () => {
     sql(harness, "UPDATE _record SET due_at = 0 WHERE resource = 'product_detail'", {});
     await harness.liveUntil(harness.clock.now() + hour / 60);
     expect(missing(harness)).toEqual(['product']);
-    expect(harness.wiring.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
+    expect(harness.daemon.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.wiring.mirror.products.count()).toBe(40);
+    expect(harness.daemon.mirror.products.count()).toBe(40);
   });
 
   it('still withdraws what really goes, by two lists and the read of checkout information', async () => {
@@ -127,8 +127,8 @@ describe('a service with exactly the calls of the specification', () => {
     const [gone] = harness.sandbox.world.visible();
     if (gone !== undefined) gone.withdrawn = true;
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.wiring.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
-    expect(harness.wiring.mirror.products.count()).toBe(39);
+    expect(harness.daemon.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
+    expect(harness.daemon.mirror.products.count()).toBe(39);
   });
 });
 
@@ -138,11 +138,11 @@ describe('a service that has the read of a single product', () => {
     async (products) => {
       await using harness = await virtualHarness({ lean: true, products }, { cadence: { products: '1h' } });
       const walk = { resource: 'products', edition: 'en/EUR' } as const;
-      await harness.runUntil(() => harness.wiring.mirror.walks.find(walk)?.completed_at != null);
+      await harness.runUntil(() => harness.daemon.mirror.walks.find(walk)?.completed_at != null);
       for (const product of harness.sandbox.products().slice(0, 5)) product.withdrawn = true;
       await harness.liveUntil(harness.clock.now() + 5 * hour);
       expect(missing(harness)).toEqual([]);
-      expect(harness.wiring.mirror.products.count()).toBe(products - 5);
+      expect(harness.daemon.mirror.products.count()).toBe(products - 5);
     },
   );
 
@@ -157,10 +157,10 @@ describe('a service that has the read of a single product', () => {
 it('what the specification lists fails as ever: a service without checkout information is not filled by saying 404', async () => {
   const faults = [{ kind: 'status', status: 404, path: '/checkout_information' }] as const;
   await using harness = await virtualHarness({ ...lean, products: 8, faults });
-  const job = requestResync(harness.wiring.ports, everything);
+  const job = requestResync(harness.daemon.ports, everything);
   await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
-  expect(harness.wiring.mirror.jobs.find(job.job_id)?.failed).toBe(8);
+  expect(harness.daemon.mirror.jobs.find(job.job_id)?.failed).toBe(8);
 });
 
 it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {

@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import type { Machine } from '../../src/daemon/machine.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
+import { nearby } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
-import { type HarnessOptions, noon } from '../fakes/virtual-harness.ts';
+import { noon } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -37,7 +39,7 @@ interface World {
 }
 
 /** Lives in a world where products change, close and lose images, deliveries are lost, and the service and we are away. */
-async function live({ seed, days, port }: World, overrides: Pick<HarnessOptions, 'chance'> = {}): Promise<Digests> {
+async function live({ seed, days, port }: World, replaced: Partial<Machine> = {}): Promise<Digests> {
   await using stack = new AsyncDisposableStack();
   const { path: directory } = stack.use(temporaryDirectory());
   const images = stack.use(await startImageHost({ clock: virtualClock(noon), seed, port }));
@@ -52,10 +54,13 @@ async function live({ seed, days, port }: World, overrides: Pick<HarnessOptions,
       },
       { scheduling: 'adaptive', images: { files: true, directory } },
       {
-        ...overrides,
         fill: 'own',
-        inodeOf: () => '1',
-        imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
+        machine: (own) => ({
+          ...own,
+          ...replaced,
+          disk: { inodeOf: () => '1' },
+          network: { ...own.network, ...nearby },
+        }),
       },
     ),
   );
@@ -70,7 +75,7 @@ async function live({ seed, days, port }: World, overrides: Pick<HarnessOptions,
     const [shown] = sandbox.products()[passed % 8]?.images ?? [];
     if (shown !== undefined) images.replace(shown.name);
   }
-  return { ...digestsOf('mirror', harness.wiring.mirror.path), ...digestsOf('inbox', harness.wiring.inbox.path) };
+  return { ...digestsOf('mirror', harness.daemon.mirror.path), ...digestsOf('inbox', harness.daemon.inbox.path) };
 }
 
 /** Changes of one day at the service, each day others. */

@@ -21,14 +21,14 @@ async function filled() {
   return { harness, order };
 }
 
-function tell({ wiring }: VirtualHarness, order: IdentifiedOrder, work?: Parameters<typeof countOnce>[3]) {
-  return countOnce(checkPorts(wiring), wiring.inbox.orders, order, work);
+function tell({ daemon }: VirtualHarness, order: IdentifiedOrder, work?: Parameters<typeof countOnce>[3]) {
+  return countOnce(checkPorts(daemon), daemon.inbox.orders, order, work);
 }
 
-function counted({ wiring }: VirtualHarness, { product_id }: IdentifiedOrder) {
-  const rows = wiring.mirror.checks.ofProduct(product_id);
+function counted({ daemon }: VirtualHarness, { product_id }: IdentifiedOrder) {
+  const rows = daemon.mirror.checks.ofProduct(product_id);
   return {
-    sold: wiring.mirror.products.find(product_id)?.sold,
+    sold: daemon.mirror.products.find(product_id)?.sold,
     orders: rows.reduce((sum, row) => sum + row.orders, 0),
   };
 }
@@ -74,7 +74,7 @@ it('an order that is refused leaves its id free, and one that counted is known w
   expect(() => tell(harness, { ...order, date: '2027-12-24' })).toThrow('beyond the horizon');
   expect(tell(harness, order)).toMatchObject({ repeated: false });
   await harness.drive(harness.clock.sleep(10 * 86_400_000));
-  expect(() => reportOrder(harness.wiring.ports, order)).toThrow('is in the past');
+  expect(() => reportOrder(harness.daemon.ports, order)).toThrow('is in the past');
   expect(tell(harness, order)).toMatchObject({ repeated: true });
 });
 
@@ -98,7 +98,7 @@ it('an order that a kill ended between the two files counts when it is sent agai
 it('orders that a restored mirror does not have count again in it', async () => {
   const { harness, order } = await filled();
   await using _ = harness;
-  const { path } = harness.wiring.mirror;
+  const { path } = harness.daemon.mirror;
   await harness.restart({
     meanwhile: async () => copyFileSync(path, `${path}.backup`),
   });
@@ -118,7 +118,7 @@ it('ids are kept for 400 days, as hashes in the inbox, and nothing of them in th
   const { harness, order } = await filled();
   await using _ = harness;
   tell(harness, order);
-  const { mirror, inbox, ports } = harness.wiring;
+  const { mirror, inbox, ports } = harness.daemon;
   expect(orderMemoryMs).toBe(400 * 86_400_000);
   expect(inbox.orders.prune(ports.clock.now())).toBe(0);
   const files = [mirror.path, inbox.path].flatMap((path) => [path, `${path}-wal`]);

@@ -22,11 +22,11 @@ async function filled() {
     outcome: 'failed',
     code: 'variants_not_available',
   };
-  return { harness, product, failed, ports: checkPorts(harness.wiring), key: { ...of, product_id: product.id } };
+  return { harness, product, failed, ports: checkPorts(harness.daemon), key: { ...of, product_id: product.id } };
 }
 
-function rateOf({ wiring }: VirtualHarness, product_id: number): number {
-  const record = wiring.mirror.records.find({ ...of, product_id });
+function rateOf({ daemon }: VirtualHarness, product_id: number): number {
+  const record = daemon.mirror.records.find({ ...of, product_id });
   const { shape, exposure } = believed(record ?? { ...of, shape: null, exposure: null });
   return shape / exposure;
 }
@@ -36,11 +36,11 @@ it('a failed order is read again at once in the checkout lane, and the mirror th
   await using _ = harness;
   product.sold_out.add(date);
   expect(orderAndRecheck(ports, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
-  expect(harness.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
+  expect(harness.daemon.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
   await harness.drive(recheckOrder(ports, failed, never));
-  expect(harness.wiring.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
-  expect(harness.wiring.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
-  expect(harness.wiring.mirror.records.find(key)).toMatchObject({ due_reason: expect.not.stringContaining('order') });
+  expect(harness.daemon.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
+  expect(harness.daemon.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
+  expect(harness.daemon.mirror.records.find(key)).toMatchObject({ due_reason: expect.not.stringContaining('order') });
 });
 
 it('the change that a failed order told of raises the volatility once, also when its re-read finds it', async () => {
@@ -60,7 +60,7 @@ it('the change that a failed order told of raises the volatility once, also when
   await second.drive(recheckOrder(polled.ports, polled.failed, never));
   // As much as a poll teaches that finds the same change, and no more.
   expect(rateOf(first, told.product.id) / rateOf(second, polled.product.id)).toBeCloseTo(1, 3);
-  expect(first.wiring.mirror.records.find(told.key)?.told_at).toBeNull();
+  expect(first.daemon.mirror.records.find(told.key)?.told_at).toBeNull();
 });
 
 it('a failed order that is told of while a read is under way has its dates read once more', async () => {
@@ -72,15 +72,15 @@ it('a failed order that is told of while a read is under way has its dates read 
   reportOrder(ports, failed);
   const told_at = harness.clock.now();
   await harness.drive(early);
-  expect(harness.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
+  expect(harness.daemon.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
   await harness.drive(recheckOrder(ports, failed, never));
-  expect(harness.wiring.mirror.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
+  expect(harness.daemon.mirror.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
 });
 
 it('orders are counted by what they say of the mirror, and nothing of them stands in it but counts', async () => {
   const { harness, product, failed, ports } = await filled();
   await using _ = harness;
-  const { checks } = harness.wiring.mirror;
+  const { checks } = harness.daemon.mirror;
   reportOrder(ports, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
   reportOrder(ports, failed);
   reportOrder(ports, { ...failed, time: '04:44', code: 'timeslot_not_available' });
@@ -89,6 +89,6 @@ it('orders are counted by what they say of the mirror, and nothing of them stand
   expect(checks.ofProduct(product.id)).toMatchObject([
     { tier: 'near', orders: 3, orders_wrong: 1, said_available: 1, tickets: 3, checks: 0, rate: 1 / 3 },
   ]);
-  expect(harness.wiring.mirror.transaction(() => checks.prune(Number.MAX_SAFE_INTEGER))).toBe(1);
+  expect(harness.daemon.mirror.transaction(() => checks.prune(Number.MAX_SAFE_INTEGER))).toBe(1);
   expect(checks.ofProduct(product.id)).toEqual([]);
 });

@@ -18,8 +18,8 @@ const never = new AbortController().signal;
 const hour = 3_600_000;
 const availability = { resources: ['availability'] as const, product_ids: [], from: null, to: null };
 
-function rows<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const found = db.prepare<[], Row>(sql).all();
   db.close();
   return found;
@@ -39,13 +39,13 @@ function falselySoldOut(harness: VirtualHarness): string[] {
 }
 
 async function readAll(harness: VirtualHarness) {
-  const job = requestResync(harness.wiring.ports, availability);
-  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
-  await harness.drive(runChores(harness.wiring.ports, never));
-  return harness.wiring.mirror.jobs.find(job.job_id);
+  const job = requestResync(harness.daemon.ports, availability);
+  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  await harness.drive(runChores(harness.daemon.ports, never));
+  return harness.daemon.mirror.jobs.find(job.job_id);
 }
 
-const alarms = ({ wiring }: VirtualHarness) => wiring.mirror.alarms.all().map(({ kind }) => kind);
+const alarms = ({ daemon }: VirtualHarness) => daemon.mirror.alarms.all().map(({ kind }) => kind);
 
 describe('a service that', () => {
   it.each(['ignored', 'shifted'] as const)(
@@ -64,7 +64,7 @@ describe('a service that', () => {
       ]);
       harness.sandbox.setQuirks({ dates: 'honoured' });
       await harness.liveUntil(harness.clock.now() + 26 * hour);
-      await harness.drive(runChores(harness.wiring.ports, never));
+      await harness.drive(runChores(harness.daemon.ports, never));
       expect(alarms(harness)).toEqual([]);
       expect((await harness.compare()).first).toEqual([]);
     },
@@ -73,7 +73,7 @@ describe('a service that', () => {
   it('ignores them from the first read on has nothing but the dates that it spoke of', async () => {
     await using harness = await virtualHarness({ products: 8, quirks: { dates: 'ignored' } });
     await harness.liveUntil(harness.clock.now() + hour);
-    await harness.drive(runChores(harness.wiring.ports, never));
+    await harness.drive(runChores(harness.daemon.ports, never));
     expect(falselySoldOut(harness)).toEqual([]);
     expect(rows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(50);
     expect(alarms(harness)).toEqual(['other-dates']);
@@ -99,8 +99,8 @@ describe('a service that', () => {
       await harness.drive(harness.clock.sleep(hour));
       harness.sandbox.setQuirks({ dates });
       if (dates === 'honoured') for (let days = 33; days <= 99; days += 1) product.sold_out.add(dateIn(days));
-      requestResync(harness.wiring.ports, { ...availability, product_ids: [product.id] });
-      await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+      requestResync(harness.daemon.ports, { ...availability, product_ids: [product.id] });
+      await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
       expect(far()).toEqual(before);
       expect(falselySoldOut(harness)).toEqual([]);
       await harness.liveUntil(harness.clock.now() + 3 * 60_000);
@@ -134,7 +134,7 @@ describe('a service that', () => {
   it('leaves out the last dates of a window is asked for them again a minute later, and then ever more rarely', async () => {
     await using harness = await filledHarness({ lean: true, products: 3 });
     await harness.drive(harness.clock.sleep(hour));
-    const { ports, mirror } = harness.wiring;
+    const { ports, mirror } = harness.daemon;
     const [id = 0] = mirror.products.ids();
     const far = () =>
       mirror.records.ofProduct(id).find(({ resource, part }) => resource === 'availability' && part === 2);
@@ -192,7 +192,7 @@ describe('a service that', () => {
 
   it('answers a check for other dates is believed in nothing', async () => {
     await using harness = await filledHarness({ products: 4 });
-    await using ports = checkPorts(harness.wiring);
+    await using ports = checkPorts(harness.daemon);
     const [shown] = rows<{ product_id: number; date: string }>(
       harness,
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
@@ -230,7 +230,7 @@ const services: Record<string, (k: number) => Service> = {
 it('whatever a service makes of the dates, none that it sells is stored as sold out', async () => {
   // Each answer is stored: what two of them say of dates is not the matter here.
   await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
-  const { ports, mirror } = harness.wiring;
+  const { ports, mirror } = harness.daemon;
   const product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
   const { earliest: today } = venueToday(mirror.products.find(product_id)?.timezone ?? null, harness.clock.now());
   let runs = 0;

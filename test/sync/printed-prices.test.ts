@@ -42,8 +42,8 @@ interface Beside {
 }
 
 /** Products whose printed price is off, and all of them. */
-function printedIn({ wiring, clock }: VirtualHarness): { readonly off: Beside[]; readonly all: Beside[] } {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function printedIn({ daemon, clock }: VirtualHarness): { readonly off: Beside[]; readonly all: Beside[] } {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const all = db.prepare<[], Beside>(beside).all();
   db.close();
   const off = all.filter(({ printed, type, dates, least, above }) =>
@@ -63,7 +63,7 @@ it('the printed price of every product is the least that an adult pays, and abov
   // Control: the lowest price of a day, and the service's own, are above or below what an adult pays.
   expect(all.filter(({ least, lowest_price }) => least !== lowest_price).length).toBeGreaterThan(100);
   expect(all.filter(({ least, from_price }) => least !== null && least !== from_price).length).toBeGreaterThan(25);
-  const writer = new Database(harness.wiring.mirror.path);
+  const writer = new Database(harness.daemon.mirror.path);
   writer.exec("UPDATE price SET lowest_adult_price = lowest_price WHERE price_variant_type = 'adult'");
   writer.close();
   expect(printedIn(harness).off.length).toBeGreaterThan(100);

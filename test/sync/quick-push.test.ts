@@ -36,7 +36,7 @@ async function filled({ products = 120, page_size = 10, quirks = {} }: Size = {}
   pages.length = 0;
   const inbox = deliveryList(harness.clock);
   const query = <Row>(sql: string) => {
-    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
     const rows = db.prepare<[], Row>(sql).all();
     db.close();
     return rows;
@@ -51,7 +51,7 @@ async function filled({ products = 120, page_size = 10, quirks = {} }: Size = {}
     sandboxed: (product_id: number) => harness.sandbox.world.find(product_id) as { status: string; withdrawn: boolean },
     post: async (payload: unknown) => {
       inbox.post(payload);
-      await applyDeliveries(harness.wiring.ports, inbox, never);
+      await applyDeliveries(harness.daemon.ports, inbox, never);
     },
     product: (product_id: number) =>
       query<Record<string, unknown>>(
@@ -124,7 +124,7 @@ describe('where only the calls of the specification exist', () => {
 
   it('a resync of everything counts no product as failed that is on another page by now: its walk reads the list', async () => {
     await using test = await filled({ quirks: { list_order: 'shifting' } });
-    const { ports, mirror } = test.harness.wiring;
+    const { ports, mirror } = test.harness.daemon;
     await walkElsewhere(test);
     await test.post(notificationOf(test.ids[40] ?? 0, updated()));
     const { job_id } = requestResync(ports, { product_ids: [], resources: ['products'], from: null, to: null });

@@ -10,7 +10,7 @@ async function lived(quirks: Partial<Quirks>) {
   await using harness = await virtualHarness({ products: 16, quirks });
   await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
   const { differences, first } = await harness.compare();
-  const db = openMirrorForReading(harness.wiring.mirror.path);
+  const db = openMirrorForReading(harness.daemon.mirror.path);
   const { alarms, failures } = readStatus(db, 5);
   const dates = db.prepare<[], { state: string; count: number }>(
     'SELECT state, count(*) AS count FROM availability_days GROUP BY state',

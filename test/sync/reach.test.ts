@@ -23,8 +23,8 @@ function idOf(harness: VirtualHarness, index = 0): number {
   return harness.sandbox.world.visible()[index]?.id ?? 0;
 }
 
-function records({ wiring }: VirtualHarness): RecordFacts[] {
-  const { records, products } = wiring.mirror;
+function records({ daemon }: VirtualHarness): RecordFacts[] {
+  const { records, products } = daemon.mirror;
   return [0, ...products.ids()].flatMap((id) => records.ofProduct(id));
 }
 
@@ -35,11 +35,11 @@ function failing(harness: VirtualHarness): string[] {
 }
 
 const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
-const key = ({ wiring }: VirtualHarness) => wiring.ports.refusals.keyRefused();
-const missing = ({ wiring }: VirtualHarness) => wiring.mirror.offers.missing().map(({ path }) => path);
+const key = ({ daemon }: VirtualHarness) => daemon.ports.refusals.keyRefused();
+const missing = ({ daemon }: VirtualHarness) => daemon.mirror.offers.missing().map(({ path }) => path);
 
-async function conditions({ parts }: VirtualHarness): Promise<Record<string, string>> {
-  const shown = (await parts.status.shown()).conditions;
+async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
+  const shown = (await daemon.status.shown()).conditions;
   return Object.fromEntries(shown.map(({ code, says }) => [code, says]));
 }
 
@@ -49,8 +49,8 @@ async function liveFor(harness: VirtualHarness, ms: number, step = 5 * second): 
 }
 
 /** Makes every record due, as if each had waited for its cadence. */
-function makeDue({ wiring, clock }: VirtualHarness): void {
-  const { mirror } = wiring;
+function makeDue({ daemon, clock }: VirtualHarness): void {
+  const { mirror } = daemon;
   mirror.transaction(() => {
     for (const { resource, edition, part, product_id } of [0, ...mirror.products.ids()].flatMap((id) =>
       mirror.records.ofProduct(id),
@@ -83,10 +83,10 @@ describe('a record that is refused', () => {
       expect(records(harness).filter(({ fetched_at }) => fetched_at === null)).toMatchObject([
         { resource: 'checkout_information', product_id: id },
       ]);
-      const [failed] = harness.wiring.mirror.records.ofProduct(id).filter(({ failure }) => failure !== null);
+      const [failed] = harness.daemon.mirror.records.ofProduct(id).filter(({ failure }) => failure !== null);
       expect(failed?.failure).toBe(`refused-${status}: Key not accepted`);
       await harness.liveUntil(harness.clock.now() + 2 * hour);
-      const later = harness.wiring.mirror.records.ofProduct(id).find(({ failures }) => failures > 0);
+      const later = harness.daemon.mirror.records.ofProduct(id).find(({ failures }) => failures > 0);
       expect(later?.failures).toBeGreaterThanOrEqual(4);
       expect(later?.due_at).toBeGreaterThan(harness.clock.now());
       harness.sandbox.faults.clear();
@@ -115,15 +115,15 @@ describe('a record that is refused', () => {
     await using harness = await filledHarness({ products: 12, lean: true });
     const before = calls(harness);
     harness.sandbox.faults.add(refusedAt('/checkout_information'));
-    const ids = harness.wiring.mirror.products.ids();
-    harness.wiring.mirror.transaction(() =>
-      harness.wiring.mirror.records.bringForward(
+    const ids = harness.daemon.mirror.products.ids();
+    harness.daemon.mirror.transaction(() =>
+      harness.daemon.mirror.records.bringForward(
         { kinds: [{ resource: 'checkout_information', edition: 'en', part: 0 }], product_ids: ids },
         harness.clock.now(),
         'requested',
       ),
     );
-    await harness.drive(harness.schedule.run('pass'));
+    await harness.drive(harness.daemon.schedule.run('pass'));
     expect(failing(harness)).toHaveLength(12);
     expect(key(harness)).toBeNull();
     expect(calls(harness) - before).toBeLessThanOrEqual(24);
@@ -136,7 +136,7 @@ describe('a record that is refused', () => {
     // The record is tried once a day by now: nothing happens between two hours.
     await liveFor(harness, 10 * day, hour);
     await liveFor(harness, day, 10 * minute);
-    expect((await harness.parts.status.shown()).failures).toContainEqual({
+    expect((await harness.daemon.status.shown()).failures).toContainEqual({
       resource: 'variants',
       failure: 'refused-401: Key not accepted',
       records: 1,
@@ -153,7 +153,7 @@ describe('a key that is refused', () => {
     expect(await conditions(harness)).toEqual({ 'key-refused': expect.stringContaining('Key not accepted') });
     expect(calls(harness)).toBeLessThanOrEqual(62);
     expect(calls(harness)).toBeGreaterThanOrEqual(58);
-    expect(harness.wiring.mirror.products.count()).toBe(0);
+    expect(harness.daemon.mirror.products.count()).toBe(0);
     expect(harness.log.lines().filter(({ msg }) => msg === 'the service refuses the key')).toHaveLength(1);
   });
 
@@ -167,7 +167,7 @@ describe('a key that is refused', () => {
       await liveFor(harness, hour);
       expect(await conditions(harness)).toMatchObject({ 'key-refused': expect.stringContaining('Key not accepted') });
       // Those that were under way when the first one was refused.
-      expect(calls(harness) - before).toBeLessThanOrEqual(60 + 3 + harness.wiring.workers * 3);
+      expect(calls(harness) - before).toBeLessThanOrEqual(60 + 3 + harness.daemon.config.budget.concurrency * 3);
       expect(failing(harness)).toEqual([]);
       harness.sandbox.faults.clear();
       await liveFor(harness, 2 * minute);
@@ -188,7 +188,7 @@ describe('a key that is refused', () => {
     const before = calls(harness);
     await liveFor(harness, 3 * minute);
     expect(key(harness)).not.toBeNull();
-    expect(calls(harness) - before).toBeLessThanOrEqual(3 + 3 + harness.wiring.workers * 3);
+    expect(calls(harness) - before).toBeLessThanOrEqual(3 + 3 + harness.daemon.config.budget.concurrency * 3);
     harness.sandbox.faults.clear();
     await harness.restart();
     await liveFor(harness, minute);
@@ -206,7 +206,7 @@ describe('a key that is refused', () => {
 describe('a live check that is refused', () => {
   it('is answered as it is, without waiting for the others that are asked, and counts for the key', async () => {
     await using harness = await filledHarness({ products: 6, lean: true });
-    const checks = checkPorts(harness.wiring);
+    const checks = checkPorts(harness.daemon);
     const [id, date] = [idOf(harness), '2026-12-05'];
     harness.sandbox.faults.add(refusedAt('/availability'));
     harness.sandbox.faults.add({ kind: 'delay', ms: 20 * second, path: '^/v2/products\\?' });
@@ -262,11 +262,11 @@ describe('a path that is refused', () => {
       await harness.fill();
       expect(missing(harness)).toEqual([]);
       // Whether it can be kept is not known.
-      expect((await harness.parts.status.shown()).freshness.filter(({ met }) => met === 0)).toEqual([]);
+      expect((await harness.daemon.status.shown()).freshness.filter(({ met }) => met === 0)).toEqual([]);
       await liveFor(harness, 2 * minute);
       expect(missing(harness)).toEqual(answers ? [] : ['experiences']);
       expect(failing(harness)).toEqual([]);
-      const promised = (await harness.parts.status.shown()).freshness.map(({ resource }) => resource);
+      const promised = (await harness.daemon.status.shown()).freshness.map(({ resource }) => resource);
       expect(promised.includes('experiences')).toBe(answers);
     }
   });
@@ -275,7 +275,9 @@ describe('a path that is refused', () => {
     await using harness = await virtualHarness({ products: 40, lean: true, faults: [noProduct] });
     await harness.fill();
     expect(missing(harness)).toEqual(['product']);
-    expect(harness.sandbox.calls.counts().by_status['404']).toBeLessThanOrEqual(3 + harness.wiring.workers);
+    expect(harness.sandbox.calls.counts().by_status['404']).toBeLessThanOrEqual(
+      3 + harness.daemon.config.budget.concurrency,
+    );
   });
 });
 

@@ -15,82 +15,82 @@ async function filled(paths: Record<string, null> = {}, asked: string[] = []): P
 describe('a resync', () => {
   it('of what the service does not have is done at once: nobody waits for it', needs('time'), async () => {
     await using harness = await filled({ variants: null });
-    const { wiring, clock } = harness;
-    const { job_id, records } = requestResync(wiring.ports, { ...everything, resources: ['variants'] });
+    const { daemon, clock } = harness;
+    const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: ['variants'] });
     expect(records).toBe(0);
-    expect(wiring.mirror.jobs.find(job_id)?.finished_at).toBe(clock.now());
+    expect(daemon.mirror.jobs.find(job_id)?.finished_at).toBe(clock.now());
   });
 
   it('that was interrupted goes on for a day, and begins anew after that', async () => {
     await using harness = await filled();
-    const { wiring, clock } = harness;
-    const first = requestResync(wiring.ports, everything);
+    const { daemon, clock } = harness;
+    const first = requestResync(daemon.ports, everything);
     await harness.drive(clock.sleep(23 * hour));
-    expect(requestResync(wiring.ports, everything)).toMatchObject({ job_id: first.job_id, resumed: true });
+    expect(requestResync(daemon.ports, everything)).toMatchObject({ job_id: first.job_id, resumed: true });
     await harness.drive(clock.sleep(2 * hour));
-    const again = requestResync(wiring.ports, everything);
+    const again = requestResync(daemon.ports, everything);
     expect(again.resumed).toBe(false);
     expect(again.job_id).not.toBe(first.job_id);
   });
 
   it('that joins an unfinished one asks again what failed in it', async () => {
     await using harness = await filled();
-    const { wiring, clock, sandbox } = harness;
-    const [one = 0, other = 0] = wiring.mirror.products.ids();
+    const { daemon, clock, sandbox } = harness;
+    const [one = 0, other = 0] = daemon.mirror.products.ids();
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
     // One product is refused, which is final; the answer for another one is asked for again, so the job is not finished.
     sandbox.faults.add({ kind: 'status', status: 401, path: `/v2/products/${one}/checkout` });
     sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${other}/checkout` });
-    const first = requestResync(wiring.ports, request);
+    const first = requestResync(daemon.ports, request);
     await harness.liveUntil(clock.now() + 5000);
-    expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
+    expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
     sandbox.faults.clear();
-    const joined = requestResync(wiring.ports, request);
+    const joined = requestResync(daemon.ports, request);
     expect(joined).toMatchObject({ job_id: first.job_id, resumed: true, records: 3, left: 2, failed: 0 });
     await harness.liveUntil(clock.now() + 5 * 60_000);
-    expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
-    const facts = wiring.mirror.records.ofProduct(one).find(({ resource }) => resource === 'checkout_information');
+    expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
+    const facts = daemon.mirror.records.ofProduct(one).find(({ resource }) => resource === 'checkout_information');
     expect(facts?.failures).toBe(0);
   });
 
   it('that joins an unfinished one ends what is held of a list that counts as read', async () => {
     const sandbox = { lean: true, products: 24 };
     await using harness = await filledHarness(sandbox);
-    const { wiring, clock } = harness;
-    const [failing = 0] = wiring.mirror.products.ids();
+    const { daemon, clock } = harness;
+    const [failing = 0] = daemon.mirror.products.ids();
     const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
     harness.sandbox.faults.add({ kind: 'prices', amount: 0.01 });
     // So that the job is not finished.
     harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
-    const first = requestResync(wiring.ports, request);
+    const first = requestResync(daemon.ports, request);
     await harness.liveUntil(clock.now() + 20_000);
-    const held = () => wiring.mirror.evidence.held().map(({ subject }) => subject);
+    const held = () => daemon.mirror.evidence.held().map(({ subject }) => subject);
     const ofList = () =>
-      wiring.mirror.evidence.pending('from-prices').filter(({ resource }) => resource === 'products').length;
+      daemon.mirror.evidence.pending('from-prices').filter(({ resource }) => resource === 'products').length;
     expect(held()).toEqual(['from-prices']);
     expect(ofList()).toBe(24);
-    expect(wiring.mirror.jobs.find(first.job_id)?.finished_at).toBe(null);
+    expect(daemon.mirror.jobs.find(first.job_id)?.finished_at).toBe(null);
     harness.sandbox.faults.clear();
-    expect(requestResync(wiring.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
+    expect(requestResync(daemon.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
     // Before the first sample is asked.
     await harness.liveUntil(clock.now() + 20_000);
     expect(ofList()).toBe(0);
     await harness.liveUntil(clock.now() + 5 * 60_000);
     expect(held()).toEqual([]);
-    expect(wiring.mirror.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it('of one product that only the list brings walks the list', async () => {
     const asked: string[] = [];
     await using harness = await filled({ product: null }, asked);
-    const { wiring, clock } = harness;
-    const [product_id = 0] = wiring.mirror.products.ids();
-    const { job_id, records } = requestResync(wiring.ports, { ...everything, product_ids: [product_id] });
+    const { daemon, clock } = harness;
+    const [product_id = 0] = daemon.mirror.products.ids();
+    const { job_id, records } = requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
     expect(records).toBeGreaterThan(0);
     asked.length = 0;
     await harness.liveUntil(clock.now() + 60_000);
     expect(asked).toContainEqual(expect.stringMatching(/^\/v2\/products(\?|$)/));
-    expect(wiring.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(daemon.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it.each([
@@ -100,74 +100,74 @@ describe('a resync', () => {
     'of %s of a product that has just closed succeeds, where its dates say so before its own read',
     async (_, resources) => {
       await using harness = await filled();
-      const { wiring, clock, sandbox } = harness;
-      const [product_id = 0] = wiring.mirror.products.ids();
+      const { daemon, clock, sandbox } = harness;
+      const [product_id = 0] = daemon.mirror.products.ids();
       await harness.drive(clock.sleep(hour));
       sandbox.world.disable(product_id, { reason: 'temporary_closure' });
       sandbox.faults.add({ kind: 'delay', path: `/v2/products/${product_id}\\?`, ms: 3000, times: 1 });
-      const { job_id } = requestResync(wiring.ports, { ...everything, resources, product_ids: [product_id] });
+      const { job_id } = requestResync(daemon.ports, { ...everything, resources, product_ids: [product_id] });
       await harness.liveUntil(clock.now() + 5 * 60_000);
-      expect(wiring.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0, finished_at: expect.any(Number) });
-      expect(wiring.mirror.products.find(product_id)?.sale_status).toBe('disabled');
+      expect(daemon.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0, finished_at: expect.any(Number) });
+      expect(daemon.mirror.products.find(product_id)?.sale_status).toBe('disabled');
     },
   );
 
   it('counts dates that contradict the own read of their product, also after it was asked again (control)', async () => {
     await using harness = await filled();
-    const { wiring, clock, sandbox } = harness;
-    const [product_id = 0] = wiring.mirror.products.ids();
+    const { daemon, clock, sandbox } = harness;
+    const [product_id = 0] = daemon.mirror.products.ids();
     sandbox.faults.add({
       kind: 'status',
       status: 400,
       body: '{"success":false,"error_code":"checkout_disabled","message":"Closed."}',
       path: `/v2/products/${product_id}/availability`,
     });
-    const { job_id } = requestResync(wiring.ports, {
+    const { job_id } = requestResync(daemon.ports, {
       ...everything,
       resources: ['availability'],
       product_ids: [product_id],
     });
     // The first answer that says so is asked a second time, a minute later.
     await harness.liveUntil(clock.now() + 50_000);
-    expect(wiring.mirror.jobs.find(job_id)).toMatchObject({ left: expect.toSatisfy((left: number) => left > 0) });
+    expect(daemon.mirror.jobs.find(job_id)).toMatchObject({ left: expect.toSatisfy((left: number) => left > 0) });
     await harness.liveUntil(clock.now() + 190_000);
-    const job = wiring.mirror.jobs.find(job_id);
+    const job = daemon.mirror.jobs.find(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
 
   it('leaves out a product that the service no longer has: that is no failure', async () => {
     await using harness = await filled();
-    const { wiring, clock, sandbox } = harness;
-    const [product_id = 0] = wiring.mirror.products.ids();
+    const { daemon, clock, sandbox } = harness;
+    const [product_id = 0] = daemon.mirror.products.ids();
     await harness.drive(clock.sleep(hour));
     for (const product of sandbox.products()) if (product.id === product_id) product.withdrawn = true;
-    const { job_id, records } = requestResync(wiring.ports, { ...everything, resources: resyncResources });
+    const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 5 * 60_000);
-    const job = wiring.mirror.jobs.find(job_id);
+    const job = daemon.mirror.jobs.find(job_id);
     expect(job).toMatchObject({ left: 0, failed: 0 });
     expect(job?.records).toBeLessThan(records);
   });
 
   it('counts a record that only its own read refuses as failed: the list still has its product (control)', async () => {
     await using harness = await filled();
-    const { wiring, clock, sandbox } = harness;
-    const [product_id = 0] = wiring.mirror.products.ids();
+    const { daemon, clock, sandbox } = harness;
+    const [product_id = 0] = daemon.mirror.products.ids();
     sandbox.faults.add({ kind: 'status', status: 404, path: `/v2/products/${product_id}[/?]` });
-    const { job_id } = requestResync(wiring.ports, { ...everything, resources: resyncResources });
+    const { job_id } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 10 * 60_000);
-    const job = wiring.mirror.jobs.find(job_id);
+    const job = daemon.mirror.jobs.find(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
 
   it('asked for again counts what is left of it', async () => {
     await using harness = await filled();
-    const { wiring } = harness;
-    const first = requestResync(wiring.ports, { ...everything, resources: ['checkout'] });
-    const one = wiring.mirror.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
+    const { daemon } = harness;
+    const first = requestResync(daemon.ports, { ...everything, resources: ['checkout'] });
+    const one = daemon.mirror.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
     if (one === undefined) throw new Error('nothing is due');
-    wiring.mirror.transaction(() => wiring.mirror.jobs.giveUp(one, first.job_id));
-    const whole = priceResync(wiring.ports, { ...everything, resources: ['checkout'] }, 10);
-    const left = priceResync(wiring.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
+    daemon.mirror.transaction(() => daemon.mirror.jobs.giveUp(one, first.job_id));
+    const whole = priceResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
+    const left = priceResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
     expect([whole.calls, left.calls]).toEqual([3, 2]);
   });
 });

@@ -17,8 +17,8 @@ async function selective(): Promise<{ harness: VirtualHarness; select: Record<st
 
 const profile = { profile: { authorization: { header: null } } };
 
-function mirrored({ wiring }: VirtualHarness): number[] {
-  const db = new Database(wiring.mirror.path, { readonly: true });
+function mirrored({ daemon }: VirtualHarness): number[] {
+  const db = new Database(daemon.mirror.path, { readonly: true });
   try {
     return db.prepare<[], number>('SELECT product_id FROM products ORDER BY product_id').pluck().all();
   } finally {
@@ -26,8 +26,8 @@ function mirrored({ wiring }: VirtualHarness): number[] {
   }
 }
 
-function soldDates({ wiring }: VirtualHarness, id: number): number {
-  const db = new Database(wiring.mirror.path, { readonly: true });
+function soldDates({ daemon }: VirtualHarness, id: number): number {
+  const db = new Database(daemon.mirror.path, { readonly: true });
   const sold = db.prepare<[number], number>(
     "SELECT count(*) FROM availability_days WHERE product_id = ? AND state = 'available'",
   );
@@ -55,14 +55,14 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   // Each list lacks it, and its own read has it.
   await harness.liveUntil(harness.clock.now() + 15 * day);
   expect(mirrored(harness)).toEqual([kept, included].sort());
-  expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+  expect(harness.daemon.mirror.removals.absent()).toEqual([]);
   const product = harness.sandbox.world.find(included);
   if (product === null) throw new Error('no product');
   product.withdrawn = true;
   await harness.liveUntil(harness.clock.now() + 8 * day);
   expect(mirrored(harness)).toEqual([kept]);
   // What the service does not have is asked for, and is no broken promise.
-  expect((await harness.parts.status.shown()).conditions).toEqual([]);
+  expect((await harness.daemon.status.shown()).conditions).toEqual([]);
   expect(harness.log.lines()).toContainEqual(
     expect.objectContaining({ product_id: unknown, msg: expect.stringContaining('the service does not have') }),
   );

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 function records<Row>(sql: string): Row[] {
-  const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
+  const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
   const rows = db.prepare<[], Row>(sql).all();
   db.close();
   return rows;

@@ -29,8 +29,8 @@ async function served(faults: readonly FaultRule[], config: Record<string, unkno
   return await virtualHarness({ lean: true, products, faults }, { ...pages, ...config });
 }
 
-function statusOf({ wiring, clock }: VirtualHarness) {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function statusOf({ daemon, clock }: VirtualHarness) {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   try {
     return readStatus(db, 5);
   } finally {
@@ -53,14 +53,14 @@ function seen(harness: VirtualHarness) {
   };
 }
 
-const filled = ({ wiring }: VirtualHarness) => wiring.mirror.filledAt() !== null;
+const filled = ({ daemon }: VirtualHarness) => daemon.mirror.filledAt() !== null;
 const walked = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
 const later = (harness: VirtualHarness, ms: number) => harness.liveUntil(harness.clock.now() + ms);
 
 async function resynced(harness: VirtualHarness) {
-  const { job_id } = requestResync(harness.wiring.ports, everything);
-  await harness.runUntil(() => harness.wiring.mirror.jobs.find(job_id)?.left === 0);
-  return harness.wiring.mirror.jobs.find(job_id);
+  const { job_id } = requestResync(harness.daemon.ports, everything);
+  await harness.runUntil(() => harness.daemon.mirror.jobs.find(job_id)?.left === 0);
+  return harness.daemon.mirror.jobs.find(job_id);
 }
 
 describe('a list with fewer rows than the service counts', () => {
@@ -127,8 +127,8 @@ describe('a list with fewer rows than the service counts', () => {
     await later(harness, 2 * hour);
     expect(seen(harness)).toMatchObject({ says: 'the list is incomplete: 22 of 26 products', severity: 'warning' });
     // It says nothing about what is absent.
-    expect(harness.wiring.mirror.products.count()).toBe(products);
-    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.products.count()).toBe(products);
+    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
     harness.sandbox.faults.clear();
     harness.sandbox.faults.add(counting(5));
     await later(harness, 2 * hour);
@@ -152,10 +152,10 @@ describe('a list with fewer rows than the service counts', () => {
     await harness.runUntil(() => filled(harness));
     for (const rule of truncated) harness.sandbox.faults.add(rule);
     await later(harness, 6 * hour);
-    expect(harness.wiring.mirror.products.count()).toBe(products);
-    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
-    expect(harness.wiring.mirror.evidence.holds()).toEqual([]);
-    expect(harness.wiring.mirror.evidence.claiming('products')).toBe(0);
+    expect(harness.daemon.mirror.products.count()).toBe(products);
+    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.evidence.holds()).toEqual([]);
+    expect(harness.daemon.mirror.evidence.claiming('products')).toBe(0);
   });
 
   it('is not walked for every 404 of a product that it has', async () => {
@@ -167,7 +167,7 @@ describe('a list with fewer rows than the service counts', () => {
     harness.sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `/${id}\\?` });
     await resynced(harness);
     const before = walked(harness);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
     for (let times = 0; times < 10; times += 1) {
       mirror.transaction(() =>
@@ -197,7 +197,7 @@ describe('a list with fewer rows than the service counts', () => {
     await harness.runUntil(() => filled(harness));
     for (const rule of truncated) harness.sandbox.faults.add(rule);
     await resynced(harness);
-    const { mirror } = harness.wiring;
+    const { mirror } = harness.daemon;
     const [{ id } = { id: 0 }] = harness.sandbox.products();
     const key = { resource: 'product_detail', product_id: id, edition: 'en', part: 0 } as const;
     const due = { at: instant(harness.clock.now() + day), reason: 'retry' } as const;
@@ -243,7 +243,7 @@ describe('rows that cannot be used', () => {
     expect(seen(harness).says).toMatch(
       /^the list is incomplete: 21 of 23 products; 2 rows could not be used: row without id/,
     );
-    expect(harness.wiring.mirror.products.count()).toBe(products);
+    expect(harness.daemon.mirror.products.count()).toBe(products);
     await using first = await served([{ kind: 'renamed', path: `${list}3`, rows: 2 }]);
     await later(first, 20 * minute);
     expect([filled(first), seen(first).severity]).toEqual([false, 'error']);
@@ -256,9 +256,9 @@ describe('rows that cannot be used', () => {
       { kind: 'renamed', path: `${list}1`, rows: 1, times: 1 },
       { kind: 'status', status: 500, path: `${list}2`, times: 1 },
     ]);
-    await harness.runUntil(() => harness.wiring.mirror.products.count() > 0);
+    await harness.runUntil(() => harness.daemon.mirror.products.count() > 0);
     await harness.restart();
-    await harness.runUntil(() => harness.wiring.mirror.shortLists.all().length > 0);
+    await harness.runUntil(() => harness.daemon.mirror.shortLists.all().length > 0);
     expect(seen(harness).says).toMatch(/^the list is incomplete: 22 of 23 products; 1 row could not be used/);
   });
 });

@@ -43,12 +43,12 @@ async function fillBeside(retry_after: number | null, profile: Record<string, un
   return { harness, id, times, took: () => harness.clock.now() - began };
 }
 
-async function conditions({ parts }: VirtualHarness) {
-  return (await parts.status.shown()).conditions.map(({ code, says }) => [code, says]);
+async function conditions({ daemon }: VirtualHarness) {
+  return (await daemon.status.shown()).conditions.map(({ code, says }) => [code, says]);
 }
 
-function facts({ wiring, clock }: VirtualHarness, id: number) {
-  const explained = explainProduct(wiring.ports, id);
+function facts({ daemon, clock }: VirtualHarness, id: number) {
+  const explained = explainProduct(daemon.ports, id);
   if (explained === null) throw new Error(`no product ${id}`);
   return Object.fromEntries(explainedFacts(explained, clock.now()));
 }
@@ -64,17 +64,17 @@ it('one product’s 429 with an hour of Retry-After holds up a first fill for ab
   expect(facts(harness, id).Throttled).toMatch(
     /^the service throttles this product while it answers for others: it alone is not asked for (59|1 h|5\d)/,
   );
-  const rate = harness.wiring.limiter.state();
+  const rate = harness.daemon.limiter.state();
   expect(rate.rate).toBeGreaterThan(40);
-  expect(harness.wiring.mirror.records.ofProduct(id).every(({ due_at }) => due_at >= took() + 50 * minute)).toBe(true);
+  expect(harness.daemon.mirror.records.ofProduct(id).every(({ due_at }) => due_at >= took() + 50 * minute)).toBe(true);
 });
 
 it('with retry_after: account the same fill waits for the hour (control)', async () => {
   const { harness, took } = await fillBeside(3600, { retry_after: 'account' });
   await using _ = harness;
   await harness.liveUntil(harness.clock.now() + 50 * minute);
-  expect(harness.wiring.mirror.filledAt()).toBe(null);
-  expect(harness.wiring.limiter.state().calls).toBeLessThan(40);
+  expect(harness.daemon.mirror.filledAt()).toBe(null);
+  expect(harness.daemon.limiter.state().calls).toBeLessThan(40);
   expect(took()).toBeGreaterThanOrEqual(50 * minute);
 });
 
@@ -85,15 +85,15 @@ it('one product’s 429 without Retry-After is set aside, and the fill and the r
   expect(took()).toBeLessThan(5 * minute);
   // After 2 and 16 seconds, 2 minutes, then 15; each attempt is one record's.
   expect(times.length).toBe(3);
-  const { rate } = harness.wiring.limiter.state();
+  const { rate } = harness.daemon.limiter.state();
   await harness.liveUntil(harness.clock.now() + 2 * hour, 5 * second);
   expect(times.length).toBeLessThanOrEqual(3 + 9);
-  expect(harness.wiring.limiter.state().rate).toBeGreaterThanOrEqual(rate);
-  const failed = harness.wiring.mirror.records.ofProduct(id).map(({ failure }) => failure);
+  expect(harness.daemon.limiter.state().rate).toBeGreaterThanOrEqual(rate);
+  const failed = harness.daemon.mirror.records.ofProduct(id).map(({ failure }) => failure);
   expect(new Set(failed)).toEqual(new Set(['refused-429: the service throttles it while it answers for others']));
   harness.sandbox.faults.clear();
   await harness.liveUntil(harness.clock.now() + 20 * minute);
-  expect(harness.wiring.mirror.records.ofProduct(id).every(({ failures }) => failures === 0)).toBe(true);
+  expect(harness.daemon.mirror.records.ofProduct(id).every(({ failures }) => failures === 0)).toBe(true);
   expect(facts(harness, id).Throttled).toBeUndefined();
   expect((await harness.compare()).first).toEqual([]);
 });
@@ -108,7 +108,7 @@ it('a product that was asked to wait is not asked by a check either, which answe
   const [id = 0] = sandbox.world.visible().map((product) => product.id);
   sandbox.faults.add(throttles(`^/v2/products/${id}/availability`, 3600));
   const resync = (product_ids: number[]) =>
-    requestResync(harness.wiring.ports, { resources: ['availability'], product_ids, from: null, to: null });
+    requestResync(harness.daemon.ports, { resources: ['availability'], product_ids, from: null, to: null });
   resync([id]);
   await harness.liveUntil(clock.now() + 10 * second, second);
   resync([]);
@@ -129,7 +129,7 @@ it('a product that was asked to wait is not asked by a check either, which answe
   const before = asked();
   await harness.restart();
   const check = async () => {
-    await using ports = checkPorts(harness.wiring);
+    await using ports = checkPorts(harness.daemon);
     const question = { product_id: id, date: new Date(clock.now() + 7 * 24 * hour).toISOString().slice(0, 10) };
     return await harness.drive(checkBeforeOrder(ports, question, new AbortController().signal));
   };
@@ -148,7 +148,7 @@ it('a pause of an hour is a condition in plain words while it binds all calls, a
   await using harness = await filledHarness({ products: 12, lean: true }, slow, { conditions: true });
   const { clock, sandbox } = harness;
   sandbox.setThrottle({ per_second: 0, retry_after: 'absurd' });
-  requestResync(harness.wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
   await harness.liveUntil(clock.now() + 20 * minute, 5 * second);
   expect(sandbox.violations()).toBe(0);
   // At first, then after 1, 3, 7 and 15 minutes.

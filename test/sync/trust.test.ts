@@ -39,7 +39,7 @@ it('a change that was found while the clock was wrong does not stand in the way 
 
 it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
   await using harness = await filledHarness({ lean: true, products: 5 });
-  const { mirror } = harness.wiring;
+  const { mirror } = harness.daemon;
   const [product_id = 0, ...others] = mirror.products.ids();
   const entity_ids = [product_id, ...others];
   const wanted = { subscription_id: 'all', declared_id: 'all', type: 'product_ids' } as WantedSubscription;

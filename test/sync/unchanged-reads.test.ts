@@ -7,8 +7,8 @@ import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts'
 const frame = 24 + 4096;
 
 /** Counts the commits in the write-ahead log: frames that name the size of the file after them. */
-function commits({ wiring }: VirtualHarness): number {
-  const wal = readFileSync(`${wiring.mirror.path}-wal`);
+function commits({ daemon }: VirtualHarness): number {
+  const wal = readFileSync(`${daemon.mirror.path}-wal`);
   const salt = wal.subarray(16, 24);
   let count = 0;
   // Frames of an earlier round of the log have other salts.
@@ -18,12 +18,12 @@ function commits({ wiring }: VirtualHarness): number {
 }
 
 async function readAllDates(harness: VirtualHarness): Promise<{ reads: number; commits: number }> {
-  const { wiring, sandbox } = harness;
+  const { daemon, sandbox } = harness;
   const { calls } = sandbox.calls.counts();
   const before = commits(harness);
-  requestResync(wiring.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
   const never = new AbortController().signal;
-  const { failed } = await harness.drive(pass(wiring.ports, 4, { job_id: null, signal: never }));
+  const { failed } = await harness.drive(pass(daemon.ports, 4, { job_id: null, signal: never }));
   expect(failed).toBe(0);
   return { reads: sandbox.calls.counts().calls - calls, commits: commits(harness) - before };
 }

@@ -15,15 +15,15 @@ async function filled(): Promise<VirtualHarness> {
   return harness;
 }
 
-function ask<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(wiring.mirror.path, clock.now());
+function ask<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
   const rows = db.prepare<[], Row>(sql).all();
   db.close();
   return rows;
 }
 
-async function conditions({ parts }: VirtualHarness): Promise<Record<string, string>> {
-  const shown = (await parts.status.shown()).conditions;
+async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
+  const shown = (await daemon.status.shown()).conditions;
   return Object.fromEntries(shown.map(({ code, says }) => [code, says]));
 }
 
@@ -79,10 +79,10 @@ it('three of twelve products that fail fail alone: the others are read, and no c
 
 it('the first usable answer about a product brings its other records, which would wait for up to a day', async () => {
   await using harness = await filled();
-  const { clock, sandbox, wiring } = harness;
+  const { clock, sandbox, daemon } = harness;
   const [one = 0] = sandbox.world.visible().map(({ id }) => id);
   sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/${one}\\b` });
-  requestResync(wiring.ports, {
+  requestResync(daemon.ports, {
     resources: ['checkout', 'variants', 'availability'],
     product_ids: [one],
     from: null,
@@ -94,7 +94,7 @@ it('the first usable answer about a product brings its other records, which woul
   sandbox.faults.clear();
   // The retry of one of them meets a stray failure, for which it waits minutes.
   sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/${one}/checkout_information`, times: 3 });
-  const db = new Database(wiring.mirror.path);
+  const db = new Database(daemon.mirror.path);
   db.prepare("UPDATE _record SET due_at = ? WHERE failures > 4 AND resource = 'variants'").run(clock.now());
   db.close();
   await harness.liveUntil(clock.now() + minute, 5 * second);

@@ -37,16 +37,16 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
     { scheduling: 'fixed' },
     {
       fill,
-      machine: (clock) => {
-        machine ??= machineClock(clock);
-        return machine;
+      machine: (own) => {
+        machine ??= machineClock(own.clock);
+        return { ...own, clock: machine };
       },
     },
   );
   if (machine === undefined) throw new Error('the harness has no machine');
   const { clock } = harness;
   const status = () => {
-    const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, clock.now());
     try {
       return readStatus(db, 5);
     } finally {
@@ -54,7 +54,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
     }
   };
   const kept = () => {
-    const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
+    const db = openMirrorAt(harness.daemon.mirror.path, clock.now());
     const count = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     const counts = { changes: count('_change'), images: count('image'), closures: count('_closure') };
     db.close();
@@ -90,8 +90,8 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
 }
 
 /** Instants of the mirror that cannot be. */
-function insane({ wiring }: VirtualHarness, now: number): string[] {
-  const db = openMirrorAt(wiring.mirror.path, now);
+function insane({ daemon }: VirtualHarness, now: number): string[] {
+  const db = openMirrorAt(daemon.mirror.path, now);
   const found = Object.entries(mirrorInstants).flatMap(([table, columns]) =>
     Object.entries(columns).flatMap(([column, rule]) => {
       if (rule === 'day' || (typeof rule === 'object' && 'leave' in rule)) return [];
@@ -132,11 +132,11 @@ function shift(path: string, { day, price, ...rules }: InstantRules, ms: number)
   db.close();
 }
 
-const inboxPath = ({ wiring }: VirtualHarness) => wiring.config.mirror.inbox_path;
+const inboxPath = ({ daemon }: VirtualHarness) => daemon.config.mirror.inbox_path;
 
 /** Everything is asked for, so that a lot is read and written from here on. */
-function readAll({ wiring }: VirtualHarness): void {
-  requestResync(wiring.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
+function readAll({ daemon }: VirtualHarness): void {
+  requestResync(daemon.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
 }
 
 describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, jump) => {
@@ -192,7 +192,7 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
     await at.pass(2 * hour);
     at.machine.jump(jump);
     await at.harness.restart();
-    expect(Math.abs(at.harness.wiring.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
+    expect(Math.abs(at.harness.daemon.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
     await at.live(minute);
     await at.harness.restart({ meanwhile: async () => at.machine.jump(-jump) });
     await at.live(2 * minute);
@@ -208,13 +208,13 @@ describe('files that were written by a wrong clock', () => {
       await using at = await course();
       await at.pass(2 * hour + minute);
       const [subscription_id, now] = ['a', at.harness.clock.now()];
-      const { addresses } = at.harness.wiring.inbox;
+      const { addresses } = at.harness.daemon.inbox;
       addresses.announced(subscription_id, addresses.current(subscription_id, now), now, day);
       addresses.announced(subscription_id, addresses.begin(subscription_id, now), now, day);
       await at.harness.restart({
         meanwhile: async () => {
           at.machine.reboot();
-          const { path } = at.harness.wiring.mirror;
+          const { path } = at.harness.daemon.mirror;
           shift(path, mirrorInstants, jump);
           shift(inboxPath(at.harness), inboxInstants, jump);
         },
@@ -223,7 +223,7 @@ describe('files that were written by a wrong clock', () => {
       expect(at.alarms()).toEqual([]);
       expect(at.wrong()).toEqual([]);
       expect((await at.harness.compare()).first).toEqual([]);
-      for (const { begun_at, until } of at.harness.wiring.inbox.addresses.states()) {
+      for (const { begun_at, until } of at.harness.daemon.inbox.addresses.states()) {
         expect(Math.abs(begun_at - at.harness.clock.now())).toBeLessThan(day);
         expect(until ?? 0).toBeLessThan(now + 2 * day);
       }
@@ -259,7 +259,7 @@ describe('what cannot be undone', () => {
   it('waits until the clock was right for an hour, also across a restart', async () => {
     await using at = await course();
     const inDoubt = "the machine's clock is in doubt, or was within the hour";
-    const keptFrom = async () => (await at.harness.drive(at.harness.schedule.run('retention')))?.kept_from;
+    const keptFrom = async () => (await at.harness.drive(at.harness.daemon.schedule.run('retention')))?.kept_from;
     await at.live(minute);
     expect(await keptFrom()).toBe(null);
     at.machine.jump(4100 * day);
@@ -288,7 +288,7 @@ describe('a service whose own Date is wrong', () => {
     // And where our wall clock jumps beside it, the time since boot goes on.
     at.machine.jump(3000 * day);
     await at.live(15 * second);
-    expect(Math.abs(at.harness.wiring.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
+    expect(Math.abs(at.harness.daemon.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
     at.machine.jump(-3000 * day);
     await at.live(2 * minute);
     expect(at.alarms()).toEqual([]);

@@ -25,7 +25,7 @@ async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' 
     conditions: true,
   });
   if (fill === 'filled') {
-    await world.harness.runUntil(() => world.harness.wiring.mirror.filledAt() !== null);
+    await world.harness.runUntil(() => world.harness.daemon.mirror.filledAt() !== null);
     await liveFor(world, 10 * minute, minute);
   }
   return world;
@@ -33,8 +33,8 @@ async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' 
 
 /** Returns how a condition looks now, as itself or as part of its cause. */
 async function look({ harness }: World, code: ConditionCode): Promise<Seen> {
-  const status = await harness.parts.status.shown();
-  const now = harness.wiring.ports.clock.now();
+  const status = await harness.daemon.status.shown();
+  const now = harness.daemon.ports.clock.now();
   const root = status.conditions.find((each) => each.code === code || each.explains.includes(code))?.code ?? code;
   const process = { memory_bytes: 0 } as never;
   const sampled = (name: string, label: string | null) =>
@@ -121,7 +121,8 @@ export interface Healthy {
 export async function healthyDays(days: number, some: Partial<Quirks> = {}): Promise<Healthy> {
   await using world = await plantedWorld({ ...quirks, ...some });
   const { harness } = world;
-  const { schedule, wiring, sandbox } = harness;
+  const { daemon, sandbox } = harness;
+  const { schedule } = daemon;
   for (let each = 0; each < days * 4; each += 1) {
     const ids = onSale(world);
     const [edited = 0, closed = 0] = [ids[each % ids.length], ids[(each + 3) % ids.length]];
@@ -133,7 +134,7 @@ export async function healthyDays(days: number, some: Partial<Quirks> = {}): Pro
   }
   const looks = schedule.list().find(({ name }) => name === 'conditions')?.runs ?? 0;
   // A promise's own periods say of which one what the condition says.
-  const periods = wiring.inbox.conditions.flips(instant(0)).filter(({ code }) => !code.startsWith('promise:'));
+  const periods = daemon.inbox.conditions.flips(instant(0)).filter(({ code }) => !code.startsWith('promise:'));
   const codes = new Set(periods.map(({ code }) => code));
   return {
     looks,

@@ -107,7 +107,7 @@ class Driver implements Disposable {
     const { clock } = harness;
     this.#note();
     for (const event of events) if (event.at < 0) await this.#happen(event);
-    for (let tries = 0; tries < 300 && harness.wiring.mirror.filledAt() === null; tries += 1) {
+    for (let tries = 0; tries < 300 && harness.daemon.mirror.filledAt() === null; tries += 1) {
       await harness.liveUntil(clock.now() + 10 * minute);
       await this.#revive();
     }
@@ -153,9 +153,9 @@ class Driver implements Disposable {
     await this.#look();
     await this.#compare();
     if (setting.files) this.#compareFiles();
-    const { conditions } = await world.harness.parts.status.shown();
+    const { conditions } = await world.harness.daemon.status.shown();
     // What was believed because the service insisted is told of for a day.
-    const isHeld = world.harness.wiring.mirror.evidence.held().some(isOpen);
+    const isHeld = world.harness.daemon.mirror.evidence.held().some(isOpen);
     for (const { code, says } of conditions)
       if (code !== 'often-wrong' && (code !== 'held' || isHeld))
         this.wrong('after any trouble no condition is left', `${code}: ${says}`);
@@ -181,7 +181,7 @@ class Driver implements Disposable {
   }
 
   get #path(): string {
-    return this.#world.harness.wiring.mirror.path;
+    return this.#world.harness.daemon.mirror.path;
   }
 
   /** Notes what the service says from now on. */
@@ -212,11 +212,11 @@ class Driver implements Disposable {
 
   async #revive(): Promise<void> {
     const world = this.#world;
-    const { clock, wiring } = world.harness;
+    const { clock, daemon } = world.harness;
     if (world.killed === null) return;
     if (world.killed === squandering) throw new Error(`stopped while ${world.killed}`);
     world.seen(`killed ${world.killed}`);
-    if (wiring.mirror.filledAt() === null) world.seen('killed in the first fill');
+    if (daemon.mirror.filledAt() === null) world.seen('killed in the first fill');
     this.#ofMirror.reopen();
     await this.#startAgain(clock.now() % 7 === 0 ? 0 : minute);
     const db = new Database(this.#path, { readonly: true });
@@ -228,7 +228,7 @@ class Driver implements Disposable {
   async #look(): Promise<void> {
     const { harness } = this.#world;
     this.#lookedAt = harness.clock.now();
-    const { status, conditions } = harness.parts;
+    const { status, conditions } = harness.daemon;
     const looked = await this.#world.attempt(async () => {
       const found = await status.shown();
       await conditions.look(async () => found, never);
@@ -236,13 +236,13 @@ class Driver implements Disposable {
     });
     if (looked === null) return;
     for (const { code } of looked) this.#world.seen(`condition: ${code}`);
-    for (const { subject, since } of harness.wiring.mirror.evidence.held()) {
+    for (const { subject, since } of harness.daemon.mirror.evidence.held()) {
       this.#world.seen(`held: ${subject}`);
       if (!takesAway[subject].some((what) => this.#happened.has(what)))
         this.wrong('a hold has a cause', `${subject} since ${new Date(since).toISOString()}`);
     }
     const delivered = harness.sandbox.subscriptions().reduce((sum, { delivered }) => sum + delivered, 0);
-    const { received } = harness.wiring.inbox.deliveries.counts();
+    const { received } = harness.daemon.inbox.deliveries.counts();
     if (received < delivered)
       this.wrong('no answered delivery is lost', `${delivered} were answered, ${received} are there`);
   }
@@ -257,12 +257,12 @@ class Driver implements Disposable {
   /** Looks at what a storefront would send to a browser now. */
   #showFiles(): void {
     if (!existsSync(this.#path)) return;
-    const { clock, wiring } = this.#world.harness;
+    const { clock, daemon } = this.#world.harness;
     const db = openMirrorAt(this.#path, clock.now());
     const files = db.prepare<[], string>('SELECT DISTINCT file FROM images WHERE file IS NOT NULL').pluck().all();
     db.close();
     for (const file of files)
-      if (!isWhole(join(wiring.config.images.directory, file)))
+      if (!isWhole(join(daemon.config.images.directory, file)))
         this.wrong('an image that is shown has its whole file', file);
     if (files.length > 0) this.#world.seen('image files were shown');
   }
@@ -345,16 +345,16 @@ class Driver implements Disposable {
     await this.#come(world.harness.clock.now() + 2 * minute);
     // Killed meanwhile, it was started again, with another file.
     if (!world.isLost) return;
-    const found = (await world.harness.parts.status.shown()).conditions.map(({ code }) => code);
+    const found = (await world.harness.daemon.status.shown()).conditions.map(({ code }) => code);
     if (!found.includes('mirror-lost')) this.wrong('a lost file is noticed', found.join(', '));
     await this.#startAgain(0);
     world.seen('the mirror was lost and filled anew');
   }
 
   #compareFiles(): void {
-    const { clock, wiring } = this.#world.harness;
+    const { clock, daemon } = this.#world.harness;
     const db = openMirrorAt(this.#path, clock.now());
-    const { partial, orphans, lost } = inspectFiles(wiring.config.images.directory, db);
+    const { partial, orphans, lost } = inspectFiles(daemon.config.images.directory, db);
     const missing = db.prepare<[], number>('SELECT count(*) FROM images WHERE file IS NULL').pluck().get() ?? 0;
     db.close();
     if (partial + orphans + lost + missing > 0)
@@ -383,9 +383,9 @@ class Driver implements Disposable {
 
   /** Somebody asks for the list, which is walked seldom: what is gone misses from two of them. */
   async #walkTwice(): Promise<void> {
-    const { clock, wiring } = this.#world.harness;
+    const { clock, daemon } = this.#world.harness;
     for (let walk = 0; walk < 2; walk += 1) {
-      requestResync(wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+      requestResync(daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
       await this.#come(clock.now() + hour);
     }
   }
@@ -470,7 +470,7 @@ function differingViews(one: string, other: string): string[] {
 }
 
 function digestOf({ harness, steps }: World): string {
-  const { mirror, inbox } = harness.wiring;
+  const { mirror, inbox } = harness.daemon;
   const digests = [mirror.path, inbox.path].flatMap((path) => {
     const db = new Database(path, { readonly: true });
     const tables = db

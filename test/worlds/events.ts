@@ -80,10 +80,10 @@ function isAnySoldSoon({ sandbox, clock }: ServiceScene): boolean {
 }
 
 async function ask({ world, told }: Scene, question: { product_id: number; date: string }, deadline_ms: number) {
-  const { parts, clock } = world.harness;
+  const { daemon, clock } = world.harness;
   const asked_at = clock.now();
   const answer = await world.attempt(() =>
-    checkBeforeOrder(parts.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
+    checkBeforeOrder(daemon.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
       verdict: `refused: ${String(error.code)}`,
       reasons: [] as readonly string[],
     })),
@@ -268,7 +268,7 @@ const machine = {
     world.seen('restarted in order');
   },
   'mirror deleted': async ({ world }) => {
-    const { path } = world.harness.wiring.mirror;
+    const { path } = world.harness.daemon.mirror;
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
     world.lost();
   },
@@ -287,7 +287,7 @@ const machine = {
     });
   },
   'mirror locked': ({ world, chance, until }) => {
-    const db = new Database(world.harness.wiring.mirror.path, { timeout: 0 });
+    const db = new Database(world.harness.daemon.mirror.path, { timeout: 0 });
     try {
       db.exec('BEGIN IMMEDIATE');
     } catch {
@@ -323,23 +323,23 @@ const people = {
   read: ({ read }) => read(),
   follow: ({ follow }) => follow(),
   resync: ({ world, chance }) => {
-    const { wiring } = world.harness;
-    const mirrored = wiring.mirror.products.isVisible;
+    const { daemon } = world.harness;
+    const mirrored = daemon.mirror.products.isVisible;
     const product_ids = world.harness.sandbox
       .products()
       .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
-    requestResync(wiring.ports, { resources: resyncResources, product_ids, from: null, to: null });
+    requestResync(daemon.ports, { resources: resyncResources, product_ids, from: null, to: null });
     world.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
   },
   rotate: async ({ world }) => {
-    const { subscriptions } = world.harness.wiring;
+    const { subscriptions } = world.harness.daemon;
     if ('why' in subscriptions) throw subscriptions.why;
     const { work } = subscriptions;
     const done = await world.attempt(() => work.rotate(null, never));
     world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
   'rotate and be killed': async ({ world, chance }) => {
-    const { subscriptions } = world.harness.wiring;
+    const { subscriptions } = world.harness.daemon;
     if ('why' in subscriptions) throw subscriptions.why;
     const { work } = subscriptions;
     world.killAt(spread(60, chance()));
@@ -347,14 +347,14 @@ const people = {
     world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
   'held approved': ({ world }) => {
-    const { ports, mirror } = world.harness.wiring;
+    const { ports, mirror } = world.harness.daemon;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
     mirror.transaction(() => ports.evidence.decide(held.subject, 'approved'));
     world.seen('a hold was approved');
   },
   'held rejected': ({ world }) => {
-    const { ports, mirror } = world.harness.wiring;
+    const { ports, mirror } = world.harness.daemon;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
     mirror.transaction(() => ports.evidence.decide(held.subject, 'rejected'));
@@ -382,7 +382,7 @@ const people = {
   },
   order: (scene) => {
     const { world, chance } = scene;
-    const { parts, wiring } = world.harness;
+    const { daemon } = world.harness;
     const [product_id, date] = [anyProduct(scene).id, dateAhead(scene)];
     const outcome = pick(['confirmed', 'failed'] as const, chance());
     const order = {
@@ -394,16 +394,16 @@ const people = {
       order_id: `order-${Math.floor(chance() * 5)}`,
     };
     try {
-      const { repeated } = countOnceAndRecheck(parts.checks, wiring.inbox.orders, order, never);
+      const { repeated } = countOnceAndRecheck(daemon.checks, daemon.inbox.orders, order, never);
       world.seen(repeated ? 'an order was told twice' : `an order was ${outcome}`);
     } catch (error) {
       world.seen(`an order was refused: ${String((error as { code?: string }).code)}`);
     }
   },
   seen: async (scene) => {
-    const { parts } = scene.world.harness;
+    const { daemon } = scene.world.harness;
     const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
-    await scene.world.attempt(() => Promise.resolve(countSeen(parts.checks, { seen, caller: null })));
+    await scene.world.attempt(() => Promise.resolve(countSeen(daemon.checks, { seen, caller: null })));
   },
 } as const satisfies Record<string, Event>;
 
@@ -416,7 +416,7 @@ const imageHost = {
   'killed among new images': (scene) => {
     const { harness } = scene.world;
     for (const product of harness.sandbox.products()) addImage(scene, product);
-    requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
     scene.world.killAt(spread(300, scene.chance()));
   },
   'image host fails': ({ world: { harness, images }, chance, until }) => {

@@ -43,7 +43,7 @@ export function onSale({ harness }: World): number[] {
 
 /** Somebody asks for reads, so that calls are made. */
 function ask({ harness }: World): void {
-  requestResync(harness.wiring.ports, readAll);
+  requestResync(harness.daemon.ports, readAll);
 }
 
 /** Spoils answers until it is mended. */
@@ -56,7 +56,7 @@ function fault(world: World, rule: Parameters<World['harness']['sandbox']['fault
 /** Counts so many checks with one result. */
 function check(world: World, times: number, found: 'right' | 'said-available'): void {
   const of = { product_id: onSale(world)[0] ?? 0, tier: 'near' } as const;
-  for (let each = 0; each < times; each += 1) world.harness.parts.checks.counter.add(of, found);
+  for (let each = 0; each < times; each += 1) world.harness.daemon.checks.counter.add(of, found);
 }
 
 /** Edits announced every two hours for four days: a subscription with a quirk. */
@@ -137,7 +137,7 @@ export const planted: readonly Planted[] = [
     times: [minute, 2 * minute, 5 * second],
     plant: ({ disk, harness }) => {
       Object.assign(disk, { full: true, free_bytes: 0 });
-      harness.wiring.storage.noticed(Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }));
+      harness.daemon.storage.noticed(Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }));
       return () => Object.assign(disk, { full: false, free_bytes: plentyBytes });
     },
   },
@@ -146,7 +146,7 @@ export const planted: readonly Planted[] = [
     code: 'file-locked',
     times: [2 * minute, minute, 5 * second],
     plant: (world) => {
-      const db = new Database(world.harness.wiring.mirror.path);
+      const db = new Database(world.harness.daemon.mirror.path);
       db.exec('BEGIN IMMEDIATE');
       writeSomething(world);
       return () => void db.close();
@@ -157,7 +157,7 @@ export const planted: readonly Planted[] = [
     code: 'readers-shut-out',
     times: [2 * minute, 2 * minute, 5 * second],
     plant: ({ harness }) => {
-      const directory = dirname(harness.wiring.mirror.path);
+      const directory = dirname(harness.daemon.mirror.path);
       const { mode } = statSync(directory);
       chmodSync(directory, 0o700);
       return () => chmodSync(directory, mode & 0o7777);
@@ -266,5 +266,5 @@ export const planted: readonly Planted[] = [
 
 function writeSomething(world: World): void {
   // The lock is met by the next write.
-  world.harness.wiring.storage.soon('planted', () => world.harness.wiring.mirror.touch());
+  world.harness.daemon.storage.soon('planted', () => world.harness.daemon.mirror.touch());
 }

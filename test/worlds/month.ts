@@ -97,13 +97,13 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
       { moved: (from, to) => images?.look(from, to) },
     ),
   );
-  const { wiring, clock, sandbox } = harness;
+  const { daemon, clock, sandbox } = harness;
   if (isBad) for (const product of sandbox.products()) furnish(product, seed);
-  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
+  await harness.runUntil(() => daemon.mirror.filledAt() !== null);
   const fill = sandbox.calls.counts().calls;
   const start = clock.now();
-  images = stack.use(new ImageWatch(wiring.mirror.path, sandbox, served));
-  const broken = stack.use(new BrokenPromises(wiring.mirror.path));
+  images = stack.use(new ImageWatch(daemon.mirror.path, sandbox, served));
+  const broken = stack.use(new BrokenPromises(daemon.mirror.path));
   const calm_from = (days - calm_days) * 24;
   const outages = new Outages(harness, calm_from);
   let predicted = 0;
@@ -116,7 +116,7 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
     await harness.liveUntil(start + passed * hour);
     if (isBad) images.compare(clock.now());
     // A plan knows what calls are worth when the first day has taught something.
-    if (passed === 24) predicted = callsPerDay(planOf(catalogueOf(wiring.ports))) * days;
+    if (passed === 24) predicted = callsPerDay(planOf(catalogueOf(daemon.ports))) * days;
     if (passed % askEvery === 0) broken.ask(clock.now());
     if (passed % 24 === 0) progress(`day ${passed / 24} of ${days}`);
   }
@@ -185,12 +185,12 @@ class Outages {
   }
 
   isAway(passed: number): boolean {
-    const { wiring, clock } = this.#harness;
+    const { daemon, clock } = this.#harness;
     const begun = this.#begun;
     if (passed < (begun.at(-1) ?? Number.NEGATIVE_INFINITY) + 48) return true;
     if (begun.length === 3 || passed < (begun.length * this.#hours) / 3 || passed + 48 > this.#hours) return false;
-    const { primary } = walkKinds(wiring.ports.policy.extent);
-    const { due_at } = wiring.mirror.records.find({ ...primary, product_id: 0 }) ?? { due_at: 0 };
+    const { primary } = walkKinds(daemon.ports.policy.extent);
+    const { due_at } = daemon.mirror.records.find({ ...primary, product_id: 0 }) ?? { due_at: 0 };
     if (due_at > clock.now() + hour) return false;
     begun.push(passed);
     return true;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { report } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import type { Wiring } from '../../src/daemon/wiring.ts';
+import type { Mirroring } from '../../src/daemon/mirroring.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly sandbox: Partial<SandboxOptions>;
   /** What the first start reads beside the address of the receiver and its subscription. */
   readonly config: Record<string, unknown>;
-  /** Whether the daemon looks for conditions by itself, not only when `parts.conditions.look` is called. */
+  /** Whether the daemon looks for conditions by itself, not only when `daemon.conditions.look` is called. */
   readonly conditions?: boolean;
   readonly plant?: Plant;
   /** How slow the network is, in turns of the event loop. */
@@ -156,7 +156,7 @@ export class World implements AsyncDisposable {
         if (wasKilled) bringBack(this.#directory);
         this.#killed = null;
         const entropy = seededEntropy(this.#options.seed);
-        if (this.#isLost) repairFiles(harness.wiring.config, { now: harness.clock.now(), dry: false, entropy });
+        if (this.#isLost) repairFiles(harness.daemon.config, { now: harness.clock.now(), dry: false, entropy });
         this.#isLost = false;
         this.#cut = Promise.withResolvers();
         await harness.drive(harness.clock.sleep(down_ms));
@@ -170,7 +170,7 @@ export class World implements AsyncDisposable {
         await passed();
       },
     });
-    harness.wiring.storage.serve();
+    harness.daemon.storage.serve();
   }
 
   /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
@@ -193,7 +193,7 @@ export class World implements AsyncDisposable {
   }
 
   get #directory(): string {
-    return dirname(dirname(this.harness.wiring.mirror.path));
+    return dirname(dirname(this.harness.daemon.mirror.path));
   }
 
   async #open(): Promise<void> {
@@ -216,24 +216,31 @@ export class World implements AsyncDisposable {
         {
           conditions,
           level: 'info',
-          imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
-          inodeOf: () => '1',
-          spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: this.disk.free_bytes }),
           secrets: { receiver_secret: createSecret(canary.master) },
           killed: () => this.#killed !== null,
           busy: () => this.#asking > 0,
           wire,
-          machine: (clock) => {
-            this.#machine ??= machineClock(clock);
+          machine: (own) => {
+            this.#machine ??= machineClock(own.clock);
             const { now } = this.#machine;
-            return { ...this.#machine, now: () => this.#at('looking at the clock', now) };
+            return {
+              ...own,
+              clock: { ...this.#machine, now: () => this.#at('looking at the clock', now) },
+              disk: {
+                inodeOf: () => '1',
+                spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: this.disk.free_bytes }),
+              },
+              network: {
+                imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
+                selfTest: () => this.#selfTest(),
+              },
+            };
           },
-          selfTest: () => this.#selfTest(),
-          rewired: (wiring) => this.#spoilt(wiring),
+          spoilt: (mirroring) => this.#spoilt(mirroring),
         },
       ),
     );
-    this.harness.wiring.storage.serve();
+    this.harness.daemon.storage.serve();
   }
 
   async #selfTest() {
@@ -280,8 +287,7 @@ export class World implements AsyncDisposable {
   }
 
   /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
-  #spoilt(wiring: Wiring): Wiring {
-    const { mirror, inbox, limiter } = wiring;
+  #spoilt({ mirror, inbox, limiter }: Mirroring): void {
     const { transaction } = mirror;
     const { store, after } = inbox.deliveries;
     const { run } = limiter;
@@ -332,7 +338,6 @@ export class World implements AsyncDisposable {
         ? { after: (...question: Parameters<typeof after>) => after(...question).map(skipped) }
         : {}),
     });
-    return wiring;
   }
 }
 

@@ -1,7 +1,7 @@
-import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { DoubtedService } from '../../daemon/conditions/doubts.ts';
-import { type Overrides, type Wiring, wire } from '../../daemon/wiring.ts';
+import type { Machine } from '../../daemon/machine.ts';
+import { type Mirroring, openMirroring } from '../../daemon/mirroring.ts';
 import { storageSays } from '../../domain/conditions/of-files.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { writeRefusalOf } from '../../files/write-refusal.ts';
@@ -13,9 +13,9 @@ import { keyRefused, liveStatus, serviceUnusable, throttledTooLong } from '../..
 import { pass } from '../../sync/engine.ts';
 import { findProducts } from '../../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
+import { machineFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
-import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { concludeJob, doneSays } from './conclude-job.ts';
 import { giveUpAfterMs, whileLocked } from './while-locked.ts';
 
@@ -28,38 +28,38 @@ export async function resyncAlone(
   loaded: LoadedConfig,
   request: ResyncRequest,
   options: { json?: boolean },
-  overrides: Overrides = {},
+  replaced: Partial<Machine> = {},
 ): Promise<void> {
   const { config } = loaded;
   for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
   io.ifStopped('nothing was read', sameAgain);
   // People see progress; failures of single records go to the log.
   const log = createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr);
-  const patiently = <Result>(work: () => Result | Promise<Result>) =>
-    whileLocked(io, overrides.clock ?? systemClock, work);
-  await using wiring = await patiently(() => wire(loaded, log, { upgrade: upgradeOn(io), ...overrides }));
-  const { clock } = wiring.ports;
+  const machine = { ...machineFor(io, log), ...replaced };
+  const patiently = <Result>(work: () => Result | Promise<Result>) => whileLocked(io, machine.clock, work);
+  await using mirroring = await patiently(() => openMirroring(machine, loaded));
+  const { clock } = mirroring.ports;
   const began = clock.now();
-  const { promptly } = wiring.storage;
-  await patiently(() => findProducts(wiring.ports, request.product_ids, { promptly, signal: io.signal }));
-  const opened = await patiently(() => requestResync(wiring.ports, request));
-  wiring.storage.serve();
+  const { promptly } = mirroring.storage;
+  await patiently(() => findProducts(mirroring.ports, request.product_ids, { promptly, signal: io.signal }));
+  const opened = await patiently(() => requestResync(mirroring.ports, request));
+  mirroring.storage.serve();
   if (opened.resumed)
     io.stderr.write(`Continuing an interrupted resync of the same scope: ${number(opened.left)} records left.\n`);
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
-  const watching = watch(io, wiring, opened.job_id, stop);
+  const watching = watch(io, mirroring, opened.job_id, stop);
   let job: JobState;
   try {
-    job = await untilDone(wiring, opened.job_id, signal);
+    job = await untilDone(mirroring, opened.job_id, signal);
   } finally {
     stop.abort(new Error('the resync has ended'));
     await watching;
-    const { records, left, failed } = wiring.mirror.jobs.find(opened.job_id) ?? opened;
+    const { records, left, failed } = mirroring.mirror.jobs.find(opened.job_id) ?? opened;
     io.ifStopped(`${doneSays({ records, left, failed })}; the rest stays due`, sameAgain);
   }
-  const { calls } = wiring.limiter.state();
-  const received = wiring.ports.upstream.received();
+  const { calls } = mirroring.limiter.state();
+  const received = mirroring.ports.upstream.received();
   const seconds = (clock.now() - began) / 1000;
   const summary = {
     job_id: job.job_id,
@@ -75,14 +75,14 @@ export async function resyncAlone(
     io.stdout.write(
       `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
     );
-  const found = { short_lists: wiring.mirror.shortLists.all(), held: wiring.mirror.evidence.held() };
+  const found = { short_lists: mirroring.mirror.shortLists.all(), held: mirroring.mirror.evidence.held() };
   concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job, found, clock.now());
 }
 
 const sameAgain = 'run the same command again: it continues, and reads nothing twice';
 
 async function untilDone(
-  { ports, workers, mirror, limiter, storage, watch }: Wiring,
+  { config, ports, mirror, limiter, storage, watch }: Mirroring,
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
@@ -95,7 +95,7 @@ async function untilDone(
       await ports.clock.sleep(1000, signal);
       continue;
     }
-    const result = await storage.keepTrying(() => pass(ports, workers, { job_id, signal }), signal);
+    const result = await storage.keepTrying(() => pass(ports, config.budget.concurrency, { job_id, signal }), signal);
     signal.throwIfAborted();
     if (result === null) continue;
     const refusal = keyRefused({ key_refused: ports.refusals.keyRefused() });
@@ -112,9 +112,9 @@ async function untilDone(
 }
 
 /** Shows progress every second, and ends the work when the service stays unreachable. */
-async function watch(io: Io, wiring: Wiring, job_id: number, stop: AbortController): Promise<void> {
-  const { ports, mirror, limiter, storage } = wiring;
-  const doubted = new DoubtedService(wiring);
+async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortController): Promise<void> {
+  const { ports, mirror, limiter, storage } = mirroring;
+  const doubted = new DoubtedService(mirroring);
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
@@ -161,7 +161,7 @@ function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): Cat
   });
 }
 
-function unwritableTooLong(storage: Wiring['storage'], now: number): CataloguedError | null {
+function unwritableTooLong(storage: Mirroring['storage'], now: number): CataloguedError | null {
   const { trouble } = storage.status();
   if (trouble === null || now - trouble.since < giveUpAfterMs) return null;
   return writeRefusalOf(trouble.kind);

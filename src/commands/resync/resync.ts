@@ -5,11 +5,10 @@ import { Command, Option } from 'commander';
 import type { Answer } from '../../admin/api.ts';
 import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import { wire } from '../../daemon/wiring.ts';
+import { openMirroring } from '../../daemon/mirroring.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number, remaining } from '../../format.ts';
-import { createLog } from '../../log.ts';
 import { keyRefused, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
 import {
   countListed,
@@ -19,11 +18,10 @@ import {
   resyncResources,
 } from '../../sync/records/resync.ts';
 import { calendarDate, productIds } from '../options.ts';
-import { askDaemon, configurationFor } from '../setup.ts';
+import { askDaemon, configurationFor, machineFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
-import { upgradeOn } from '../terminal/upgrade-progress.ts';
 import { resyncAlone } from './alone.ts';
 import { concludeJob, doneSays } from './conclude-job.ts';
 import { whileLocked } from './while-locked.ts';
@@ -94,8 +92,8 @@ function requestOf(options: Options, command: Command): ResyncRequest {
 
 async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
   using place = elsewhereIfNew(loaded);
-  await using wiring = await wire(place.loaded, createLog('silent', io.stderr), { upgrade: upgradeOn(io) });
-  const { ports } = wiring;
+  await using mirroring = await openMirroring(machineFor(io), place.loaded);
+  const { ports } = mirroring;
   const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, request, io.signal);
   printPrice(io, priceResync(ports, request, loaded.config.budget.requests_per_second, { listed }), options);
 }

@@ -17,7 +17,7 @@ export interface Target {
 
 /** The three places that are watched. */
 export const places = ['shop', 'page', 'log'] as const;
-export type Place = (typeof places)[number];
+export type ShownAt = (typeof places)[number];
 
 /** A button: `seconds` by place, null where the last press has not been seen yet. */
 export interface Button {
@@ -27,7 +27,7 @@ export interface Button {
   readonly about: string;
   readonly state: 'whole' | 'broken';
   /** Null: it was not pressed yet. */
-  readonly seconds: Readonly<Record<Place, number | null>> | null;
+  readonly seconds: Readonly<Record<ShownAt, number | null>> | null;
   readonly pending: boolean;
 }
 
@@ -36,11 +36,8 @@ export interface BreakingPorts {
   readonly reader: Reader;
   readonly clock: Clock;
   readonly log: DaemonLog;
-  readonly signal: AbortSignal;
-  /** Returns the operator's page. */
-  page(): Promise<string>;
-  /** Has the daemon read the dates of this month of all products, or all about one product, like `catalogued resync`. */
-  resync(which: 'dates of all' | 'lists' | number): Promise<void>;
+  /** Address of the operator's interface, which needs no token. */
+  readonly page: string;
 }
 
 interface Deed {
@@ -66,7 +63,7 @@ export type DeedName = 'close' | 'sell-out' | 'price' | 'image' | 'empty' | 'key
 interface Press {
   readonly target: Target;
   readonly undo: Undo | null;
-  readonly seconds: Record<Place, number | null>;
+  readonly seconds: Record<ShownAt, number | null>;
   readonly watching: AbortController;
 }
 
@@ -98,12 +95,14 @@ export class DaemonLog {
   }
 }
 
-/** The buttons. */
-export class Breaking {
+/** The buttons. Disposing stops the measuring. */
+export class Breaking implements AsyncDisposable {
   readonly #ports: BreakingPorts;
   readonly #deeds: Readonly<Record<DeedName, Deed>>;
   /** The last press of each button. */
   readonly #presses = new Map<DeedName, Press>();
+  /** Measurements under way, which use the reader and the page. */
+  readonly #watches = new Set<Promise<void>>();
 
   constructor(ports: BreakingPorts) {
     this.#ports = ports;
@@ -144,22 +143,30 @@ export class Breaking {
     else await before.undo();
     const press = { target, undo, seconds: { shop: null, page: null, log: null }, watching: new AbortController() };
     this.#presses.set(name, press);
-    void this.#watch(deed, press, { began, ...looks });
+    // A page that does not answer ends the measurement.
+    const watch = this.#watch(deed, press, { began, ...looks }).catch(() => press.watching.abort());
+    this.#watches.add(watch);
+    void watch.finally(() => this.#watches.delete(watch));
     // Not awaited: it takes as long as the service lets it.
     void deed.ask?.(target).catch(() => undefined);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { watching } of this.#presses.values()) watching.abort();
+    await Promise.all(this.#watches);
+  }
+
   async #pageShows(deed: Deed, target: Target): Promise<string> {
-    const found = (await this.#ports.page()).matchAll(deed.page(target));
+    const found = (await (await fetch(this.#ports.page)).text()).matchAll(deed.page(target));
     return [...found].map((match) => match.slice(1).join(' ')).join('\n');
   }
 
   async #watch(deed: Deed, press: Press, before: { began: number; shop: string; page: string }): Promise<void> {
-    const { clock, log, signal } = this.#ports;
+    const { clock, log } = this.#ports;
     const { target, seconds, watching } = press;
     const { began } = before;
     const since = (at: number) => Math.round((at - began) / 100) / 10;
-    while (!signal.aborted && !watching.signal.aborted) {
+    while (!watching.signal.aborted) {
       if (seconds.shop === null && (await deed.shop(target)) !== before.shop) seconds.shop = since(clock.monotonic());
       if (seconds.page === null && (await this.#pageShows(deed, target)) !== before.page)
         seconds.page = since(clock.monotonic());
@@ -193,7 +200,7 @@ class ShopperChecks {
 }
 
 /** The buttons' effects. A text beside each says what the real service would do. */
-function deeds({ sandbox, reader, clock, resync }: BreakingPorts): Readonly<Record<DeedName, Deed>> {
+function deeds({ sandbox, reader, clock, page }: BreakingPorts): Readonly<Record<DeedName, Deed>> {
   const { world } = sandbox;
   const faults = new Map<DeedName, readonly FaultRule[]>();
   /** Faults that were added can only be cleared together. */
@@ -208,6 +215,11 @@ function deeds({ sandbox, reader, clock, resync }: BreakingPorts): Readonly<Reco
       faults.delete(name);
       apply();
     };
+  };
+  /** Has the daemon read something now, like `catalogued resync`. */
+  const resync = async (body: object): Promise<void> => {
+    const headers = { 'content-type': 'application/json' };
+    await (await fetch(`${page}/v1/resync`, { method: 'POST', headers, body: JSON.stringify(body) })).text();
   };
   const check = ({ product_id, date }: Target) => reader.check({ product_id, date });
   const checks = new ShopperChecks({ reader, clock });
@@ -275,7 +287,7 @@ function deeds({ sandbox, reader, clock, resync }: BreakingPorts): Readonly<Reco
           product.images = images;
         };
       },
-      ask: () => resync('lists'),
+      ask: () => resync({ resources: ['images'] }),
       shop: ({ product_id }) => String(reader.images(product_id).length),
       page: changes,
       log: /pass ended/,
@@ -283,7 +295,7 @@ function deeds({ sandbox, reader, clock, resync }: BreakingPorts): Readonly<Reco
     empty: {
       label: 'Answer everything empty',
       undo: 'Answer correctly again',
-      about: 'The demo has the dates of this month read again. The shop keeps them, and marks them as to be checked.',
+      about: 'The demo has the dates of all products read again. The shop keeps them, and marks them as to be checked.',
       begin: () =>
         injected('empty', [
           { kind: 'no-dates' },
@@ -291,9 +303,9 @@ function deeds({ sandbox, reader, clock, resync }: BreakingPorts): Readonly<Reco
           { kind: 'no-variants' },
           { kind: 'empty-list', path: '^/v2/(products|experiences)\\?' },
         ]),
-      ask: () => resync('dates of all'),
+      ask: ({ date }) => resync({ resources: ['availability'], from: date, to: date }),
       shop: (target) => String(day(target)?.freshness),
-      page: () => /(Held: near-dates)/g,
+      page: () => /(Held: (?:near|far)-dates)/g,
       log: /held|mass of claims/,
     },
     key: {
@@ -301,7 +313,8 @@ function deeds({ sandbox, reader, clock, resync }: BreakingPorts): Readonly<Reco
       undo: 'Accept the key again',
       about: 'The next reads find it. The shop goes on, and its checks answer “unknown”.',
       begin: () => injected('key', [{ kind: 'status', status: 401 }]),
-      ask: async ({ product_id }) => await resync(product_id),
+      ask: ({ product_id }) =>
+        resync({ resources: ['products', 'availability', 'variants'], product_ids: [product_id] }),
       shop: verdict,
       page: () => /Key: the service (refuses it)/g,
       log: /refuses the key|"condition":"key-refused"/,

@@ -8,7 +8,8 @@ import { newId, systemClock, systemEntropy } from '../../clock.ts';
 import { documentText } from '../../config/document.ts';
 import { type LoadedConfig, parseConfig } from '../../config/load.ts';
 import { createSecret } from '../../config/secrets.ts';
-import { type Daemon, startDaemon } from '../../daemon/daemon.ts';
+import { type RunningDaemon, startDaemon } from '../../daemon/daemon.ts';
+import { thisMachine } from '../../daemon/machine.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import { createLog } from '../../log.ts';
@@ -65,18 +66,18 @@ export function demoCommand(io: Io): Command {
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
       const log = new DaemonLog(systemClock);
-      await using daemon = await startDaemon(config, createLog('info', log), {
+      await using daemon = await startDaemon(thisMachine(createLog('info', log)), config, {
         admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
       });
       for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { mode: 0o600 });
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
       io.stdout.write(
-        `The mirror is filled: ${number(daemon.wiring.mirror.products.count())} products in ${mirrorFile(directory)}\n`,
+        `The mirror is filled: ${number(daemon.mirror.products.count())} products in ${mirrorFile(directory)}\n`,
       );
       await Promise.race([story(io, sandbox, daemon), daemon.broken]);
       await using stack = new AsyncDisposableStack();
-      const shop = await openShop(stack, { io, directory, sandbox, images, daemon, log });
+      const shop = await openShop(stack, { directory, sandbox, images, daemon, log });
       if (!io.signal.aborted)
         io.stdout.write(
           addresses({
@@ -95,8 +96,7 @@ export function demoCommand(io: Io): Command {
 const holdMs = 1000;
 
 /** Subscribes, and shows how the mirror follows what the service announces. The same at every start. */
-async function story(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
-  const { mirror, subscriptions, ports } = wiring;
+async function story(io: Io, sandbox: Sandbox, { mirror, subscriptions, ports }: RunningDaemon): Promise<void> {
   if ('why' in subscriptions) throw subscriptions.why;
   await subscriptions.work.maintain(io.signal);
   const [subscription] = mirror.subscriptions.all();
@@ -125,52 +125,29 @@ function openMirrorToRead(path: string) {
 }
 
 interface ShopParts {
-  readonly io: Io;
   readonly directory: string;
   readonly sandbox: Sandbox;
   readonly images: SandboxImageHost;
-  readonly daemon: Daemon;
+  readonly daemon: RunningDaemon;
   readonly log: DaemonLog;
 }
 
 /** Opens the shop, with the buttons beside it. Returns its address. */
 async function openShop(stack: AsyncDisposableStack, parts: ShopParts): Promise<string> {
-  const { io, directory, sandbox, images, daemon, log } = parts;
+  const { directory, sandbox, images, daemon, log } = parts;
   const [, page = ''] = daemon.admin;
   const reader = stack.use(
     openReader(mirrorFile(directory), { engine: sqliteLibrary, daemon: { listen: `unix:${doorSocket(directory)}` } }),
   );
   const today = () => new Date(systemClock.now()).toISOString().slice(0, 10);
-  const resync = async (body: object) => {
-    const answer = await fetch(`${page}/v1/resync`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    await answer.text();
-  };
-  const breaking = new Breaking({
-    sandbox,
-    reader,
-    clock: systemClock,
-    log,
-    signal: io.signal,
-    page: async () => await (await fetch(page)).text(),
-    resync: async (which) => {
-      if (which === 'lists') await resync({ resources: ['images'] });
-      else if (which === 'dates of all') await resync({ resources: ['availability'], from: today(), to: today() });
-      else await resync({ resources: ['products', 'availability', 'variants'], product_ids: [which] });
-    },
-  });
+  const breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));
   const shop = { reader, today, orderId: () => newId(systemEntropy) };
   const product_id = firstOnSale(daemon);
-  const server = await startShopServer({ shop, breaking, log, page, image_origin: images.url, product_id });
-  stack.use(server);
-  return server.url;
+  return stack.use(await startShopServer({ shop, breaking, log, page, image_origin: images.url, product_id })).url;
 }
 
 /** Returns a product that stays on sale in the story. */
-function firstOnSale({ wiring: { mirror } }: Daemon): number {
+function firstOnSale({ mirror }: RunningDaemon): number {
   return mirror.products.ids().find((id) => mirror.products.shown(id)?.sellable) ?? 0;
 }
 
@@ -302,13 +279,13 @@ function configFile(directory: string): string {
   return join(directory, 'catalogued.yaml');
 }
 
-async function filled(io: Io, { wiring }: Daemon): Promise<void> {
+async function filled(io: Io, { mirror, limiter }: RunningDaemon): Promise<void> {
   const printer = progressPrinter(io);
-  while (wiring.mirror.filledAt() === null && !io.signal.aborted) {
+  while (mirror.filledAt() === null && !io.signal.aborted) {
     await systemClock.sleep(250, io.signal).catch(() => undefined);
-    const { records, never_fetched } = wiring.mirror.records.fill();
-    const { calls } = wiring.limiter.state();
-    const note = `${number(wiring.mirror.products.count())} products`;
+    const { records, never_fetched } = mirror.records.fill();
+    const { calls } = limiter.state();
+    const note = `${number(mirror.products.count())} products`;
     printer.show({ phase: 'filling', done: records - never_fetched, total: records, calls, note }, systemClock.now());
   }
   printer.end();

@@ -104,6 +104,7 @@ function facts(status: ShownStatus, now: number): string[] {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];
     }),
+    ...waitingJobs(status.jobs ?? []),
     ...when(
       status.storefront !== null,
       `Shops     ${status.storefront?.listen}: checks, orders and changes for storefronts`,
@@ -117,6 +118,14 @@ function facts(status: ShownStatus, now: number): string[] {
 }
 
 const headingWidth = 10;
+
+/** Returns a line for each reason for which jobs do nothing, as `catalogued jobs` shows it. */
+function waitingJobs(jobs: readonly JobRuns[]): string[] {
+  const byReason = Map.groupBy(jobs, ({ kept_from }) => kept_from);
+  return [...byReason].flatMap(([reason, { length }]) =>
+    reason === null ? [] : [`Jobs      ${number(length)} ${length === 1 ? 'waits' : 'wait'}: ${printable(reason)}`],
+  );
+}
 
 function aged(status: ShownStatus, now: number): string {
   const text = asOfText(status, now);

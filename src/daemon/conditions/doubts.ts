@@ -1,4 +1,4 @@
-import type { Wiring } from '../wiring.ts';
+import type { Mirroring } from '../mirroring.ts';
 
 /**
  * Pauses in milliseconds between two of these calls while they fail and the service counts as reachable. A list that
@@ -11,7 +11,7 @@ const restMs = { first: 5000, longest: 60_000 };
  * calls are. It also ends an outage when nothing is due.
  */
 export class DoubtedService {
-  readonly #wiring: Wiring;
+  readonly #wiring: Mirroring;
   /** Number of calls made at the end of our last one. While other calls wait, ours alternate with them. */
   #calls = Number.NaN;
   /** The call under way, at most one; null: none. */
@@ -19,7 +19,7 @@ export class DoubtedService {
   #asked_at = Number.NEGATIVE_INFINITY;
   #rest_ms = 0;
 
-  constructor(wiring: Wiring) {
+  constructor(wiring: Mirroring) {
     this.#wiring = wiring;
   }
 

@@ -5,7 +5,7 @@ import { isMute } from '../../domain/push/mute.ts';
 import { ReaderRights } from '../../files/reader-rights.ts';
 import { descriptorLimit, descriptorsNow } from '../../sqlite/descriptors.ts';
 import { whyUnreachable } from '../../upstream/reach.ts';
-import type { Wiring } from '../wiring.ts';
+import type { Mirroring } from '../mirroring.ts';
 
 const addressEveryMs = 15 * 60_000;
 /** Milliseconds between two connections to an idle service, and after a failed one. They send nothing. */
@@ -25,7 +25,7 @@ const arrivalsAtMost = 2000;
  * outside.
  */
 export class ConditionTries {
-  readonly #wiring: Wiring;
+  readonly #wiring: Mirroring;
   /**
    * Number of calls at the last attempt. If it has grown since, those calls have shown whether the service can be
    * reached.
@@ -44,7 +44,7 @@ export class ConditionTries {
   readonly #limit = descriptorLimit();
   #descriptors: Tried['descriptors'] = null;
 
-  constructor(wiring: Wiring) {
+  constructor(wiring: Mirroring) {
     this.#wiring = wiring;
     this.#rights = new ReaderRights(wiring.config.mirror.path);
   }

@@ -15,7 +15,7 @@ import { watchedNow } from '../../domain/conditions/watched.ts';
 import { SyncFailed } from '../../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
-import type { Wiring } from '../wiring.ts';
+import type { Mirroring } from '../mirroring.ts';
 import { ConditionTries } from './tries.ts';
 
 type Unjudged = Omit<DaemonStatus, 'conditions'>;
@@ -37,7 +37,7 @@ const settlingMs = 2 * 60_000;
  * if the inbox cannot record it.
  */
 export class ConditionWatch {
-  readonly #wiring: Wiring;
+  readonly #wiring: Mirroring;
   readonly #tries: ConditionTries;
   readonly #started_at: number;
   #watched: Watched | null = null;
@@ -59,7 +59,7 @@ export class ConditionWatch {
    */
   #looking: Promise<unknown> = Promise.resolve();
 
-  constructor(wiring: Wiring) {
+  constructor(wiring: Mirroring) {
     this.#wiring = wiring;
     this.#tries = new ConditionTries(wiring);
     this.#started_at = wiring.ports.clock.monotonic();

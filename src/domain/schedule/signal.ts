@@ -107,7 +107,7 @@ export interface WatchedRead {
  * Returns the share of the time between two reads of the batch that came after a read of the record, which had found
  * all earlier changes.
  */
-function sinceRead({ before_at, at }: Looks, read_at: number): number {
+export function sinceRead({ before_at, at }: Looks, read_at: number): number {
   return at > before_at ? Math.min(1, Math.max(0, at - read_at) / (at - before_at)) : 0;
 }
 
@@ -149,7 +149,8 @@ export function afterWatchedRead(belief: SignalBelief, volatility: Volatility, r
   return scaled(next);
 }
 
-function scaled({ rightly, wrongly, shown, hidden }: SignalBelief): SignalBelief {
+/** Returns the estimate with its counts scaled down to the most that are kept. */
+export function scaled({ rightly, wrongly, shown, hidden }: SignalBelief): SignalBelief {
   const signals = Math.min(1, mostCounts / (rightly + wrongly));
   const changes = Math.min(1, mostCounts / (shown + hidden));
   return { rightly: rightly * signals, wrongly: wrongly * signals, shown: shown * changes, hidden: hidden * changes };
@@ -162,17 +163,19 @@ function restOf({ shape, exposure }: Volatility, recall: number): Volatility {
 
 /**
  * Returns the estimate of a record's rate after a read, as `afterVisit` does, but using the signal: a change that it
- * showed is one event at a known time; one that it did not show belongs to the rest.
+ * showed is one event at a known time; one that it did not show belongs to the rest. `shared`: the probability that
+ * siblings showed the change.
  */
 export function afterVisitWatched(
   volatility: Volatility,
   read: WatchedRead,
   belief: SignalBelief,
   prior: Volatility,
+  shared = 0,
 ): Volatility {
   const elapsed = read.at - read.before_at;
   const blind = afterVisit(volatility, elapsed, read.changed, prior);
-  const shown = read.changed ? attributed(belief, volatility, read) : 0;
+  const shown = read.changed ? either([attributed(belief, volatility, read), shared]) : 0;
   if (shown === 0) return blind;
   const known = afterVisit({ shape: volatility.shape + 1, exposure: volatility.exposure }, elapsed, false, prior);
   return {
@@ -199,6 +202,11 @@ export function watchOf(belief: SignalBelief, every: number): Watch {
  */
 export function jumpOf({ precision }: Pick<Watch, 'precision'>, signal: Looks | null, read_at: number): number {
   return signal === null ? 0 : precision * sinceRead(signal, read_at);
+}
+
+/** Returns the probability that at least one of several independent causes holds. */
+export function either(probabilities: readonly number[]): number {
+  return 1 - probabilities.reduce((none, each) => none * (1 - each), 1);
 }
 
 /** Plan for reading a record at a price. Milliseconds. */

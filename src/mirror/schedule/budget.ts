@@ -16,6 +16,8 @@ export interface Surveyed {
    * Absent: the list is walked by its cadence.
    */
   readonly walks?: { readonly every: number; readonly calls: number };
+  /** Calls per millisecond that reads because of siblings cost before this survey; absent: none. */
+  readonly siblings?: number;
   readonly interest: SurveyedInterest;
 }
 

@@ -1,3 +1,4 @@
+import { priorSiblings, type SiblingSubject } from '../../domain/schedule/siblings.ts';
 import {
   priorSignal,
   type SignalBelief,
@@ -9,20 +10,22 @@ import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
 import { budgetReads } from './budget.ts';
 
-/** Estimate, from reads, of how well the product list signals changes. */
+/** Estimates, from reads, of how well the product list, and changes of siblings, signal changes. */
 export interface SignalReads {
-  of(tier: SignalTier): SignalBelief;
+  of(subject: SignalTier | SiblingSubject): SignalBelief;
 }
 
 export interface SignalTable extends SignalReads {
-  save(tier: SignalTier, belief: SignalBelief): void;
+  save(subject: SignalTier | SiblingSubject, belief: SignalBelief): void;
 }
 
 export function signalReads(db: Reads): SignalReads {
-  const one = db.rows(({ tier }: Bound<{ tier: SignalTier }>) =>
+  const one = db.rows(({ tier }: Bound<{ tier: SignalTier | SiblingSubject }>) =>
     query.selectFrom('_signal').select(['rightly', 'wrongly', 'shown', 'hidden']).where('tier', '=', tier),
   );
-  return { of: (tier) => one.get({ tier }) ?? priorSignal };
+  return {
+    of: (tier) => one.get({ tier }) ?? (tier === 'near' || tier === 'far' ? priorSignal : priorSiblings),
+  };
 }
 
 /** Value of the list as a signal of changed near and far dates, and the walk interval for it; null: its cadence. */

@@ -6,6 +6,7 @@ import type { Hold } from '../../domain/evidence/hold.ts';
 import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
+import type { SiblingSubject } from '../../domain/schedule/siblings.ts';
 import type { SignalTier } from '../../domain/schedule/signal.ts';
 
 /**
@@ -23,7 +24,7 @@ export interface ColumnTypes {
   '_held.state': Hold['state'];
   '_held.decision': 'approved' | 'rejected';
   '_expected_notice.change_type': ChangeType;
-  '_signal.tier': SignalTier;
+  '_signal.tier': SignalTier | SiblingSubject;
   '_subscription.type': SubscriptionType;
   size: ImageSize;
   image_size: ImageSize;

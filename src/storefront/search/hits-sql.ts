@@ -122,12 +122,20 @@ export function foundSql(
     ...scopes.slice(1).map((_, index) => `s${index + 1} || ' NOT ' || s${index}`),
     `'(' || every || ') NOT ' || s${scopes.length - 1}`,
   ];
-  return `asked_of (queries) AS MATERIALIZED (
+  return `whole (every, best, parts, extras, telling, few) AS MATERIALIZED (
+  SELECT every, best, parts, extras, (SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}),
+    ${fewFound} > (SELECT count(*) FROM (
+      SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
+      WHERE search_terms MATCH every LIMIT ${fewFound}))
+  FROM ${answer}
+),
+asked_of (queries) AS MATERIALIZED (
   SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept, extra)) FROM (
     SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight,
       (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
       (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept, 0 AS extra
-    FROM json_each(json_array(${parts.join(', ')})) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
+    FROM json_each(CASE WHEN few THEN json_array(${[...scopes.map((_, index) => `s${index}`), "'(' || every || ')'"].join(', ')})
+      ELSE json_array(${parts.join(', ')}) END) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
     SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, NULL, 1, 0, 0
@@ -140,29 +148,28 @@ export function foundSql(
         || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
       CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END, 0
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
-    WHERE json_array_length(parts) > 1 AND ${fewFound} > (SELECT count(*) FROM (
-      SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
-      WHERE search_terms MATCH every LIMIT ${fewFound}))
+    WHERE json_array_length(parts) > 1 AND few
   ))
-  FROM (SELECT every, best, parts, extras, ${within.join(', ')}, (
-    SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}) AS telling
-    FROM ${answer})
+  FROM (SELECT *, ${within.join(', ')} FROM whole)
 ),
 sought (query, weight, typos, field, places, kept, extra) AS MATERIALIZED (
   SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5, k.value ->> 6 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
-  SELECT e.product_id, min(sum(s.weight), ${wholeWeight}),
-    CASE WHEN max(s.weight) = ${wholeWeight} THEN sum(s.typos) FILTER (WHERE s.weight = ${wholeWeight}) ELSE sum(s.typos) END,
-    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = ${wholeWeight} THEN max(s.kept) ELSE sum(s.kept) END AS kept,
-    max(CASE WHEN max(s.weight) < ${wholeWeight} THEN sum(s.weight) END) OVER ()
-  FROM sought s CROSS JOIN search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
+counted (search_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
+  SELECT f.rowid, min(sum(s.weight), ${wholeWeight}),
+    CASE WHEN max(s.weight) = ${wholeWeight} THEN min(s.typos) FILTER (WHERE s.weight = ${wholeWeight}) ELSE sum(s.typos) END,
+    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = ${wholeWeight} THEN max(s.kept) ELSE sum(s.kept) END AS kept
+  FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
   GROUP BY f.rowid HAVING kept > 0
 ),
+spoken (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
+  SELECT e.product_id, c.weight, c.typos, c.field, c.places, c.extra, c.kept, max(CASE WHEN c.weight < ${wholeWeight} THEN c.weight END) OVER ()
+  FROM counted c CROSS JOIN search_entries e ON e.search_id = c.search_id AND e.language = @language
+),
 found (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
   SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - heaviest) / ${aboutTheSame} END, typos, field, places, extra, kept
-  FROM counted WHERE weight = ${wholeWeight} OR 2 * weight >= heaviest
+  FROM spoken WHERE weight = ${wholeWeight} OR 2 * weight >= heaviest
 )`;
 }
 

@@ -175,14 +175,15 @@ read (words, parts) AS MATERIALIZED (
   SELECT words, (
     SELECT json_group_array(json_object('n', n, 'generic', generic, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
       'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) * (4 - max(cost, 1)) / 3 + 1)) FROM (
-      SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
-        '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat(CASE WHEN cost = least AND expr LIKE '"${placeMark}%' THEN expr END, ' OR ') AS within,
+      SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(CASE same WHEN 1 THEN expr END, ' OR ') || ')' AS every,
+        '(' || group_concat(CASE WHEN same = 1 AND cost = least THEN expr END, ' OR ') || ')' AS best,
+        group_concat(CASE WHEN same = 1 AND cost = least AND expr LIKE '"${placeMark}%' THEN expr END, ' OR ') AS within,
         max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
-        SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
+        SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth,
+          row_number() OVER (PARTITION BY n, expr ORDER BY cost, place) AS same FROM (
           SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant, value ->> 4 AS documents, value ->> 5 AS generic
-          FROM (SELECT * FROM json_each(readings) UNION ALL SELECT * FROM json_each(guesses))
+          FROM (SELECT key, value FROM json_each(readings) UNION ALL SELECT key, value FROM json_each(guesses))
         )
       ) GROUP BY n ORDER BY n
     )

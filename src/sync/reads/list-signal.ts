@@ -10,7 +10,7 @@ import { cadenceOf } from '../records/reschedule.ts';
  * have changed too. Brings forward the dates for which a call is now worth its price.
  */
 export function noteSignal(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>,
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget' | 'siblings'>,
   { product_id, sent_at }: { readonly product_id: number; readonly sent_at: Instant },
   { before_at, was, is, repriced }: StoredProduct,
 ): void {

@@ -1,9 +1,11 @@
 import type { Instant } from '../../clock.ts';
-import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { usualLane } from '../../domain/schedule/resources.ts';
-import type { Looks } from '../../domain/schedule/signal.ts';
+import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domain/schedule/siblings.ts';
+import { either, type Looks, signalTier } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { Ports } from './context.ts';
 
 /** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */
 export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
@@ -27,4 +29,33 @@ export function signalOf(
 ): Looks | null {
   if (signal_at === null || signal_before_at === null || signal_at <= read_at || signal_at > at) return null;
   return { before_at: signal_before_at, at: signal_at };
+}
+
+/** One of the groups of a record, and the subject of the estimate about it. */
+export interface SiblingGroup {
+  readonly kind: SiblingKind;
+  readonly id: number | string;
+  readonly name: string;
+  readonly subject: SiblingSubject;
+}
+
+/** Returns the groups of products whose dates may change together with those of a record. */
+export function siblingGroups(
+  { mirror }: Pick<Ports, 'mirror'>,
+  { product_id, edition, part }: RecordKey,
+): SiblingGroup[] {
+  const ids = mirror.siblings.groupsOf(product_id);
+  return siblingKinds.flatMap((kind): SiblingGroup[] => {
+    const id = ids[kind];
+    if (id === null) return [];
+    return [{ kind, id, name: `${kind} ${id} ${edition} ${part}`, subject: `${kind} ${signalTier(part)}` }];
+  });
+}
+
+/** Returns the probability that a record has changed together with its siblings since a read at `read_at`. */
+export function siblingJump(ports: Pick<Ports, 'mirror' | 'siblings'>, record: RecordKey, read_at: Instant): number {
+  const { mirror, siblings } = ports;
+  if (siblings.areQuiet()) return 0;
+  const groups = siblingGroups(ports, record);
+  return either(groups.map(({ name, subject }) => siblings.jump(name, read_at, mirror.signals.of(subject))));
 }

@@ -8,6 +8,7 @@ import type { Kind, Said, Subject } from '../../domain/evidence/claims.ts';
 import type { AskedRecord, Reach } from '../../domain/evidence/reach.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
+import type { Siblings } from '../../domain/schedule/siblings.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/stale.ts';
@@ -73,6 +74,8 @@ export interface Ports {
   /** Judges every answer that removes data. */
   readonly evidence: ClaimJudge;
   readonly refusals: RefusalJudge;
+  /** Holds the suspicions that products of a venue or supplier have changed together. */
+  readonly siblings: Siblings;
   /** Runs reads of the same page of a list one after another, so that one answer can serve all. */
   readonly pageTurns: TakeTurns;
 }

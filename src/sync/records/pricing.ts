@@ -11,11 +11,12 @@ import {
   type Priced,
   pricesAround,
 } from '../../domain/schedule/price.ts';
-import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import {
   addWalkCosts,
   bestWalkInterval,
+  either,
   jumpOf,
   noWalkCosts,
   signalTier,
@@ -27,7 +28,7 @@ import type { Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
-import { believed, signalOf } from './beliefs.ts';
+import { believed, siblingJump, signalOf } from './beliefs.ts';
 import type { Ports, SyncPorts } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
@@ -45,7 +46,7 @@ const slice = 100;
  */
 const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
 
-type PricingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>;
+type PricingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget' | 'siblings'>;
 
 /**
  * Computes the demand for extra calls when the last one is six hours old: at several prices, from the availability
@@ -74,7 +75,14 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
     cursor = records.at(-1) ?? null;
     await setImmediate();
   }
-  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs, interest, ...walksAt(ports, walks, price) };
+  const surveyed = {
+    demand,
+    floor,
+    promised: neededCalls(ports) / dayMs,
+    siblings: ports.siblings.takeSpent(clock.now()),
+    interest,
+    ...walksAt(ports, walks, price),
+  };
   mirror.transaction(() => {
     mirror.budget.saveDemand(surveyed, clock.now());
     const walked_at = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
@@ -112,16 +120,34 @@ export function surveyDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>
  * Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth the price of a
  * call.
  */
-export function dueAfterRead(
+export function dueAfterRead(ports: PricingPorts, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
+  return dueWith(ports, record, read, volatility, siblingJump(ports, record, read.fetched_at));
+}
+
+/** Returns the same as if nothing were known about its siblings. */
+export function dueAlone(ports: PricingPorts, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
+  return dueWith(ports, record, read, volatility, 0);
+}
+
+/** A read of a product's record, and what its next one depends on. */
+interface PlannedRead {
+  readonly fetched_at: Instant;
+  readonly cadence: number;
+  readonly product: KnownProduct;
+}
+
+function dueWith(
   ports: PricingPorts,
-  record: Pick<RecordFacts, 'resource' | 'product_id' | 'edition' | 'part'>,
-  { fetched_at, cadence, product }: { fetched_at: Instant; cadence: number; product: KnownProduct },
+  record: RecordKey,
+  { fetched_at, cadence, product }: PlannedRead,
   volatility: Volatility,
+  shared: number,
 ): Due {
   const { price, floor, interest, walk_every } = marketOf(ports);
   if (interest === null) return dueByCadence(record, fetched_at, cadence);
   const watch = watchOf(ports.mirror.signals.of(signalTier(record.part)), walk_every);
-  const signal = { watch, jump: jumpOf(watch, signalOf(product, fetched_at, ports.clock.now()), fetched_at) };
+  const listed = jumpOf(watch, signalOf(product, fetched_at, ports.clock.now()), fetched_at);
+  const signal = { watch, jump: either([listed, shared]) };
   const weight = weightOfRecord(weighProduct(ports, product, interest), record);
   return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor, signal });
 }
@@ -141,12 +167,12 @@ function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
   const cadence = listCadence(policy.cadence);
   if (surveyed === null || policy.adaptive === null)
     return { price: noExtraCalls, floor: 0, walk_every: cadence, interest: null };
-  const { demand, promised, floor, interest, walks = { every: cadence, calls: 0 } } = surveyed;
+  const { demand, promised, floor, interest, siblings = 0, walks = { every: cadence, calls: 0 } } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
   const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
   return {
-    price: clearingPrice(demand, extra - walks.calls),
+    price: clearingPrice(demand, extra - walks.calls - siblings),
     floor,
     walk_every: Math.min(walks.every, cadence),
     interest,

@@ -12,6 +12,7 @@ import { believed, priorOf, signalOf } from './beliefs.ts';
 import type { SyncPorts } from './context.ts';
 import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
+import { noteSiblings } from './siblings.ts';
 
 /**
  * Milliseconds over which the records of a product are spread after its pause, but no more than the length of the
@@ -89,7 +90,7 @@ export function settleKept(
 
 /** Plans when the record is due again. Called in the transaction that stores a read. */
 export function settleStored(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence' | 'siblings'>,
   record: RecordFacts,
   read: StoredRead,
 ): Refreshed {
@@ -99,7 +100,9 @@ export function settleStored(
   const current = read.current ?? ports.mirror.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
-  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now);
+  const found = changeFound(current, read);
+  const shared = found === null ? 0 : noteSiblings(ports, current, { ...read, changed: found });
+  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now, shared);
   const due = dueAfter(ports, record, read, volatility);
   ports.mirror.records.fetched(record, {
     sent_at,
@@ -118,8 +121,17 @@ export function settleStored(
   return { kind: 'stored', changed };
 }
 
+/**
+ * Returns whether a read found a change that may have come to the venue's or supplier's other products too; null: it
+ * says nothing about that. Dates that go off sale teach nothing about their own rate, but they are such a change.
+ */
+function changeFound({ off_sale_at }: RecordFacts, read: StoredRead): boolean | null {
+  if (read.off_sale_at != null && off_sale_at === null) return true;
+  return read.teaches === 'nothing' ? null : (read.noticed ?? read.changed);
+}
+
 function dueAfter(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'budget'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'budget' | 'siblings'>,
   record: RecordFacts,
   { sent_at, cadence, worth }: StoredRead,
   volatility: Volatility | null,
@@ -130,18 +142,25 @@ function dueAfter(
 
 /**
  * Returns the estimated rate of change after this read; null: there was no earlier read to compare with. A change
- * reported by a failed order was already counted.
+ * reported by a failed order was already counted. `shared`: the probability that the change was shared with siblings.
  */
 function learned(
   ports: Pick<SyncPorts, 'mirror' | 'policy'>,
   record: RecordFacts,
   { sent_at, changed, noticed = changed, worth }: StoredRead,
   now: Instant,
+  shared: number,
 ): Volatility | null {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
-    return learnedWatched(ports, record, { before_at: instant(fetched_at), at: sent_at, changed: noticed }, worth);
+    return learnedWatched(
+      ports,
+      record,
+      { before_at: instant(fetched_at), at: sent_at, changed: noticed },
+      worth,
+      shared,
+    );
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
@@ -154,6 +173,7 @@ function learnedWatched(
   record: RecordFacts,
   visit: { readonly before_at: Instant; readonly at: Instant; readonly changed: boolean },
   product: KnownProduct | undefined,
+  shared: number,
 ): Volatility {
   const before = believed(record);
   const { before_at, at, changed } = visit;
@@ -164,7 +184,7 @@ function learnedWatched(
   const belief = mirror.signals.of(tier);
   const next = afterWatchedRead(belief, before, read);
   if (next !== belief) mirror.signals.save(tier, next);
-  return afterVisitWatched(before, read, belief, priorOf(record));
+  return afterVisitWatched(before, read, belief, priorOf(record), shared);
 }
 
 /**

@@ -88,7 +88,7 @@ function schedulerOf({ decider, seed, products }: FreshnessWorld, budget: number
 const daysPerTicket = 10;
 
 /** Learns sales as the daemon does: from tickets, whose sums fade and are weighed beside those of all others. */
-function learning(seed: number): Weigh {
+export function learning(seed: number): Weigh {
   const chance = sequence(seed * 77 + 5);
   const views = new Map<number, number>();
   return (hour, courses) => {

@@ -5,9 +5,9 @@ import type { Course } from './courses.ts';
 
 /** The near tier is never older than this, and nothing is read again earlier than the floor; hours. */
 export const bound = 6;
-const floor = 1 / 12;
+export const floor = 1 / 12;
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 
 /** Decides when to read again. Hours; `budget` is in calls an hour for all products together. */
 export interface Scheduler {
@@ -103,4 +103,19 @@ function knownInterval(rate: number, wanted: number): number {
     else high = middle;
   }
   return Math.sqrt(low * high);
+}
+
+/** Returns the best interval of each record, in hours, if all true rates are known and `budget` calls an hour may be made. */
+export function knownIntervals(
+  records: readonly { readonly rate: number; readonly weight: number }[],
+  budget: number,
+): number[] {
+  const at = (multiplier: number) => records.map(({ rate, weight }) => knownInterval(rate, multiplier / weight));
+  let [low, high] = [1e-12, 10];
+  for (let step = 0; step < 50; step += 1) {
+    const middle = Math.sqrt(low * high);
+    if (at(middle).reduce((sum, every) => sum + 1 / every, 0) > budget) low = middle;
+    else high = middle;
+  }
+  return at(Math.sqrt(low * high));
 }

@@ -49,10 +49,10 @@ const manyVariants: SandboxProduct['variants'] = ['adult', 'child', 'senior', 's
 
 async function notified(harness: VirtualHarness, product: Product, words_: Record<string, unknown>): Promise<void> {
   const list = deliveryList(harness.clock);
-  for (let passed = harness.wiring.mirror.lastDelivery(); passed > 0; passed -= 1) list.post('{}');
+  for (let passed = harness.daemon.mirror.lastDelivery(); passed > 0; passed -= 1) list.post('{}');
   for (const [index] of list.states().entries()) list.settle(index + 1, 'applied', null, instant(0));
   list.post(notificationOf(product.id, disabled(words_)));
-  await harness.drive(applyDeliveries(harness.wiring.ports, list, never));
+  await harness.drive(applyDeliveries(harness.daemon.ports, list, never));
 }
 
 export const events: Readonly<Record<string, Event>> = {

@@ -60,10 +60,10 @@ export async function follow({ changes, seed, without, progress = () => undefine
     });
   // These are offered for the first time once the mirror is filled.
   for (const product of harness.sandbox.products().slice(-2)) product.withdrawn = true;
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
 
   const follower = stack.use(new Follower(harness, script, without));
-  let listening = harness.wiring.mirror.onChanges(() => follower.atEndOfPass());
+  let listening = harness.daemon.mirror.onChanges(() => follower.atEndOfPass());
   const names = Object.keys(events);
   let step = 0;
   const chance = () => roll(seed, step++, 'copies');
@@ -80,7 +80,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
     if (chance() < 0.03) {
       listening[Symbol.dispose]();
       await harness.restart();
-      listening = harness.wiring.mirror.onChanges(() => follower.atEndOfPass());
+      listening = harness.daemon.mirror.onChanges(() => follower.atEndOfPass());
     }
     await harness.liveUntil(harness.clock.now() + hour + minute);
     progress(done);
@@ -110,7 +110,7 @@ class Follower implements Disposable {
   #daily_at;
 
   constructor(harness: VirtualHarness, script: CopyScript, without: readonly string[]) {
-    const { path } = harness.wiring.mirror;
+    const { path } = harness.daemon.mirror;
     const now = harness.clock.now();
     this.#harness = harness;
     this.#script = script;

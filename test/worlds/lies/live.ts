@@ -44,7 +44,7 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
     mutated: (jobs) => (daemon === 'freezes' ? jobs.filter(({ name }) => name !== 'pass') : jobs),
   });
   watch = stack.use(new Watch(harness));
-  const { clock, sandbox, wiring } = harness;
+  const { clock, sandbox } = harness;
   const start = clock.now();
   const acts: { readonly at: number; act(): void }[] = [];
   of.begin({
@@ -55,7 +55,7 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
       .toSorted((one, other) => roll(1, one.id, 'case') - roll(1, other.id, 'case')),
     at: (hours, act) => void acts.push({ at: start + hours * hour, act }),
     sweep: () =>
-      void requestResync(wiring.ports, { resources: resyncResources, product_ids: [], from: null, to: null }),
+      void requestResync(harness.daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null }),
   });
   for (const { at, act } of acts.toSorted((one, other) => one.at - other.at)) {
     await harness.liveUntil(at);
@@ -115,9 +115,9 @@ class Watch implements Disposable {
   constructor(harness: VirtualHarness) {
     const now = harness.clock.now();
     this.#harness = harness;
-    this.#beganFilled = harness.wiring.mirror.filledAt() !== null;
+    this.#beganFilled = harness.daemon.mirror.filledAt() !== null;
     this.#ranges = [nearDates(now), farDates(now)];
-    this.#reader = openMirrorWithClock(harness.wiring.mirror.path);
+    this.#reader = openMirrorWithClock(harness.daemon.mirror.path);
     const { db } = this.#reader;
     this.#newest = db.prepare<[], number | null>('SELECT max(seq) FROM changes').pluck();
     this.#changed = db.prepare<[number], number>('SELECT DISTINCT product_id FROM changes WHERE seq > ?').pluck();
@@ -143,9 +143,9 @@ class Watch implements Disposable {
     const newest = this.#newest.get() ?? 0;
     const isAll = now >= this.#allAt;
     if (newest === this.#seq && !isAll) return;
-    const { sandbox, wiring } = this.#harness;
+    const { sandbox, daemon } = this.#harness;
     const ids = isAll ? sandbox.products().map(({ id }) => id) : this.#changed.all(this.#seq);
-    if (isAll) this.#allAt = now + (wiring.mirror.filledAt() === null ? 5 * minute : 3 * hour);
+    if (isAll) this.#allAt = now + (daemon.mirror.filledAt() === null ? 5 * minute : 3 * hour);
     this.#seq = newest;
     this.#reader.set(now);
     for (const id of ids) {

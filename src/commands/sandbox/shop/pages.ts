@@ -48,14 +48,14 @@ export interface ProductShown {
 }
 
 /** A question about tickets of one kind, at the price that was shown. */
-export interface Wanted extends CheckQuestion {
+export interface WantedTickets extends CheckQuestion {
   readonly time: string;
   readonly variants: readonly [{ readonly variant_id: number; readonly count: number }];
   readonly expect_price: { readonly amount: number; readonly currency: string };
 }
 
-export interface Verdict {
-  readonly question: Wanted;
+export interface CheckShown {
+  readonly question: WantedTickets;
   readonly answer: CheckAnswer;
   readonly title: string;
   readonly label: string;
@@ -191,7 +191,7 @@ function tickets({ product, times, time, slots, labels, money }: ProductShown, d
 }
 
 /** The result of a check, and of an order: each verdict has its own words, and `unknown` never leads to an order. */
-export function verdictPage({ question, answer, title, label, money, order_id }: Verdict): ShopPage {
+export function verdictPage({ question, answer, title, label, money, order_id }: CheckShown): ShopPage {
   const { product_id, date, time, variants, expect_price } = question;
   const [{ variant_id, count }] = variants;
   const price = answer.verdict === 'changed' ? (answer.now?.price ?? null) : expect_price;

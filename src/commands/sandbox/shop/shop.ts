@@ -14,7 +14,7 @@ import {
   searchPage,
   stopPage,
   verdictPage,
-  type Wanted,
+  type WantedTickets,
 } from './pages.ts';
 
 /*
@@ -69,7 +69,6 @@ async function route(shop: Shop, { method, path, query, form, by }: ShopRequest)
   }
 }
 
-// docs: pages
 /** Cities, and what sells best. One transaction, so that all of a page belongs to one state of the mirror. */
 function home({ reader }: Shop): ShopPage {
   return reader.transaction(() => {
@@ -96,7 +95,6 @@ function product(shop: Shop, id: number, query: URLSearchParams, by: ShopRequest
   if (shown !== null && by === 'person') reader.seen({ product_id: id, date: shown.date });
   return shown === null ? stopPage(404, 'This product is not sold here.') : productPage(shown);
 }
-// docs: end
 
 function productShown(shop: Shop, id: number, query: URLSearchParams): ProductShown | null {
   const { reader } = shop;
@@ -128,7 +126,6 @@ function productShown(shop: Shop, id: number, query: URLSearchParams): ProductSh
   };
 }
 
-// docs: order
 /** Asks whether the service still sells what the shopper has chosen, at the price that was shown. */
 async function check(shop: Shop, form: URLSearchParams): Promise<ShopPage> {
   const question = questionOf(form);
@@ -148,10 +145,9 @@ async function order(shop: Shop, form: URLSearchParams): Promise<ShopPage> {
   await reader.order({ product_id, date, time, quantity: wanted.count, outcome: 'confirmed', order_id });
   return verdict(shop, question, answer, null);
 }
-// docs: end
 
 /** `order_id`: of the order that the page offers; null: it was ordered. */
-function verdict({ reader }: Shop, question: Wanted, answer: CheckAnswer, order_id: string | null): ShopPage {
+function verdict({ reader }: Shop, question: WantedTickets, answer: CheckAnswer, order_id: string | null): ShopPage {
   const [{ variant_id }] = question.variants;
   return verdictPage({
     question,
@@ -164,7 +160,7 @@ function verdict({ reader }: Shop, question: Wanted, answer: CheckAnswer, order_
 }
 
 /** Reads a form of ours. The daemon refuses values that no question can have. */
-function questionOf(form: URLSearchParams): Wanted {
+function questionOf(form: URLSearchParams): WantedTickets {
   const text = (name: string) => form.get(name) ?? '';
   return {
     product_id: Number(text('product')),

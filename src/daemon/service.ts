@@ -1,18 +1,20 @@
-import { type Chance, DeadlineExceeded } from '../clock.ts';
+import { type Clock, DeadlineExceeded } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import type { ListQuestion } from '../domain/service/adapter.ts';
-import type { Logger } from '../log.ts';
+import type { Storage } from '../files/storage.ts';
 import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { createHttp, type HttpOptions } from '../upstream/http.ts';
-import { type CallLeadership, createLimiter, type Limiter } from '../upstream/limiter.ts';
+import { createLimiter, type Limiter } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
 import { connectionsFor } from '../upstream/turns.ts';
-import type { OpenFiles } from './open-files.ts';
+import type { OpenFiles } from './files.ts';
+import type { Machine } from './machine.ts';
+import type { Sharing } from './sharing/sharing.ts';
 
 /** The client of the service. All calls use its one limiter and one pool of connections. */
 export interface ServiceConnection {
@@ -27,52 +29,55 @@ export interface ServiceConnection {
   readonly serviceClock: ServiceClock;
 }
 
-export interface ConnectOptions {
-  readonly chance: Chance;
-  readonly log: Logger;
-  /** Addresses on this machine at which images may be. */
-  readonly imageAddresses: readonly string[];
-  /** Absent: this is the only instance. */
-  readonly leadership?: CallLeadership | undefined;
-}
-
 /** Connects the client, which is closed with the stack. The limiter's learned rate is stored in the mirror. */
 export function connectService(
   stack: AsyncDisposableStack,
+  { chance, log, network }: Machine,
   loaded: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
-  opened: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
-  { chance, log, imageAddresses, leadership }: ConnectOptions,
+  { mirror, clock, storage }: OpenFiles & { readonly storage: Storage },
+  sharing: Sharing | null,
 ): ServiceConnection {
-  const { clock } = opened;
-  const { config } = loaded;
-  const { service, mirror, images } = config;
-  const { profile } = service;
-  const limiter = learningLimiter(stack, config, opened, { chance, leadership });
+  const { service, images, budget } = loaded.config;
+  const { page_size, timeouts, max_bytes, burst_statuses, retry_after } = service.profile;
+  const leadership = sharing?.leadership;
+  const save = (learned: Budget) => mirror.transaction(() => mirror.budget.saveLearned(learned));
+  // Starts with the rate that an earlier process learned, and stores its own for the next one.
+  const limiter = stack.use(
+    createLimiter({
+      budget,
+      clock,
+      chance,
+      leadership,
+      burst_statuses,
+      retry_after,
+      learned: mirror.budget.learned(),
+      throttled: (learned) => storage.soon('budget', () => save(learned)),
+    }),
+  );
+  stack.defer(() => storage.soon('budget', () => save(limiter.learned())));
   const ownClock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
   const heard = (offset: number | null) => {
     const date = offset === null ? null : clock.now() + offset;
     clock.heard(date);
     ownClock.heard(date === null ? null : date - clock.now());
   };
-  const connections = connectionsFor(config.budget.concurrency);
   const asker = askerOf(stack, loaded, {
     clock,
-    connections,
+    connections: connectionsFor(budget.concurrency),
     heard,
     late: limiter.late,
     maySend: leadership?.trusted,
   });
-  const { page_size, timeouts, max_bytes } = profile;
   const upstream = createUpstream({
     asker,
     limiter,
     page_size,
     timeouts,
     max_bytes,
-    commission: mirror.commission,
-    mayPublish: publishable([...images.hosts, ...imageAddresses]),
+    commission: loaded.config.mirror.commission,
+    mayPublish: publishable([...images.hosts, ...network.imageHost.addresses]),
   });
-  const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
+  const limits = { deadline_ms: timeouts.list, max_bytes: max_bytes.list };
   return {
     limiter,
     asker,
@@ -81,30 +86,6 @@ export function connectService(
     probe: proberOf(service, { asker: asker.withoutFilters(), limiter, clock }),
     serviceClock: ownClock,
   };
-}
-
-/** Returns a limiter that starts with the rate learned by an earlier process, and stores its own for the next one. */
-function learningLimiter(
-  stack: AsyncDisposableStack,
-  { budget, service }: Config,
-  { mirror, clock, storage }: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
-  { chance, leadership }: Pick<ConnectOptions, 'chance' | 'leadership'>,
-): Limiter {
-  const save = (learned: Budget) => mirror.transaction(() => mirror.budget.saveLearned(learned));
-  const limiter = stack.use(
-    createLimiter({
-      budget,
-      clock,
-      chance,
-      leadership,
-      burst_statuses: service.profile.burst_statuses,
-      retry_after: service.profile.retry_after,
-      learned: mirror.budget.learned(),
-      throttled: (learned) => storage.soon('budget', () => save(learned)),
-    }),
-  );
-  stack.defer(() => storage.soon('budget', () => save(limiter.learned())));
-  return limiter;
 }
 
 /** Connects to the service through the adapter that is configured. The connections are closed with the stack. */
@@ -123,7 +104,7 @@ export function askerOf(
 
 function proberOf(
   { languages, currencies, profile: { timeouts, max_bytes } }: Config['service'],
-  { asker, limiter, clock }: Pick<ServiceConnection, 'asker' | 'limiter'> & Pick<OpenFiles, 'clock'>,
+  { asker, limiter, clock }: { readonly asker: ServiceAsker; readonly limiter: Limiter; readonly clock: Clock },
 ): ServiceConnection['probe'] {
   const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
   const [language, currency] = [languages[0], currencies[0]];

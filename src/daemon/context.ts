@@ -1,0 +1,41 @@
+import type { Backups } from '../backup/keep.ts';
+import type { Snapshots } from '../snapshot/snapshot.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
+import type { CheckPorts } from '../sync/checks/check.ts';
+import type { Audits } from '../sync/truth/audits.ts';
+import type { DoubtedService } from './conditions/doubts.ts';
+import type { ConditionWatch } from './conditions/watch.ts';
+import type { FileFailures } from './files.ts';
+import type { FruitlessSearches } from './fruitless.ts';
+import type { ImageFiles } from './images.ts';
+import type { Mirroring } from './mirroring.ts';
+import type { Publishing } from './publishing.ts';
+import type { Receiving } from './receiving.ts';
+import type { Schedule } from './schedule.ts';
+
+/** All parts of a daemon. Its jobs and its interfaces get it whole. */
+export interface Daemon extends Mirroring {
+  /** Aborts when the daemon stops. */
+  readonly stopping: AbortSignal;
+  readonly failures: FileFailures;
+  readonly doubts: DoubtedService;
+  readonly snapshots: Snapshots;
+  readonly backups: Backups;
+  readonly checks: CheckPorts;
+  readonly images: ImageFiles;
+  readonly audits: Audits;
+  readonly fruitless: FruitlessSearches;
+  /** Raises or clears the alarm about a flood of checks. */
+  floods(): void;
+  readonly conditions: ConditionWatch;
+  /** Null: no database is configured. */
+  readonly publishing: Publishing | null;
+  /** Null: nothing is received. */
+  readonly receiving: Receiving | null;
+  /** The whole status: `shown` as all interfaces show it, `counted` with a new count of the mirror. */
+  readonly status: Readonly<Record<'shown' | 'counted', () => Promise<DaemonStatus>>>;
+  readonly schedule: Schedule;
+}
+
+/** The same while its jobs are listed: there is no schedule yet. */
+export type Unscheduled = Omit<Daemon, 'schedule'>;

@@ -1,0 +1,75 @@
+import { type Instant, instant } from '../../clock.ts';
+import { futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
+import { areTelling } from '../../domain/schedule/siblings.ts';
+import { either } from '../../domain/schedule/signal.ts';
+import { stillTrue } from '../../domain/schedule/volatility.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import { believed, siblingGroups, siblingJump } from './beliefs.ts';
+import type { SyncPorts } from './context.ts';
+import { dueAfterRead, dueAlone } from './pricing.ts';
+import { cadenceOf } from './reschedule.ts';
+
+type SiblingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget' | 'siblings'>;
+
+/** An answered read of a product's dates. */
+interface AnsweredRead {
+  readonly sent_at: Instant;
+  /** A shopper would notice the change. */
+  readonly changed: boolean;
+  readonly cadence: number;
+  /** The product, if extra calls may be made for it. */
+  readonly worth?: KnownProduct;
+}
+
+/**
+ * Takes a stored read of dates as evidence about the other products of its venue and supplier. If it found a change,
+ * brings forward those of them that are now worth a call. Returns the probability that the change was shared with
+ * siblings. `record`: as it was before the read. Called in the transaction of the read.
+ */
+export function noteSiblings(ports: SiblingPorts, record: RecordFacts, read: AnsweredRead): number {
+  const { mirror, clock, policy, siblings } = ports;
+  const { fetched_at } = record;
+  const { sent_at: at, changed } = read;
+  if (policy.adaptive === null || record.resource !== 'availability') return 0;
+  if (fetched_at === null || fetched_at > clock.now() + futureToleranceMs || fetched_at >= at) return 0;
+  if (!changed && siblings.areQuiet()) return 0;
+  countEarly(ports, record, read);
+  const otherwise = 1 - stillTrue(believed(record), at - fetched_at);
+  const others = new Map<number, RecordFacts>();
+  const shared = siblingGroups(ports, record).map(({ kind, id, name, subject }) => {
+    const before = mirror.signals.of(subject);
+    const othersReadAt = () => {
+      const found = mirror.siblings.of(record, kind, id);
+      if (areTelling(before)) for (const other of found) others.set(other.product_id, other);
+      return found.flatMap((other) => other.fetched_at ?? []);
+    };
+    const after = siblings.afterRead(name, { before_at: fetched_at, at, changed, otherwise }, othersReadAt, before);
+    if (after.belief !== before) mirror.signals.save(subject, after.belief);
+    return after.shared;
+  });
+  for (const other of others.values()) bringForward(ports, other);
+  return either(shared);
+}
+
+/** Counts a read that was made before the record alone was worth one. */
+function countEarly(ports: SiblingPorts, record: RecordFacts, { sent_at, cadence, worth }: AnsweredRead): void {
+  const fetched_at = instant(record.fetched_at ?? 0);
+  if (worth === undefined || record.due_reason !== 'likely-changed' || siblingJump(ports, record, fetched_at) === 0)
+    return;
+  const alone = dueAlone(ports, record, { fetched_at, cadence, product: worth }, believed(record));
+  ports.siblings.readEarly(sent_at - fetched_at, alone.at - fetched_at);
+}
+
+function bringForward(ports: SiblingPorts, record: RecordFacts): void {
+  const { mirror, clock, policy } = ports;
+  const waits = record.due_reason === 'likely-changed' || record.due_reason === 'cadence-elapsed';
+  if (record.fetched_at === null || record.failures > 0 || !waits) return;
+  const fetched_at = instant(record.fetched_at);
+  if (siblingJump(ports, record, fetched_at) === 0) return;
+  const product = mirror.products.find(record.product_id);
+  if (product === null) return;
+  const cadence = cadenceOf(policy.of(product.category), record, product);
+  const due = dueAfterRead(ports, record, { fetched_at, cadence, product }, believed(record));
+  const at = instant(Math.max(due.at, clock.now()));
+  if (due.reason === 'likely-changed' && at < record.due_at) mirror.records.setDue(record, { ...due, at });
+}
