@@ -11,8 +11,8 @@ import { asked, callbackPath, Home, load, type Service, startProgramHere, startS
  * checks.
  */
 
-const products = 300;
-const roundMs = 2000;
+const products = 120;
+const roundMs = 1000;
 const slow = 1000;
 
 interface Read {
