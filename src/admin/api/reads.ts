@@ -134,7 +134,7 @@ const questions: Questions = {
     none: ['unknown-experience', 'is not in the mirror'],
   },
   experienceImages: {
-    summary: 'Returns the images of a venue that may be shown now, each with its credit',
+    summary: 'Returns the images of a venue or an activity that may be shown now, each with its credit',
     id: 'an experience id',
     query: {},
     answer: rows('experience_images'),

@@ -15,7 +15,7 @@ import { abbreviationMark, placeMark } from '../../domain/search/marks.ts';
  * Each step is one row that hands JSON to the next: tables that are named twice would be planned twice, and those that
  * they name four times.
  */
-export const understood = `WITH RECURSIVE
+export const understood: string = `WITH RECURSIVE
 number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200),
 -- The letters of a word: each guess would look through all numbers.
 position (n) AS MATERIALIZED (SELECT n FROM number WHERE n < 41),
@@ -203,5 +203,5 @@ answer (words, parts, extras, every, best) AS MATERIALIZED (
 )`;
 
 /** Returns how a search was understood. */
-export const understoodSql = `${understood}
+export const understoodSql: string = `${understood}
 SELECT words, parts, extras, every, best FROM answer`;
