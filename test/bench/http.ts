@@ -91,7 +91,7 @@ async function besideSlow(home: Home, service: Service, port: number): Promise<L
   const line = (what: string, alone: readonly number[], loaded: readonly number[]): Line => {
     const [p99, own] = [quantile(loaded, 0.99), quantile(alone, 0.99)];
     return {
-      what: `${what} beside ${slow} readers over HTTP that never read: p99`,
+      what: `${what} beside ${slow} readers over HTTP that stop reading: p99`,
       value: `${p99.toFixed(1)} ms, without them ${own.toFixed(1)} ms`,
       target: '≤ 50 ms more',
       met: p99 - own <= 50,
