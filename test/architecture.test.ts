@@ -105,7 +105,19 @@ const allowed: Record<string, readonly string[]> = {
     'package.ts',
   ],
   // Looks at everything, and runs where no daemon does: it knows none.
-  doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts', 'package.ts'],
+  doctor: [
+    'config',
+    'domain',
+    'files',
+    'inbox',
+    'mirror',
+    'sqlite',
+    'sync',
+    'upstream',
+    'clock.ts',
+    'errors.ts',
+    'package.ts',
+  ],
   // Shows and passes on; the daemon gives it what it shows.
   admin: [
     'domain',

@@ -18,9 +18,8 @@ const homes = {
   'Open points of the specification': 'docs/service.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',
-  'Reading the mirror in three languages': 'README.md',
-  'What is promised': 'README.md',
-  'Read on': 'README.md',
+  'Three reads': 'README.md',
+  'What you can rely on': 'README.md',
 } as const;
 
 export function document(path: string): string {

@@ -5,8 +5,16 @@ import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import { openMirroring } from '../daemon/mirroring.ts';
+import { connectAlone } from '../daemon/probing.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
-import { credentialChecks, localChecks, serviceChecks, unusable, withheldCredentials } from '../doctor/doctor.ts';
+import {
+  credentialChecks,
+  firstServiceChecks,
+  localChecks,
+  serviceChecks,
+  unusable,
+  withheldCredentials,
+} from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { configurationFor, daemonClient, machineFor } from './setup.ts';
@@ -26,7 +34,7 @@ export function doctorCommand(io: Io): Command {
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nOutput: one line per check: ✓ right, ✗ wrong, - not checked. A running daemon asks the service; without one the command\nitself does, once the daemon has been started for the first time.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
+      '\nOutput: one line per check: ✓ right, ✗ wrong, - not checked. A running daemon asks the service; without one the command\nitself does. Before the first start it asks two questions, within ten seconds: the list and one product.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
     )
     .action(async (options: Options, command: Command) => {
       const configuration = () => configurationFor(io, command);
@@ -98,7 +106,13 @@ async function beyond(io: Io, loaded: LoadedConfig): Promise<Check[]> {
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);
     // The first start creates the files, not a command that only looks.
-    if (!existsSync(config.mirror.path)) return [none, daemonless];
+    if (!existsSync(config.mirror.path)) {
+      await using stack = new AsyncDisposableStack();
+      return [
+        none,
+        ...(await firstServiceChecks({ config, ...connectAlone(stack, machineFor(io), loaded) }, io.signal)),
+      ];
+    }
     await using mirroring = await openMirroring(machineFor(io), loaded);
     const { probe, serviceClock, subscriptions, notOffered } = mirroring;
     return [
@@ -117,13 +131,6 @@ async function beyond(io: Io, loaded: LoadedConfig): Promise<Check[]> {
     return [daemon('wrong', `it does not answer at ${config.admin.listen} (${code})`, 'restart it')];
   }
 }
-
-const daemonless: Check = {
-  name: 'service',
-  verdict: 'skipped',
-  found: 'asked only after the first start',
-  advice: null,
-};
 
 function daemon(verdict: Check['verdict'], found: string, advice: string | null): Check {
   return { name: 'daemon', verdict, found, advice };

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
+import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
 import type { ProbePorts } from '../sync/reports/probe-calls.ts';
 import { createLimiter } from '../upstream/limiter.ts';
-import { createRawReads } from '../upstream/raw-reads.ts';
+import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
+import { serviceClock } from '../upstream/service-clock.ts';
 import type { Machine } from './machine.ts';
 import { openMirroring } from './mirroring.ts';
 import { askerOf } from './service.ts';
@@ -40,9 +42,27 @@ export async function probeAlone(
     await using mirroring = await openMirroring(machine, loaded);
     return await probeThrough(mirroring, config, signal, pace);
   }
-  if (isOneOfSeveral(loaded)) throw onlyTheLeader();
-  const { clock, chance } = machine;
   await using stack = new AsyncDisposableStack();
+  const { raw, clock } = connectAlone(stack, machine, loaded);
+  return await probeThrough({ raw, clock }, config, signal, pace);
+}
+
+/** The way to the service before the first start. */
+interface AloneConnection {
+  readonly raw: RawReads;
+  readonly clock: Clock;
+  /** Milliseconds by which our clock is behind the service's; null if it has sent no Date. */
+  readonly offset: () => number | null;
+}
+
+/** Connects to the service before the first start, without making a file. Takes the lock if there is something to lock (75). */
+export function connectAlone(
+  stack: AsyncDisposableStack,
+  { clock, chance }: Machine,
+  loaded: LoadedConfig,
+): AloneConnection {
+  if (isOneOfSeveral(loaded)) throw onlyTheLeader();
+  const { config } = loaded;
   if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));
   const { profile } = config.service;
   const limiter = stack.use(
@@ -55,10 +75,10 @@ export async function probeAlone(
       throttled: () => undefined,
     }),
   );
-  const asker = askerOf(stack, loaded, { clock, connections: 1 }).withoutFilters();
+  const { heard, offset } = serviceClock();
+  const asker = askerOf(stack, loaded, { clock, connections: 1, heard }).withoutFilters();
   const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
-  const raw = createRawReads({ asker, limiter, clock, limits });
-  return await probeThrough({ raw, clock }, config, signal, pace);
+  return { raw: createRawReads({ asker, limiter, clock, limits }), clock, offset };
 }
 
 function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {

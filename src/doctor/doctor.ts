@@ -1,15 +1,18 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type Clock, DeadlineExceeded } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { todoOf } from '../domain/conditions/table.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
+import type { Question } from '../domain/service/adapter.ts';
 import { CataloguedError } from '../errors.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
-import type { Outcome } from '../upstream/outcome.ts';
+import { failed, type Outcome } from '../upstream/outcome.ts';
+import type { RawAnswer, RawReads } from '../upstream/raw-reads.ts';
 import { isWrong } from '../upstream/service-clock.ts';
 import { type Check, check, ok, skipped, wrong } from './check.ts';
 import { directoryCheck, fileChecks } from './files.ts';
@@ -99,6 +102,51 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
     clock(probes.offset()),
     subscriptions,
     ...(await receiver(probes, signal)),
+  ];
+}
+
+/** Milliseconds for which the first questions wait for the service in all. */
+const firstAnswersMs = 10_000;
+
+/** The way to a service that no daemon has asked yet. */
+export interface FirstProbes {
+  readonly config: Config;
+  readonly raw: RawReads;
+  readonly clock: Pick<Clock, 'deadline'>;
+  readonly offset: () => number | null;
+}
+
+/** Returns the checks of a service before the first start, within ten seconds: address and key, clock, one product. */
+export async function firstServiceChecks(probes: FirstProbes, signal: AbortSignal): Promise<Check[]> {
+  const { config, raw, clock: time, offset } = probes;
+  const [language, currency] = [config.service.languages[0], config.service.currencies[0]];
+  using patience = time.deadline(firstAnswersMs, signal);
+  const ask = async (question: Question): Promise<Pick<RawAnswer, 'outcome' | 'read'>> => {
+    try {
+      const { outcome, read } = await raw.ask(question, patience.signal);
+      return read !== null && 'unusable' in read
+        ? { outcome: failed('wrong-shape', read.unusable), read: null }
+        : { outcome, read };
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      return { outcome: failed('deadline', `no answer within ${firstAnswersMs / 1000} s`), read: null };
+    }
+  };
+  const page = { kind: 'products', page: 1, after: null, page_size: 1, language, currency, ordered: false } as const;
+  const list = await ask(page);
+  const checks = [reachability(list.outcome), clock(offset())];
+  const [first] = list.read !== null && 'rows' in list.read ? list.read.rows : [];
+  const product_id = Number(first?.id);
+  if (list.outcome.kind !== 'answer') return checks;
+  if (!Number.isSafeInteger(product_id))
+    return [...checks, wrong('one product', 'the list has no row with an id', 'catalogued probe')];
+  const { outcome } = await ask({ kind: 'product', product_id, language, currency });
+  const what = `${product_id} (${language}, ${currency})`;
+  return [
+    ...checks,
+    outcome.kind === 'answer'
+      ? ok('one product', `${what} can be read`)
+      : wrong('one product', `${what} cannot be read: ${reachability(outcome).found}`, 'catalogued probe'),
   ];
 }
 

@@ -169,7 +169,7 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
     memory: [{ what: '7,500 products filled within 512 MiB', needs: ['root'], form: 'long', run: littleMemory }],
     systemd: [
       {
-        what: 'README’s installation in a booted systemd',
+        what: 'the documented installation in a booted systemd',
         needs: ['root', 'systemd-nspawn'],
         beside: 'systemd',
         run: bootedSystemd,

@@ -6,7 +6,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { bootMachine, type Ended, type Machine, sources } from './machine.ts';
 import type { Outcome } from './run.ts';
 
-/* README's installation, word for word, in a booted systemd, and what the unit promises. */
+/* The installation of docs/operating.md, word for word, in a booted systemd, and what the unit promises. */
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const key = 'the-key-of-the-booted-machine';
@@ -25,10 +25,10 @@ export async function bootedSystemd(say: (line: string) => void): Promise<Outcom
   return { passed: host.failures === 0, numbers: `${host.claims} claims, ${host.failures} do not hold` };
 }
 
-/** The commands of README's section about installing. */
-function commandsOfReadme(): string[] {
-  const readme = readFileSync(`${root}/README.md`, 'utf8');
-  const section = readme.split(/^## /m).find((each) => each.startsWith('Installing')) ?? '';
+/** The commands of its section about installing. */
+function commandsOfDocument(): string[] {
+  const text = readFileSync(`${root}/docs/operating.md`, 'utf8');
+  const section = text.split(/^## /m).find((each) => each.startsWith('Installing')) ?? '';
   const block = /```console\n([\s\S]*?)```/.exec(section)?.[1] ?? '';
   return block.split('\n').flatMap((line) => (line.startsWith('$ ') ? [line.slice(2)] : []));
 }
@@ -52,8 +52,8 @@ class Host {
     await this.#run(`printf '%s\\n' ${key} > ${sources}/key`);
     await this.#run(`printf '#!/bin/sh\\nexec "$@"\\n' > /usr/local/sbin/sudo && chmod +x /usr/local/sbin/sudo`);
     await this.#run('mkdir -p /var/lib/catalogued && mount -t tmpfs -o size=64m tmpfs /var/lib/catalogued');
-    const commands = commandsOfReadme();
-    this.#claim(commands.length >= 5, 'README says how to install it');
+    const commands = commandsOfDocument();
+    this.#claim(commands.length >= 5, 'docs/operating.md says how to install it');
     for (const command of commands) {
       const ended = await this.#machine.run(command.replace('https://api.example.com', this.#url), { cwd: sources });
       // Just started, the mirror is not filled yet.

@@ -133,7 +133,7 @@ describe('what shoppers look at', () => {
       if (full) throw new Error('the disk is full');
       return mirror.transaction(work);
     };
-    const views = viewCounter({ clock: ports.clock, mirror: { ...mirror, transaction } });
+    const views = viewCounter({ ...ports, mirror: { ...mirror, transaction } });
     views.add({ product_id: ids[5] ?? 0, part: 0 }, 3);
     await expect(views.flush()).rejects.toThrow('full');
     views.add({ product_id: ids[5] ?? 0, part: 0 }, 4);

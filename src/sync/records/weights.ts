@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import {
   addInterest,
@@ -13,7 +14,7 @@ import {
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import type { Ports } from './context.ts';
+import type { Policy } from './context.ts';
 
 /** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
 export interface ProductWeight extends Interest {
@@ -30,7 +31,11 @@ export interface ProductWeight extends Interest {
   readonly weight: number;
 }
 
-type WeightPorts = Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'interest'> };
+interface WeightPorts {
+  readonly clock: Clock;
+  readonly policy: Policy;
+  readonly mirror: Pick<MirrorFacts, 'interest'>;
+}
 
 /** The number of products between two turns of the event loop. */
 const slice = 200;

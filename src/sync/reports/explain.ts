@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import { restOf } from '../../domain/budget/rests.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
@@ -10,7 +11,7 @@ import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
 import { believed } from '../records/beliefs.ts';
-import type { Ports } from '../records/context.ts';
+import type { Policy } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
@@ -126,7 +127,9 @@ export function explainProduct(
     mirror,
     clock,
     policy,
-  }: Pick<Ports, 'clock' | 'policy'> & {
+  }: {
+    readonly clock: Clock;
+    readonly policy: Policy;
     readonly mirror: Pick<
       MirrorFacts,
       'products' | 'records' | 'evidence' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'

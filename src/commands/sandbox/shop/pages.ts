@@ -115,9 +115,19 @@ export function productPage(shown: ProductShown): ShopPage {
 ${images.length === 0 ? null : html`<div class="gallery">${images.map((image) => figure(image, image.large_url))}</div>`}
 ${product.sellable === 1 ? null : closed(shown)}
 ${calendar(shown)}
+${must_know === null ? null : html`<p><b>Must know:</b> ${must_know}</p>`}
 ${date === null ? null : tickets(shown, date)}
-${must_know === null ? null : html`<h2>Good to know</h2><p>${must_know}</p>`}`;
+${lines('Included', product.whats_included)}${lines('Not included', product.whats_excluded)}`;
   return { status: 200, title: product.title ?? 'Product', main, subject: { product_id: product.product_id, date } };
+}
+
+/** The service sends a line each, which an asterisk begins. */
+function lines(heading: string, text: string | null): Html | null {
+  const each = (text ?? '')
+    .split(/\r?\n/)
+    .map((line) => line.replace(/^\s*\*\s*/, '').trim())
+    .filter(Boolean);
+  return each.length === 0 ? null : html`<h2>${heading}</h2><ul>${each.map((line) => html`<li>${line}</li>`)}</ul>`;
 }
 
 function closed({ product, alternatives }: ProductShown): Html {
