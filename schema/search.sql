@@ -28,7 +28,7 @@ split (n, word, rest) AS (
   UNION ALL
   SELECT n + 1, substr(rest, 1, instr(rest, ' ') - 1), ltrim(substr(rest, instr(rest, ' ') + 1)) FROM split WHERE trim(rest) <> '' AND n < 12
 ),
--- Generic words are left out, as long as another one remains. A word is known also where it makes one with its neighbour.
+-- A word is generic only beside others that are not. A word is known also where it makes one with its neighbour.
 word (n, word, generic, last) AS (
   SELECT n, word, generic > min(generic) OVER (), n = max(n) OVER () FROM (
     SELECT n, substr(word, 1, 40) AS word,

@@ -18,7 +18,7 @@ beforeAll(() => {
 afterAll(() => test[Symbol.dispose]());
 
 function searchThread(): ReaderThread {
-  return new ReaderThread(test.mirror.path, { name: 'search', mostWaiting: 200 });
+  return new ReaderThread(test.mirror.path, 'search');
 }
 
 it('a search in the daemon’s thread answers what the reader answers, while the daemon goes on', async () => {

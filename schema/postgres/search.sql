@@ -1,6 +1,7 @@
 -- Which products have every word that was typed, in a language: the same that search.sql finds where nothing is mistyped, over the
 -- same prepared terms. Generic words, and words that nothing has, are left out; the last one, and one that is none, may be the
--- beginning of a word. Ordered as a shop shows them: what is sold first, then by popularity. It reads tables that its callers may not.
+-- beginning of a word. Ordered as a shop shows them: what lies in the city or country that was typed first, then what is sold, then by
+-- popularity. It reads tables that its callers may not.
 -- Compiling it (jit) takes a hundred times as long as it does.
 CREATE OR REPLACE FUNCTION search_products(asked text, in_language text)
 RETURNS TABLE (product_id bigint, sellable bigint, place bigint) LANGUAGE sql STABLE SECURITY DEFINER SET jit TO off
@@ -43,31 +44,34 @@ typed AS MATERIALIZED (
   FROM pair p CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM search_words s WHERE s.language = in_language AND (s.word = p.word
     OR (s.word IN (p.with_next, p.with_last) AND strpos(s.term, ' ') = 0))) AS known) k
 ),
--- What each may be in the prepared texts: terms, and tokens that begin with it.
+-- What each may be in the prepared texts: terms, and tokens that begin with it; and whether it is the whole name of a place.
 meaning AS MATERIALIZED (
-  SELECT t.n, s.term FROM typed t JOIN search_words s ON s.language = in_language AND s.word = t.word
+  SELECT t.n, s.term, starts_with(s.term, '·') AS is_place FROM typed t JOIN search_words s ON s.language = in_language AND s.word = t.word
   UNION
-  SELECT t.n, s.term FROM typed t JOIN search_words s ON s.language = in_language AND s.word IN (t.with_next, t.with_last) AND strpos(s.term, ' ') = 0
+  SELECT t.n, s.term, NOT t.known FROM typed t JOIN search_words s ON s.language = in_language AND s.word = '.' || t.word WHERE starts_with(s.term, '·')
   UNION
-  SELECT t.n, s.term FROM typed t JOIN search_words s ON s.language = in_language AND s.word > t.word AND s.word < t.word || chr(1114111)
-  WHERE t.may_begin AND length(t.word) > 3 AND left(s.term, length(t.word)) <> t.word AND (strpos(s.term, ' ') = 0 OR NOT t.known)
+  SELECT t.n, s.term, starts_with(s.term, '·') FROM typed t JOIN search_words s ON s.language = in_language AND s.word IN (t.with_next, t.with_last) AND strpos(s.term, ' ') = 0
   UNION
-  SELECT t.n, e.token FROM typed t
+  SELECT t.n, s.term, false FROM typed t JOIN search_words s ON s.language = in_language AND s.word > t.word AND s.word < t.word || chr(1114111)
+  WHERE t.may_begin AND length(t.word) > 3 AND left(s.term, length(t.word)) <> t.word AND (strpos(s.term, ' ') = 0 OR NOT t.known) AND NOT starts_with(s.term, '·')
+  UNION
+  SELECT t.n, e.token, false FROM typed t
   JOIN search_words s ON s.language = in_language CROSS JOIN LATERAL unnest(string_to_array(s.term, ' ')) e (token)
   WHERE starts_with(e.token, t.word) AND t.may_begin AND EXISTS (
     SELECT 1 FROM search_words b WHERE b.language = in_language AND b.word > t.word AND b.word < t.word || chr(1114111) AND strpos(b.term, ' ') = 0
       AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = t.word AND x.language = in_language AND x.term = b.term))
 ),
 hit AS (
-  SELECT DISTINCT m.n, x.search_id
+  SELECT m.n, x.search_id, bool_or(m.is_place) AS is_there
   FROM meaning m JOIN _search_text x ON _terms(x.name, x.title, x.city, x.country, x.venue, x.tagline, x.summary) @> string_to_array(m.term, ' ')
   WHERE strpos(m.term, ' ') = 0 OR _has_phrase(m.term, x.name, x.title, x.city, x.country, x.venue, x.tagline, x.summary)
+  GROUP BY m.n, x.search_id
 )
 SELECT r.product_id, r.sellable, r.place
-FROM (SELECT search_id FROM hit GROUP BY search_id HAVING count(*) = (SELECT count(DISTINCT n) FROM meaning)) h
+FROM (SELECT search_id, bool_or(is_there) AS is_there FROM hit GROUP BY search_id HAVING count(*) = (SELECT count(DISTINCT n) FROM meaning)) h
 JOIN search_entries e ON e.search_id = h.search_id AND e.language = in_language
 JOIN product_popularity r ON r.product_id = e.product_id
-ORDER BY r.sellable DESC, r.place, r.product_id;
+ORDER BY h.is_there DESC, r.sellable DESC, r.place, r.product_id;
 END;
 
 -- Products within so many kilometres of a place, the nearest first: by the straight line on a globe of radius 1, which knows

@@ -60,9 +60,10 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.*, COALESCE(p.city_path || '-', '') || p.city_id AS city_slug, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT p.*, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
   CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, x.prediscount_price,
+  COALESCE(p.city_path || '-', '') || p.city_id AS city_slug,
   left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
   _is_stale(p.shown_stale_at) AS stale,
   CASE WHEN _now() >= p.expired_at THEN 'expired' WHEN _now() >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,

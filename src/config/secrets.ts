@@ -171,7 +171,15 @@ export function refusedSecrets(values: unknown, env: Env): RefusedSecret[] {
   });
   const { admin_token = null, storefront_token = null } = found;
   const shared = sharedToken({ admin_token, storefront_token });
-  return [...refused, ...shared.map((error) => ({ key: secretSources.storefront_token.key, error }))];
+  const key = 'storefront.public_key';
+  const published = [admin_token, storefront_token].some(
+    (token) => token !== null && token.reveal() === valueAt(values, key),
+  );
+  return [
+    ...refused,
+    ...shared.map((error) => ({ key: secretSources.storefront_token.key, error })),
+    ...(published ? [{ key, error: malformed('the public key is a token', `choose another text for ${key}`) }] : []),
+  ];
 }
 
 /** Commands that only read what was received need no secret for it. */

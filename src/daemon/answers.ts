@@ -87,8 +87,8 @@ export function answersOf(
    * the published state, would not know.
    */
   const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
-  const searches = stack.use(new ReaderThread(mirror.path, { name: 'search', mostWaiting: 200 }));
-  const threadOfReads = stack.use(new ReaderThread(mirror.path, { name: 'reads', mostWaiting: 2000 }));
+  const searches = stack.use(new ReaderThread(mirror.path, 'search'));
+  const threadOfReads = stack.use(new ReaderThread(mirror.path, 'reads'));
   const figures = stack.use(processFigures(ports.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { readImagesNearLimit, updateImageAlarm } from './images/confirm.ts';
-import { updateClosureAlarms } from './notifications/apply.ts';
+import { forgetDropped } from './notifications/apply.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
@@ -18,7 +18,7 @@ const slice = 200;
  * and coverage. Run once a minute. Parts that run less often decide by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
-  updateClosureAlarms(ports);
+  forgetDropped(ports);
   readImagesNearLimit(ports);
   updateImageAlarm(ports);
   updateOtherDatesAlarm(ports);

@@ -12,7 +12,7 @@ import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { readPlace, walkProducts } from './reads/walk-products.ts';
-import type { Commit, Ports, SyncPorts } from './records/context.ts';
+import type { Commit, Ports, Sync, SyncPorts } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
 type Refresh = (ports: SyncPorts, record: RecordFacts, signal: AbortSignal) => Promise<Refreshed>;
@@ -301,11 +301,11 @@ function occupy(source: Source): () => void {
 /**
  * Ends the sync cycle in the change feed, if reads, notifications or people changed anything since the last one ended.
  */
-export function completePass({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>): void {
+export function completePass({ mirror, clock }: Sync): void {
   if (mirror.changes.isPassOpen()) mirror.transaction(() => mirror.changes.completePass(clock.now()));
 }
 
-function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_id: number | null): Source[] {
+function sourcesOf({ mirror, clock }: Sync, job_id: number | null): Source[] {
   const idle = { in_flight: 0, dry: null };
   if (job_id !== null)
     return [{ ...idle, queue: [], name: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
@@ -324,17 +324,13 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
  * refused or is in quarantine. At least one product on sale was answered with a date. Further languages, further
  * currencies and the experiences delay it no longer than any other record that fails.
  */
-function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
+function isFilled({ mirror }: Sync): boolean {
   if (mirror.filledAt() !== null) return false;
   if (mirror.shortLists.all().some(blocksFill)) return false;
   return !mirror.records.isAnyUnread() && mirror.products.count() > 0 && !mirror.records.isAllEmpty();
 }
 
-function report(
-  { log }: Pick<SyncPorts, 'log'>,
-  record: RecordFacts,
-  result: Extract<Refreshed, { kind: 'stored' | 'failed' }>,
-): void {
+function report({ log }: Sync, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {
   if (result.kind === 'stored') {
     log.debug({ ...keyFields(record), reason: record.due_reason, changed: result.changed }, 'record refreshed');
     return;

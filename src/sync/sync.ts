@@ -7,24 +7,26 @@ import { Refusals } from './evidence/reach.ts';
 import type { Ports } from './records/context.ts';
 import { turns } from './records/turns.ts';
 
-/** What the sync work needs from outside: the service, the mirror, time and chance. */
-export type SyncOptions = Pick<
-  Ports,
-  'upstream' | 'mirror' | 'clock' | 'chance' | 'entropy' | 'log' | 'policy' | 'budget'
->;
+/** What the sync work needs from outside: the service, the mirror, time, chance and the policy. */
+export type SyncOptions = Omit<Ports, 'retries' | 'answerLengths' | 'pageTurns' | 'siblings' | 'evidence' | 'refusals'>;
 
-/**
- * Creates the ports of all sync work, with what all of it shares: the judges of answers, the retries, and the turns at
- * pages. `probe` requests a list page of one row.
- */
+/** Creates what all sync work gets, with what it shares: the judges of answers, the retries, and the turns at pages. */
 export function createSync(options: SyncOptions, probe: (signal: AbortSignal) => Promise<Outcome>): Ports {
-  const shared = {
+  const sync: Ports = {
     ...options,
     retries: retryBudget(),
     answerLengths: answerLengths(),
     pageTurns: turns(),
     siblings: new Siblings(options.clock.now()),
+    // The judges use the rest themselves.
+    get evidence() {
+      return evidence;
+    },
+    get refusals() {
+      return refusals;
+    },
   };
-  const judged = { ...shared, evidence: new Evidence(shared) };
-  return { ...judged, refusals: new Refusals(judged, probe) };
+  const evidence = new Evidence(sync);
+  const refusals = new Refusals(sync, probe);
+  return sync;
 }

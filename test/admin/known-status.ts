@@ -50,7 +50,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   short_lists: [],
   held: [],
   contradicted: null,
-  closures: { unconfirmed: 0, held: 0 },
+  closures: { unconfirmed: 0, held: 0, mostly_false: 0 },
   list_signal: {
     near: { shows: 0.63, wrong: 0.04, changes: 540, signals: 350 },
     far: { shows: null, wrong: null, changes: 12, signals: 3 },

@@ -14,6 +14,7 @@ const asked = JSON.stringify({ product_id: 1, deadline_ms: 1500 });
 interface Asked {
   readonly url: string;
   readonly authorization: string | undefined;
+  readonly origin: string | undefined;
   readonly body: string;
 }
 
@@ -22,7 +23,7 @@ async function stranger(answer: (response: ServerResponse, incoming: IncomingMes
   const requests: Asked[] = [];
   const server = createServer(async (incoming, response) => {
     const { url = '', headers } = incoming;
-    requests.push({ url, authorization: headers.authorization, body: await text(incoming) });
+    requests.push({ url, authorization: headers.authorization, origin: headers.origin, body: await text(incoming) });
     answer(response, incoming);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -68,6 +69,26 @@ describe('an instance that stands by', () => {
     expect(leader.requests).toEqual([
       { url: '/v1/check', authorization: `Bearer ${leaderToken.reveal()}`, body: asked },
     ]);
+  });
+
+  it('lets pages of allowed origins read with the public key, and the leader hears of no origin', async () => {
+    await using leader = await stranger((response) => response.writeHead(200, { etag: '"feed-1"' }).end('[]'));
+    const [public_key, origin] = ['pk-0123456789abcdef', 'https://shop.example'];
+    const browsers = { public_key, origins: [origin] };
+    await using shop = await passOnStorefront(
+      door(() => leader.at),
+      browsers,
+    );
+    const by = async (path: string, headers: Record<string, string>) => {
+      const answer = await fetch(`${shop.address}${path}`, {
+        headers: { authorization: `Bearer ${public_key}`, ...headers },
+      });
+      return [answer.status, answer.headers.get('etag'), answer.headers.get('access-control-allow-origin')];
+    };
+    expect(await by('/v1/cities', { origin })).toEqual([200, '"feed-1"', origin]);
+    expect(await by('/v1/cities', { origin: 'https://evil.example' })).toEqual([403, null, null]);
+    expect(await by('/v1/changes', {})).toEqual([401, null, null]);
+    expect(leader.requests).toEqual([{ url: '/v1/cities', authorization: `Bearer ${leaderToken.reveal()}`, body: '' }]);
   });
 
   it('refuses who has no key before anybody is asked, and what a storefront may not ask', async () => {

@@ -1,8 +1,12 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import type { ReadOperation } from '../../src/admin/api/reads.ts';
 import { operations } from '../../src/admin/api.ts';
+import { UnsentAnswers } from '../../src/admin/read-route.ts';
 import { createSecret } from '../../src/config/secrets.ts';
+import type { RunningDaemon } from '../../src/daemon/daemon.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 import type { Column } from '../../src/mirror/contract/table.ts';
 import { type HttpRead, httpReads } from '../../src/storefront/http/reads.ts';
@@ -17,6 +21,7 @@ const shop = 'https://shop.example';
 const stack = new AsyncDisposableStack();
 let at = '';
 let path = '';
+let daemon: RunningDaemon;
 let product_id = 0;
 let date = '';
 afterAll(() => stack.disposeAsync());
@@ -26,8 +31,9 @@ beforeAll(async () => {
     { storefront: { listen: '127.0.0.1:0', public_key, origins: [shop] } },
     { storefront_token: createSecret(canary.storefront) },
   );
-  at = filled.daemon.storefront ?? '';
-  path = filled.daemon.mirror.path;
+  ({ daemon } = filled);
+  at = daemon.storefront ?? '';
+  path = daemon.mirror.path;
   using reader = openReader(path);
   const sold = reader.products().flatMap((product) =>
     reader
@@ -61,6 +67,7 @@ const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
   withdrawn: [product_id],
   sellable: [product_id],
   experience: [151_000],
+  experienceImages: [151_000],
   experiences: [{ limit: 2 }],
   cities: [],
   countries: [],
@@ -100,6 +107,14 @@ describe('a read over HTTP', () => {
       if (answer !== null) expect(described.parse(answer)).toEqual(answer);
     },
   );
+
+  it('is there for each function of the reader, but for these', () => {
+    using reader = openReader(path);
+    const others = Object.keys(reader).filter((name) => !(name in httpReads));
+    const ofDaemon = ['check', 'order', 'seen'];
+    const ofFile = ['changes', 'close', 'freshness', 'info', 'newest', 'transaction'];
+    expect(others.sort()).toEqual([...ofDaemon, ...ofFile].sort());
+  });
 
   it('has amounts that must not be published neither with the public key nor with the token, and the file has them (control)', async () => {
     using reader = openReader(path);
@@ -160,9 +175,13 @@ describe('a read over HTTP', () => {
     expect(((await answer.json()) as { message: string }).message).toContain(words);
   });
 
-  it('that a search without results is counted as one by POST is', async () => {
-    const before = await openHttpReader({ url: at, key: public_key }).search({ text: 'xyzzy' });
-    expect(before.total).toBe(0);
+  it('counts a search without results', async () => {
+    const { inbox } = daemon;
+    const counted = () => inbox.searches.fruitless({ first: 0, last: 99_999 }, 1);
+    expect(counted()).toEqual([]);
+    for (const text of ['xyzzy', 'golden']) await openHttpReader({ url: at, key: public_key }).search({ text });
+    await daemon.schedule.run('search-counts');
+    expect(counted()).toEqual([{ words: 'xyzzy', searches: 1 }]);
   });
 });
 
@@ -220,6 +239,36 @@ describe('the public key', () => {
     );
     expect(Object.keys(described.paths)).not.toContain('/v1/status');
     expect(JSON.stringify(described.paths['/v1/products/{id}/slots'])).not.toContain('commission');
+  });
+});
+
+describe('answers that their clients do not read', () => {
+  /** Stands for an answer on its way. */
+  class Unread extends EventEmitter {
+    isCut = false;
+    destroy(): void {
+      this.isCut = true;
+      this.emit('close');
+    }
+  }
+
+  it('are cut beyond a limit of bytes or of answers, the oldest first, and what was read counts no more', () => {
+    const unsent = new UnsentAnswers({ bytes: 100, answers: 3 });
+    const added = (bytes: number) => {
+      const answer = new Unread();
+      unsent.add(answer as unknown as ServerResponse, bytes);
+      return answer;
+    };
+    const [first, second] = [added(40), added(50)];
+    second.emit('close');
+    const third = added(60);
+    expect([first, second, third].map(({ isCut }) => isCut)).toEqual([false, false, false]);
+    added(1);
+    expect([first, third].map(({ isCut }) => isCut)).toEqual([true, false]);
+    added(1);
+    expect(third.isCut).toBe(false);
+    added(1);
+    expect(third.isCut).toBe(true);
   });
 });
 

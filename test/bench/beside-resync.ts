@@ -3,7 +3,7 @@ import type { Reader } from '../../src/storefront/reader.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { openReader } from '../fakes/reader.ts';
 import { inDays, type Line, most, quantile } from './measure.ts';
-import { Home, load, type Service, startService } from './stage.ts';
+import { callbackPath, Home, load, startService } from './stage.ts';
 
 /*
  * Acknowledgements, and a storefront's reads with a backup beside them and without, while the daemon reads everything again:
@@ -31,18 +31,13 @@ export async function besideResync(): Promise<Line[]> {
   ] as const) {
     await using _ = await home.run(config, config === fast ? 'pass ended' : 'daemon started');
     await home.command(config, 'subscription', 'apply');
-    const path = await callback(service);
+    const path = await callbackPath(service);
     const idle = await load(port, path, connections, 2000);
     await home.command(config, 'resync', '--all');
     lines.push(acknowledged(speed, idle.times, (await load(port, path, connections, 6000)).times));
   }
   await using _ = await home.run(fast, 'daemon started');
   return [...lines, ...(await reads(home, fast))];
-}
-
-async function callback({ url }: Service): Promise<string> {
-  const [subscription] = (await (await fetch(`${url}/sandbox/subscriptions`)).json()) as { callback_url: string }[];
-  return new URL(subscription?.callback_url ?? 'http://none/').pathname;
 }
 
 function acknowledged(speed: string, idle: readonly number[], busy: readonly number[]): Line {

@@ -12,6 +12,7 @@ import { daemonLines } from './daemon.ts';
 import { followerLines } from './follower.ts';
 import { freshnessLines } from './freshness.ts';
 import { growthLines } from './growth.ts';
+import { httpLines } from './http.ts';
 import { longReaderLines } from './long-reader.ts';
 import { type Line, metWord, optionsOf, withTable } from './measure.ts';
 import { readerLines } from './reader.ts';
@@ -39,6 +40,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   walks: walkLines,
   checks: checkLines,
   search: searchLines,
+  http: httpLines,
   follower: followerLines,
   freshness: freshnessLines,
   together: togetherLines,

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { instant, systemClock } from '../../src/clock.ts';
+import { instant } from '../../src/clock.ts';
 import { policyOf } from '../../src/daemon/policy.ts';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
@@ -8,6 +8,7 @@ import type { Mirror } from '../../src/mirror/mirror.ts';
 import { replanRest } from '../../src/sync/records/replan.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 import { type Line, median } from './measure.ts';
 
 /* Choosing what is due, of few records and of two million: those of 500,000 products. */
@@ -91,7 +92,7 @@ const replanningMs = 15_000;
 async function replan(mirror: Mirror): Promise<void> {
   const policy = policyOf(testConfig('/nowhere', 'http://127.0.0.1:1').config, () => true);
   mirror.transaction(() => mirror.promises.write(policy, policy.daysPerRequest));
-  await replanRest({ mirror, policy, clock: systemClock }, AbortSignal.timeout(replanningMs));
+  await replanRest(testSync({ mirror, policy }), AbortSignal.timeout(replanningMs));
   // Those that its products lacked are made on the way, and nobody has read them.
   if (!mirror.records.isAnyUnread()) throw new Error('no record was made');
 }

@@ -99,3 +99,9 @@ export async function load(port: number, path: string, connections: number, ms: 
   if (first.refused > 0) throw new Error(`${first.refused} deliveries were not answered 200`);
   return first;
 }
+
+/** Returns the path of the callback address that the sandbox has been given. */
+export async function callbackPath({ url }: Service): Promise<string> {
+  const [subscription] = (await (await fetch(`${url}/sandbox/subscriptions`)).json()) as { callback_url: string }[];
+  return new URL(subscription?.callback_url ?? 'http://none/').pathname;
+}

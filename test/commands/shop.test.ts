@@ -5,7 +5,6 @@ import { Breaking, DaemonLog, type DeedName, type ShownAt } from '../../src/comm
 import { startShopServer } from '../../src/commands/sandbox/shop/server.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { thisMachine } from '../../src/daemon/machine.ts';
 import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -17,6 +16,7 @@ import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
+import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /* The demo's shop beside a live daemon, and the buttons that break the service. */
@@ -50,7 +50,7 @@ beforeAll(async () => {
   };
   const config = testConfig(path, sandbox.url, more, { receiver_secret: createSecret(canary.master) });
   daemon = stack.use(
-    await startDaemon(thisMachine(createLog('info', log)), config, {
+    await startDaemon(testMachine({ log: createLog('info', log) }), config, {
       admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
     }),
   );

@@ -99,6 +99,26 @@ describe('one mistake is one line', () => {
       'line 2: storefront.listen: found "storefront"; expected unix:PATH or HOST:PORT',
     ],
     [
+      'an origin with a path',
+      configText('storefront: { public_key: pk-0123456789abcdef, origins: ["https://shop.example/"] }'),
+      'found "https://shop.example/"; expected an origin without a path, like https://shop.example',
+    ],
+    [
+      'any origin',
+      configText('storefront: { public_key: pk-0123456789abcdef, origins: ["*"] }'),
+      'found "*"; expected an origin without a path, like https://shop.example',
+    ],
+    [
+      'origins whose pages have no key',
+      configText('storefront: { origins: ["https://shop.example"] }'),
+      'storefront.public_key: is needed by origins; expected a key',
+    ],
+    [
+      'a public key that anybody could guess',
+      configText('storefront: { public_key: shop }'),
+      'storefront.public_key: found "shop"; expected 16 characters or more, without spaces, or null',
+    ],
+    [
       'two listeners on one port',
       configText('admin: { listen: "localhost:8480", token_file: a }'),
       'line 2: admin.listen: "localhost:8480" is the same as receiver.listen (127.0.0.1:8480); expected an address of its own',
@@ -524,6 +544,17 @@ test('one missing secret is an error of its own, with what to do', () => {
   });
   expect(refusalOf(load({ ...public_url, CATALOGUED_RECEIVER_SECRET: 'k'.repeat(32) }))).toBeNull();
   expect(refusalOf(load({}))).toBeNull();
+});
+
+test('a token that is also the public key is refused, as every page would have it', () => {
+  const env = { CATALOGUED_API_KEY: 'k', CATALOGUED_SERVICE__BASE_URL: 'https://api.example.com' };
+  const load = (public_key: string) => () =>
+    loadWholeConfig({
+      file: null,
+      env: { ...env, CATALOGUED_STOREFRONT_TOKEN: 't'.repeat(32), CATALOGUED_STOREFRONT__PUBLIC_KEY: public_key },
+    });
+  expect(refusalOf(load('t'.repeat(32)))).toMatchObject({ exitCode: 78, message: 'the public key is a token' });
+  expect(refusalOf(load('p'.repeat(32)))).toBeNull();
 });
 
 test('a key that stands twice does not hide the other mistakes', () => {

@@ -95,6 +95,8 @@ describe('a fact of the status', () => {
     ['snapshot-late', { snapshot: { ...snapshot, late: 1 } }],
     ['backup-failing', { backup: { ...healthy.backup, failure: 'no', failing_since: since } }],
     ['backup-unusable', { backup: { ...healthy.backup, tried_at: since, tried_failure: 'no' } }],
+    ['closures-held', { closures: { held: 3, mostly_false: 0 } }],
+    ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],
     ['job-failing', { jobs: [job] }],
   ];

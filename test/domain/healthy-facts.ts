@@ -33,6 +33,7 @@ export const healthy: ConditionFacts = {
     },
   ],
   short_lists: [],
+  closures: { held: 0, mostly_false: 0 },
   held: [],
   contradicted: null,
   error_rate: { checks: 100, wrong: 1, orders: 0, orders_wrong: 0, rate: 0.01 },

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   addInterest,
+  addSplit,
   interestIn,
   mostInterest,
   noInterest,
   shareOfGreatest,
+  viewsOfTicket,
   windowInterest,
 } from '../../src/domain/schedule/interest.ts';
 
@@ -79,16 +81,36 @@ describe('however often one product is said to be seen', () => {
 });
 
 describe('the interest in a window of dates', () => {
+  const windows = (views: readonly number[], split: readonly number[]) =>
+    [0, 1, 2].map((part) => windowInterest(views, part, split));
+
   it('is the usual one without views, and above it where the views are', () => {
-    expect([0, 1, 2].map((part) => windowInterest([0, 0, 0], part))).toEqual([1, 1, 1]);
-    const seen = [0, 1, 2].map((part) => windowInterest([90, 10, 0], part));
-    expect(seen).toEqual([expect.closeTo(2.55, 2), expect.closeTo(0.36, 2), expect.closeTo(0.09, 2)]);
+    expect(windows([0, 0, 0], [])).toEqual([1, 1, 1]);
+    expect(windows([540, 60, 0], [])).toEqual([
+      expect.closeTo(2.55, 2),
+      expect.closeTo(0.36, 2),
+      expect.closeTo(0.09, 2),
+    ]);
+  });
+
+  it('is that of all products where its own views are few, of which each product counts once at most', () => {
+    const split = Array.from({ length: 300 }, () => [40, 10, 10]).reduce(addSplit, []);
+    expect(windows([0, 0, 0], split)).toEqual([
+      expect.closeTo(1.98, 2),
+      expect.closeTo(0.51, 2),
+      expect.closeTo(0.51, 2),
+    ]);
+    const forged = addSplit(split, [0, 0, 1e9]);
+    expect(windows([0, 0, 0], forged)[2]).toBeLessThan(0.53);
+    // One ticket for the last window: a little more than usual, and not most of the product.
+    expect(windows([0, 0, viewsOfTicket], split)[2]).toBeLessThan(1);
+    expect(windows([0, 0, viewsOfTicket], split)[2]).toBeGreaterThan(0.7);
   });
 
   it.each([[[1e9, 0, 0]], [[3, 4, 5]], [[0, 0, 1]]])(
     'has a mean of 1, so that dates take nothing from other products: %j',
     (views) => {
-      expect(sum(views.map((_, part) => windowInterest(views, part))) / views.length).toBeCloseTo(1, 9);
+      expect(sum(views.map((_, part) => windowInterest(views, part, [3, 1, 1]))) / views.length).toBeCloseTo(1, 9);
     },
   );
 });

@@ -63,12 +63,12 @@ describe('the terms of a product', () => {
   const termsOf = (word: string, { readings }: ReturnType<typeof of>) =>
     readings.filter(([typed]) => typed === word).map(([, term]) => term);
 
-  it('name it by its title up to the colon, without its city', () => {
+  it('name it by its title up to the colon, or after it where only the city stands before', () => {
     const name = (title: string, city: string) => of({ title, city } as never).terms.name;
     expect(name('Sagrada Familia: Fast Track', 'Barcelona')).toBe('sagrada familia');
     expect(name('Rome: Colosseum Arena', 'Rome')).toBe('colosseum arena');
     expect(name('New York City: Food Tour', 'New York')).toBe('food tour');
-    expect(name('London Eye', 'London')).toBe('ey');
+    expect(name('London Eye', 'London')).toBe('london ey');
     expect(name('Barcelona', 'Barcelona')).toBe('barcelona');
   });
 
@@ -78,6 +78,15 @@ describe('the terms of a product', () => {
     expect([termsOf('pauls', found), termsOf('paul', found)]).toEqual([['paul'], ['paul']]);
     expect([termsOf('dorsay', found), termsOf('orsay', found)]).toEqual([['orsai'], ['orsai']]);
     expect(termsOf('hoponhopoff', found)).toEqual(['hop on hop off']);
+  });
+
+  it('are found by initials of a name and of a place, by numbers without a sign between them, and by saint as by st', () => {
+    const found = of({ title: 'Empire State Building 9/11: Late Night Entry', city: 'New York' } as never);
+    expect([termsOf('.esb', found), termsOf('.lne', found)]).toEqual([['empir state build'], []]);
+    expect([termsOf('.ny', found), termsOf('.nyc', found)]).toEqual([['·newyork'], ['·newyork']]);
+    expect(termsOf('911', found)).toEqual(['9 11']);
+    expect(termsOf('st', of({ title: 'Sainte-Chapelle' } as never))).toEqual(['saint']);
+    expect(termsOf('saint', of({ title: 'St. Paul' } as never))).toEqual(['st']);
   });
 
   it('are found with and without the article of Arabic', () => {

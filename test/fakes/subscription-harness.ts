@@ -18,6 +18,7 @@ import { askerOver, defaultProfile } from './standard-answers.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
 import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
+import { testSync } from './test-sync.ts';
 
 /** A mirror, the stand-in of the service, and the work between them, on a clock that a test moves. */
 export interface SubscriptionHarness extends AsyncDisposable {
@@ -83,10 +84,7 @@ export async function subscriptionHarness(
   const path = '/v2/product-change-notification/{subscription_id}';
   const paths = { ...defaultProfile.paths, subscription: path, reactivate: reactivate ? `${path}/reactivate` : null };
   const ports: SubscriptionPorts = {
-    mirror: test.mirror,
-    clock,
-    chance: () => 0.5,
-    log: log.log,
+    ...testSync({ mirror: test.mirror, clock, chance: () => 0.5, log: log.log }),
     service: createSubscriptions({
       asker: askerOver(http, { profile: { paths } }),
       limiter: { run: (call, signal) => call(signal) },

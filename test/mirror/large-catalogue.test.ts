@@ -11,6 +11,7 @@ import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 
 const hour = 3_600_000;
 const now = instant(Date.parse('2026-11-21T12:00:00Z'));
@@ -20,7 +21,7 @@ const products = 230;
 function startWith({ mirror }: TestMirror, variants: string, horizon = 92) {
   const { config } = testConfig('/nowhere', 'http://127.0.0.1:1', { cadence: { variants, availability: { horizon } } });
   const clock = { now: () => now } as Parameters<typeof prepareRecords>[0]['clock'];
-  const ports = { mirror, clock, policy: policyOf(config, () => true), log: testLog('warn').log };
+  const ports = testSync({ mirror, clock, policy: policyOf(config, () => true), log: testLog('warn').log });
   prepareRecords(ports);
   return ports;
 }

@@ -14,6 +14,7 @@ import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 import { thorough } from '../fakes/thorough.ts';
 
 const hour = 3_600_000;
@@ -229,7 +230,10 @@ describe('a date', () => {
       },
     );
     await priceStoredDates(
-      { mirror: test.mirror, clock: { ...systemClock, now: () => instant(Date.parse('2026-11-21T12:00:00Z')) } },
+      testSync({
+        mirror: test.mirror,
+        clock: { ...systemClock, now: () => instant(Date.parse('2026-11-21T12:00:00Z')) },
+      }),
       new AbortController().signal,
     );
     const at = Date.parse('2026-11-22T13:00:00Z');

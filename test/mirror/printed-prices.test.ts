@@ -7,6 +7,7 @@ import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 
 const hour = 3_600_000;
 const now = instant(Date.parse('2026-11-21T12:00:00Z'));
@@ -166,7 +167,10 @@ describe('what is printed of stored dates', () => {
       INSERT INTO _unpriced SELECT DISTINCT product_id FROM day`);
     db.close();
     expect(ofDays(test)).not.toEqual(days);
-    await priceStoredDates({ ...test, clock: { ...systemClock, now: () => now } }, new AbortController().signal);
+    await priceStoredDates(
+      testSync({ mirror: test.mirror, clock: { ...systemClock, now: () => now } }),
+      new AbortController().signal,
+    );
     expect(ofDays(test)).toEqual(days);
     expect(ofProduct(test)).toEqual(product);
     expect(test.all('SELECT * FROM _unpriced')).toEqual([]);

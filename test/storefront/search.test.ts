@@ -74,6 +74,43 @@ describe('search', () => {
     });
   });
 
+  it('reads what people write short, joined or in another language, and puts what has their generic words first', () => {
+    const at = (product_id: number, title: string, city_name: string) =>
+      productOf(product_id, { title, city_name, rating: null, venue_id: null });
+    const stored = [
+      at(1, 'Melbourne Cricket Ground: Guided Tour', 'Melbourne'),
+      at(2, 'The 9/11 Memorial & Museum', 'New York'),
+      at(3, 'Rembrandt House', 'Amsterdam'),
+      at(4, 'Sainte-Chapelle: Entry', 'Paris'),
+      at(5, 'Top of the Rock', 'New York'),
+      at(6, 'Medici Chapels', 'Florence'),
+      at(7, 'Canal Cruise', 'Amsterdam'),
+      at(8, 'Canal Pass', 'Amsterdam'),
+      at(9, 'La Pedrera', 'Barcelona'),
+      at(10, 'Observation Wheel', 'Los Angeles'),
+      at(11, 'Understanding Light', 'Florence'),
+    ];
+    over(stored, (reader) => {
+      const found = (text: string) => reader.search({ text }).hits.map(({ product_id }) => product_id);
+      expect(found('mcg')).toEqual([1]);
+      expect(found('911 museum')[0]).toBe(2);
+      expect(found('rembrandthuis')).toEqual([3]);
+      expect(found('st chapelle')[0]).toBe(4);
+      expect(found('rock nyc')[0]).toBe(5);
+      expect(found('canal pass')).toEqual([8, 7]);
+      expect(found('la pedrera')[0]).toBe(9);
+      expect(found('la wheel')[0]).toBe(10);
+      // Two words of which the beginnings alone are two typos apart.
+      expect(found('universal')).toEqual([]);
+      // No word is known but a generic one: it is asked for, and the search counts as one in vain.
+      expect(reader.search({ text: 'rockefeller top' })).toMatchObject({
+        matched: [],
+        dropped: ['rockefeller'],
+        total: 1,
+      });
+    });
+  });
+
   it('says where every word was found, and puts what is found sooner first', () => {
     const stored = [
       productOf(1, { title: 'Boat Trip', tagline: 'Past the Zoo', city_name: 'Ghent' }),

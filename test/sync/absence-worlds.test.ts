@@ -6,12 +6,12 @@ import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Extent } from '../../src/domain/schedule/record-kinds.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { Evidence } from '../../src/sync/evidence/evidence.ts';
 import { judgeAbsence, noteAnswer } from '../../src/sync/records/absence.ts';
 import type { Policy } from '../../src/sync/records/context.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 import { thorough } from '../fakes/thorough.ts';
 
 const worlds = Number(process.env.CATALOGUED_TEST_WORLDS ?? (thorough ? 500 : 120));
@@ -91,7 +91,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   let at = instant(begin);
   const outcome: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   let drawn = 0;
-  const base = {
+  const ports = testSync({
     mirror,
     policy,
     clock: { now: () => at } as never,
@@ -101,8 +101,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       return roll(seed, drawn, 'chance');
     },
     budget: () => startBudget(10, begin),
-  };
-  const ports = { ...base, evidence: new Evidence(base) };
+  });
   const isHeld = () => ![undefined, 'ended'].includes(mirror.evidence.hold('products')?.state);
   /** Has the chores look at the hold while hours pass, and its samples be read. */
   const looks = (walk: number) => {

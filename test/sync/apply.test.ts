@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { isMisuse } from '../../src/domain/sale/closure.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { applyDeliveries, updateClosureAlarms } from '../../src/sync/notifications/apply.ts';
+import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
@@ -264,7 +265,7 @@ describe('the alternative of a closed product', () => {
 });
 
 describe('a mass of closures', () => {
-  it('beyond a tenth of the products waits for its reads, with an alarm that ends with them', async () => {
+  it('beyond a tenth of the products waits for its reads, and is counted until then', async () => {
     await using test = await filled({ products: 60 });
     const [first = 0, ...others] = test.ids.slice(0, 40);
     test.sandboxed(others[30] ?? 0).status = 'unavailable';
@@ -273,19 +274,17 @@ describe('a mass of closures', () => {
     const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
     const before = test.harness.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
     expect(off() - before).toBe(6);
-    expect(test.harness.daemon.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
+    expect(test.harness.daemon.mirror.closures.counts().held).toBe(34);
     await test.live(10 * minute);
     expect(off() - before).toBe(1);
-    updateClosureAlarms(test.harness.daemon.ports);
-    expect(test.harness.daemon.mirror.alarms.all()).toEqual([]);
+    expect(test.harness.daemon.mirror.closures.counts().held).toBe(0);
   });
 
   it('that most reads contradict is taken for misuse of the address', needs('time'), async () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
-    updateClosureAlarms(test.harness.daemon.ports);
-    expect(test.harness.daemon.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
+    expect(isMisuse(test.harness.daemon.mirror.closures.decided(100))).toBe(true);
   });
 });
 

@@ -6,6 +6,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
@@ -127,7 +128,7 @@ describe('works that share a commit', () => {
   it('are all tried again where the disk is full, and none of them is stored alone', async () => {
     using test = testMirror();
     const clock = manualClock(Date.now());
-    const { commit, flush, close } = commitTogether({ mirror: test.mirror, clock });
+    const { commit, flush, close } = commitTogether(testSync({ mirror: test.mirror, clock }));
     const told: string[] = [];
     let full = true;
     const count = () => test.mirror.alarms.all().length;
@@ -144,7 +145,7 @@ describe('works that share a commit', () => {
       () => told.push('second'),
     );
     const third = commit(
-      () => void test.mirror.alarms.raise({ kind: 'closures-held', at: instant(1), products: 1 }),
+      () => void test.mirror.alarms.raise({ kind: 'checks-flood', at: instant(1), products: 1 }),
       'soon',
     );
     flush();

@@ -71,7 +71,10 @@ describe('what shoppers look at', () => {
     expect(after.interest - looked.interest).toBeCloseTo(3, 9);
     expect(after.windows[1]).toBeGreaterThan(2 * (after.windows[0] ?? 0));
     expect(after.windows.reduce((sum, each) => sum + each, 0) / after.windows.length).toBeCloseTo(after.weight, 9);
-    expect(weigh(ids[1])).toEqual(other);
+    // What shoppers look at in one product says a little about the windows of all, and nothing about their weight.
+    const { windows, ...rest } = weigh(ids[1]);
+    expect({ ...rest, windows: other.windows }).toEqual(other);
+    expect(windows[1]).toBeGreaterThan(windows[0] ?? 0);
 
     await clock.advance(30 * day);
     expect(weigh(ids[0]).views).toBeCloseTo(15, 6);
@@ -104,7 +107,11 @@ describe('what shoppers look at', () => {
     expect(seen([{ product_id: ids[3] ?? 0 }], 'a script').counted).toBe(1);
     await views.flush();
     expect([weigh(ids[2]).views, weigh(ids[3]).views]).toEqual([expect.closeTo(4, 3), expect.closeTo(32, 3)]);
-    expect(new Set(weigh(ids[2]).windows).size).toBe(1);
+    const [first, second] = [ids[2], ids[3]].map((id) => weigh(id));
+    expect((first?.windows[1] ?? 0) / (first?.weight ?? 0)).toBeCloseTo(
+      (second?.windows[1] ?? 1) / (second?.weight ?? 1),
+      9,
+    );
   });
 
   it('made up by a script, a million times, takes five twelfths of the weight of twelve products and no more', async () => {
@@ -126,7 +133,7 @@ describe('what shoppers look at', () => {
       if (full) throw new Error('the disk is full');
       return mirror.transaction(work);
     };
-    const views = viewCounter({ clock: ports.clock, mirror: { ...mirror, transaction } });
+    const views = viewCounter({ ...ports, mirror: { ...mirror, transaction } });
     views.add({ product_id: ids[5] ?? 0, part: 0 }, 3);
     await expect(views.flush()).rejects.toThrow('full');
     views.add({ product_id: ids[5] ?? 0, part: 0 }, 4);

@@ -230,8 +230,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     });
     await readNow(harness);
     await harness.liveUntil(harness.clock.now() + 80 * second);
-    const { mirror, clock, policy } = harness.daemon.ports;
-    const told = explainProduct({ mirror, clock, policy }, product?.id ?? 0);
+    const told = explainProduct(harness.daemon.ports, product?.id ?? 0);
     expect(told).toMatchObject({ sellable: true, dates_off_at: expect.any(Number) });
     expect(told?.records.filter(({ resource }) => resource === 'availability')).toMatchObject(
       Array(3).fill({ off_sale_at: expect.any(Number), due_reason: 'sale-status-doubted' }),

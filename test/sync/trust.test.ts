@@ -3,6 +3,7 @@ import { instant } from '../../src/clock.ts';
 import type { WantedSubscription } from '../../src/domain/push/subscription.ts';
 import { expectNotices } from '../../src/sync/notifications/trust.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { testSync } from '../fakes/test-sync.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const now = instant(Date.parse('2026-11-21T12:30:00Z'));
@@ -19,7 +20,9 @@ const closed = {
 it('a change since a read that a wrong clock dated counts against nobody', () => {
   using test = testMirror();
   const { mirror } = test;
-  mirror.transaction(() => expectNotices({ mirror }, { product_id: 1, sent_at: now }, { ...closed, before_at: wrong }));
+  mirror.transaction(() =>
+    expectNotices(testSync({ mirror }), { product_id: 1, sent_at: now }, { ...closed, before_at: wrong }),
+  );
   expect(mirror.trust.ripe(now)).toEqual([]);
 });
 
@@ -29,7 +32,7 @@ it('a change that was found while the clock was wrong does not stand in the way 
   for (const sent_at of [wrong, now])
     mirror.transaction(() =>
       expectNotices(
-        { mirror },
+        testSync({ mirror }),
         { product_id: 1, sent_at: instant(sent_at) },
         { ...closed, before_at: instant(now - 1000) },
       ),
@@ -58,7 +61,11 @@ it('a change that a cache hid from the read after its announcement was announced
   using test = testMirror();
   const { mirror } = test;
   mirror.transaction(() =>
-    expectNotices({ mirror }, { product_id: 1, sent_at: now }, { ...closed, before_at: instant(now - 600_000) }),
+    expectNotices(
+      testSync({ mirror }),
+      { product_id: 1, sent_at: now },
+      { ...closed, before_at: instant(now - 600_000) },
+    ),
   );
   expect(mirror.trust.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
 });

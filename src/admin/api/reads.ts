@@ -133,6 +133,12 @@ const questions: Questions = {
     answer: row('experiences'),
     none: ['unknown-experience', 'is not in the mirror'],
   },
+  experienceImages: {
+    summary: 'Returns the images of a venue or an activity that may be shown now, each with its credit',
+    id: 'an experience id',
+    query: {},
+    answer: rows('experience_images'),
+  },
   experiences: {
     summary: 'Returns venues and activities in the order of their ids, page by page',
     query: { city_id, ...page },

@@ -58,7 +58,7 @@ const mirror = {
   freshness: z.array(promise),
   held: heldClaims,
   contradicted: z.object({ products: count, since: instant }).nullable(),
-  closures: z.object({ unconfirmed: count, held: count }),
+  closures: z.object({ unconfirmed: count, held: count, mostly_false: bit }),
   subscriptions: z.array(subscription),
   gaps: z.array(z.object({ subscription_id: maybe, from_at: instant, to_at: never, products: count })),
   error_rate: errorRate,

@@ -1,43 +1,32 @@
 import { dirname } from 'node:path';
 import type { BackupStatus } from '../../backup/keep.ts';
 import { errorRateGoal } from '../../domain/checks/error-rate.ts';
-import type { HeldCondition } from '../../domain/conditions/decide.ts';
 import type { ConditionCode } from '../../domain/conditions/table.ts';
 import { limitOf } from '../../domain/evidence/claims.ts';
 import { stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
-import type { StorageStatus } from '../../files/storage-status.ts';
-import type { FileFinding } from '../../files/watch.ts';
 import { ago, duration, megabytes, number, printable } from '../../format.ts';
 import type { HeldClaims } from '../../mirror/evidence.ts';
 import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
-import type { DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import type { DaemonStatus, DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
 import { asOfText } from '../../status/status-line.ts';
 import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
-/** Status as the command shows it: the mirror as its file states, and what only a running daemon knows. */
-export type ShownStatus = CountedStatus & {
-  readonly daemon: LiveStatus | null;
+/** What a running daemon adds to the files: its own state. */
+type OfProcess = Omit<DaemonStatus, keyof CountedStatus | 'snapshot' | 'backup' | 'conditions'>;
+
+/** Status as the command shows it. What only a running daemon knows is null if none answers. */
+export type ShownStatus = Omit<DaemonStatus, keyof OfProcess> & {
+  readonly [Name in keyof OfProcess]: OfProcess[Name] | null;
+} & {
   /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;
-  readonly inbox: InboxStatus | null;
-  readonly files: readonly FileFinding[] | null;
-  readonly storage: StorageStatus | null;
-  /** The storefront's own address; null if there is none, or no daemon runs. */
-  readonly storefront: { readonly listen: string } | null;
-  /** The daemon's jobs; null: none runs. */
-  readonly jobs: readonly JobRuns[] | null;
-  readonly snapshot: SnapshotStatus | null;
-  readonly backup: BackupStatus;
-  /** Null: nothing is published into a database, or no daemon runs. */
-  readonly database: DatabaseStatus | null;
-  readonly conditions: readonly HeldCondition[];
 };
 
 /** Returns the status as people read it. */

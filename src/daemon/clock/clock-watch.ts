@@ -88,7 +88,7 @@ export class ClockWatch {
 
   #heal(): void {
     const { time, mirror, inbox, log } = this.#options;
-    const rows = { ...healMirror({ mirror, clock: time }), ...inbox.healInstants(time.now()) };
+    const rows = { ...healMirror(mirror, time.now()), ...inbox.healInstants(time.now()) };
     if (Object.keys(rows).length > 0) log.warn({ rows }, 'corrected instants that a wrong clock had written');
   }
 

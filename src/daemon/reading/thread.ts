@@ -8,11 +8,10 @@ import type { ThreadAnswer, ThreadQuestion } from './worker.ts';
 const script = ownProgram('daemon/reading/worker');
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
 
-interface ThreadOptions {
-  readonly name: 'search' | 'reads';
-  /** The most questions that wait. A further one is refused. */
-  readonly mostWaiting: number;
-}
+/** More than anybody would wait for. */
+const mostWaiting = 200;
+
+type ThreadName = 'search' | 'reads';
 
 interface Thread {
   readonly worker: Worker;
@@ -25,13 +24,13 @@ interface Thread {
  */
 export class ReaderThread implements AsyncDisposable {
   readonly #path: string;
-  readonly #options: ThreadOptions;
+  readonly #name: ThreadName;
   /** Null until the first question, and after a failure. */
   #thread: Thread | null = null;
 
-  constructor(path: string, options: ThreadOptions) {
+  constructor(path: string, name: ThreadName) {
     this.#path = path;
-    this.#options = options;
+    this.#name = name;
   }
 
   /** Throws what `reader.search` throws, and `too-many-searches` where as many wait already as anybody would wait for. */
@@ -51,7 +50,7 @@ export class ReaderThread implements AsyncDisposable {
   #ask(asked: ThreadQuestion): Promise<Found | Representation> {
     this.#thread ??= this.#started();
     const { worker, open } = this.#thread;
-    if (open.length >= this.#options.mostWaiting) return Promise.reject(tooMany(this.#options));
+    if (open.length >= mostWaiting) return Promise.reject(tooMany(this.#name));
     const question = Promise.withResolvers<Found | Representation>();
     open.push(question);
     worker.postMessage(asked);
@@ -59,7 +58,7 @@ export class ReaderThread implements AsyncDisposable {
   }
 
   #started(): Thread {
-    const { name } = this.#options;
+    const name = this.#name;
     const worker = new Worker(script, { workerData: this.#path, name, resourceLimits });
     const own: Thread = { worker, open: [] };
     // It keeps no process alive.
@@ -88,7 +87,7 @@ function refusal({
   return new CataloguedError(code, message, { exitCode, hint: hint ?? '' });
 }
 
-function tooMany({ name, mostWaiting }: ThreadOptions): CataloguedError {
+function tooMany(name: ThreadName): CataloguedError {
   const [code, what] = name === 'search' ? ['too-many-searches', 'searches'] : ['too-many-reads', 'reads'];
   return new CataloguedError(code, `${mostWaiting} ${what} are waiting already`, {
     exitCode: exitCodes.retryLater,

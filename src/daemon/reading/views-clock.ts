@@ -3,7 +3,7 @@ import type { Engine } from '../../storefront/reader.ts';
 
 /**
  * The clock by which the views of a reader judge: that of the machine, or a later one, which shows what an answer will
- * be then. Views ask SQLite for `unixepoch()`, so the reader's connection gets a function of this name.
+ * be then. Views take the time from SQLite's function `unixepoch`, so the reader's connection gets one of this name.
  */
 export class ViewsClock {
   readonly #now: () => number;

@@ -22,6 +22,8 @@ export interface ConditionFacts {
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly subscriptions: readonly { readonly status: string | null }[];
   readonly freshness: readonly FreshnessFacts[];
+  /** Announced closures: those held back, and 1 if reads did not confirm most of the last hundred. */
+  readonly closures: { readonly held: number; readonly mostly_false: 0 | 1 };
   /** Claims that many records make at once. */
   readonly held: readonly ToldHold[];
   readonly contradicted: { readonly products: number; readonly since: number } | null;

@@ -52,10 +52,13 @@ export const ofPush = {
     means:
       'more than five closures, and of more than 10 % of the products, were announced within ten minutes. Further ones wait for their reads',
     todo: 'Do nothing if they are real: the reads confirm it. Otherwise replace the callback address: `catalogued subscription rotate`',
-    found: noted(
-      'closures-held',
-      () => 'too many were announced at once: those beyond a tenth of all products take effect only after their reads',
-    ),
+    found: ({ closures }) =>
+      closures.held === 0
+        ? null
+        : {
+            since: null,
+            says: 'too many were announced at once: those beyond a tenth of all products take effect only after their reads',
+          },
   },
   'hints-not-confirmed': {
     about: 'Closures',
@@ -63,10 +66,10 @@ export const ofPush = {
     means:
       'reads did not confirm more than half of the last hundred announced closures: somebody may know the callback address',
     todo: 'Replace the address: `catalogued subscription rotate`',
-    found: noted(
-      'hints-not-confirmed',
-      () => 'most announced ones turned out false: somebody may know the callback address',
-    ),
+    found: ({ closures }) =>
+      closures.mostly_false === 0
+        ? null
+        : { since: null, says: 'most announced ones turned out false: somebody may know the callback address' },
   },
   'old-address-used': {
     about: 'Address',

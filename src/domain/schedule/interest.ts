@@ -91,9 +91,31 @@ function sumOf(values: readonly number[]): number {
 }
 
 /**
- * Returns the interest in one window of a product's dates, relative to the average window. `views` holds the views of
- * each window that named a date. Without views all are 1, and their mean always is.
+ * Number of views of a product that count as much as how all products' views are split over their windows. Six tickets:
+ * with fewer, a single one says too much about its window, and too little about the others.
  */
-export function windowInterest(views: readonly number[], part: number): number {
-  return (views.length * (views[part] ?? 0) + priorViews) / (sumOf(views) + priorViews);
+const priorSplit = 60;
+
+/** Number of products with equal views of all windows that count beside the real ones. */
+const priorProducts = 1;
+
+/**
+ * Adds a product's views of each window to the split of all. A product counts once at most, so that views made up by a
+ * script move no other product's windows.
+ */
+export function addSplit(split: readonly number[], views: readonly number[]): number[] {
+  const all = sumOf(views) + priorSplit;
+  const parts = Array.from({ length: Math.max(split.length, views.length) }, (_, part) => part);
+  return parts.map((part) => (split[part] ?? 0) + (views[part] ?? 0) / all);
+}
+
+/**
+ * Returns the interest in one window of a product's dates, relative to the average window. `views` holds the views of
+ * each window that named a date, `split` those of all products (`addSplit`). Without views all are 1, and their mean
+ * always is.
+ */
+export function windowInterest(views: readonly number[], part: number, split: readonly number[]): number {
+  const usual = views.map((_, each) => priorProducts + (split[each] ?? 0));
+  const expected = (priorSplit * (usual[part] ?? 0)) / sumOf(usual);
+  return (views.length * ((views[part] ?? 0) + expected)) / (sumOf(views) + priorSplit);
 }

@@ -26,6 +26,8 @@ export interface SurveyedInterest {
   readonly products: number;
   /** The most that counts of one product (domain/schedule/interest.ts). */
   readonly most: number;
+  /** How their views are split over windows of dates (domain/schedule/interest.ts). Absent: in equal parts. */
+  readonly split?: readonly number[];
   /** Number of reported views, and of the products that they were of. */
   readonly views: number;
   readonly viewed: number;

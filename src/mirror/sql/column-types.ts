@@ -45,8 +45,6 @@ export interface ColumnTypes {
     | 'checks-flood'
     | 'images-unverified'
     | 'other-dates'
-    | 'closures-held'
-    | 'hints-not-confirmed'
     | 'old-address-used'
     | 'subscription-silent'
     | 'clock-doubted'

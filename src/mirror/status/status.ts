@@ -2,13 +2,14 @@ import { statSync } from 'node:fs';
 import { type Instant, instant } from '../../clock.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
+import { isMisuse } from '../../domain/sale/closure.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
 import { evidenceReads, type HeldClaims } from '../evidence.ts';
-import { closureReads } from '../push/closures.ts';
+import { type ClosureCounts, closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
 import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
@@ -65,8 +66,11 @@ export interface MirrorStatus {
   readonly held: readonly HeldClaims[];
   /** Products on sale by their own reads whose dates are answered as not on sale, and since when; null if there are none. */
   readonly contradicted: { readonly products: number; readonly since: number } | null;
-  /** Products that notifications closed and no read has decided: in effect, and held back. */
-  readonly closures: { readonly unconfirmed: number; readonly held: number };
+  /**
+   * Products that notifications closed and no read has decided: in effect, and held back. `mostly_false`: 1 if reads did
+   * not confirm most of the last hundred closures.
+   */
+  readonly closures: ClosureCounts & { readonly mostly_false: 0 | 1 };
   readonly subscriptions: readonly SubscriptionStatus[];
   /** Periods without notifications that are not repaired yet, the newest first. */
   readonly gaps: readonly {
@@ -143,7 +147,7 @@ export function statusOf(db: Database, quarantineAfter: number): () => MirrorSta
     freshness: freshness.all(),
     held: evidence.held(),
     contradicted: contradicted(),
-    closures: closures.counts(),
+    closures: { ...closures.counts(), mostly_false: isMisuse(closures.decided(100)) ? 1 : 0 },
     ...push(),
     error_rate: errorRate(),
     truth: truth(),

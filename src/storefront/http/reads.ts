@@ -32,6 +32,7 @@ export const httpReads = {
   withdrawn: { path: '/v1/products/{id}/withdrawn', rows: 'withdrawn_products' },
   sellable: { path: '/v1/products/{id}/sellable' },
   experience: { path: '/v1/experiences/{id}', edition, rows: 'experiences' },
+  experienceImages: { path: '/v1/experiences/{id}/images', rows: 'experience_images' },
   experiences: { path: '/v1/experiences', edition, rows: 'experiences' },
   cities: { path: '/v1/cities', edition: ['language'], rows: 'cities' },
   countries: { path: '/v1/countries', edition, rows: 'countries' },

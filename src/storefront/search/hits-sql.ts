@@ -110,8 +110,9 @@ const telling = `(p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SE
 /**
  * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
  * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
- * words, by the weight of the words that they have: a word in the name counts three times, in the title twice. `answer` has
- * the columns `every`, `best` and `parts` of what was understood.
+ * words, by the weight of the words that they have: a word in the name counts three times, in the title twice. Generic
+ * words (`extras`) find nothing, and add to the weight. `answer` has the columns `every`, `best`, `parts` and `extras` of what was
+ * understood.
  */
 export function foundSql(
   answer = '(SELECT @every AS every, @best AS best, @parts AS parts, @extras AS extras)',

@@ -55,7 +55,7 @@ export interface SearchHit {
 export interface Found {
   readonly hits: readonly SearchHit[];
   readonly total: number;
-  /** The typed words that what was found has, folded; generic words are in neither list. */
+  /** The typed words that what was found has, folded. Generic words beside others are in neither list. */
   readonly matched: readonly string[];
   /** Typed words that were left out, because nothing has them, or nothing has them together with the others. */
   readonly dropped: readonly string[];

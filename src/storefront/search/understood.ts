@@ -7,14 +7,15 @@ import { abbreviationMark, placeMark } from '../../domain/search/marks.ts';
  *
  * - `every`, `best`: the match of `search_terms` that requires each word, by all of its readings and by its likeliest one;
  * - `words`: the typed words, as JSON: `[{n, word, generic}]`;
- * - `parts`: the readings of each word: `[{n, cost, every, best, within, meant, weight}]`. `cost` is 0 as typed, 1 completed, 2 and
- *   3 with one and two typos. `within` matches it as the whole name of a city or country. `weight` grows by one each time half as
- *   many products have the word.
+ * - `parts`: the readings of each word: `[{n, cost, every, best, within, meant, weight}]`. `cost` is 0 as typed, 1 completed or by initials, 2 and
+ *   3 with one and two typos, and 3 by the beginning. `within` matches it as the whole name of a city or country. `weight` grows by one each time half as
+ *   many products have the word;
+ * - `extras`: the generic words beside them, as JSON: `[[match, weight]]`.
  *
  * Each step is one row that hands JSON to the next: tables that are named twice would be planned twice, and those that
  * they name four times.
  */
-export const understood = `WITH RECURSIVE
+export const understood: string = `WITH RECURSIVE
 number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200),
 -- The letters of a word: each guess would look through all numbers.
 position (n) AS MATERIALIZED (SELECT n FROM number WHERE n < 41),
@@ -42,7 +43,7 @@ split (n, word, rest) AS (
   UNION ALL
   SELECT n + 1, substr(rest, 1, instr(rest, ' ') - 1), ltrim(substr(rest, instr(rest, ' ') + 1)) FROM split WHERE trim(rest) <> '' AND n < 12
 ),
--- Generic words are left out, as long as another one remains. A word is known also where it makes one with its neighbour.
+-- A word is generic only beside others that are not. A word is known also where it makes one with its neighbour.
 word (n, word, generic, last) AS (
   SELECT n, word, generic > min(generic) OVER (), n = max(n) OVER () FROM (
     SELECT n, substr(word, 1, 40) AS word,
@@ -202,5 +203,5 @@ answer (words, parts, extras, every, best) AS MATERIALIZED (
 )`;
 
 /** Returns how a search was understood. */
-export const understoodSql = `${understood}
+export const understoodSql: string = `${understood}
 SELECT words, parts, extras, every, best FROM answer`;

@@ -16,7 +16,7 @@ import { laterOf } from '../../domain/sale/off-sale.ts';
 import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
 import type { SharedCall } from './live-call.ts';
 import type { LiveResult } from './live-result.ts';
@@ -76,9 +76,6 @@ interface Seen {
   readonly sale: SaleState;
 }
 
-/** The ports of answers: the mirror and the clock. */
-type AnswerPorts = Pick<Ports, 'mirror' | 'clock'>;
-
 /**
  * The answer to all callers that asked the same question of one read, and its rating of the mirror. Null: it does not
  * rate it.
@@ -90,7 +87,7 @@ export interface CheckFindings {
 
 /** Compares the service's answer with the mirror's copy from before the check. */
 export function compare(
-  ports: AnswerPorts,
+  ports: Sync,
   asked: AskedDate,
   call: Pick<SharedCall<CheckFindings>, 'shown' | 'sale'>,
   { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
@@ -137,7 +134,7 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
  * answered as not on sale: this window was not. If the product's own read disagrees, the later of the two wins.
  */
 function saleNow(
-  { mirror }: AnswerPorts,
+  { mirror }: Sync,
   product_id: number,
   { sale: said, sent_at }: Pick<Extract<LiveResult, { kind: 'answered' }>, 'sale' | 'sent_at'>,
 ): SaleState {
@@ -152,7 +149,7 @@ function saleNow(
 }
 
 /** Returns an answer without a verdict, with the mirror's copy only. */
-export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
+export function unansweredCheck(ports: Sync, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
   const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
   return {
     verdict: 'unknown',
@@ -165,7 +162,7 @@ export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen
 
 /** Returns the answer to a question that needs no call: the product or its time is gone, or its date is not mirrored. */
 export function withoutAsking(
-  ports: AnswerPorts,
+  ports: Sync,
   asked: AskedDate,
   sale: SaleState,
   reason: 'withdrawn' | 'not-found' | 'date-past' | 'time-past' | 'outside-horizon',
@@ -184,12 +181,12 @@ export function withoutAsking(
 }
 
 /** Returns a function that computes how many minutes of a date have passed at the venue of a product. */
-function passedBy({ mirror, clock }: AnswerPorts): (product_id: number, date: string) => number {
+function passedBy({ mirror, clock }: Sync): (product_id: number, date: string) => number {
   return (product_id, date) => minutesPassed(mirror.products.find(product_id)?.timezone ?? null, date, clock.now());
 }
 
 function shownBy(
-  { clock }: AnswerPorts,
+  { clock }: Sync,
   asked: AskedDate,
   { day, sale }: Seen,
   shown: OfferStanding | null,

@@ -8,7 +8,7 @@ import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
-import type { Ports } from '../records/context.ts';
+import type { Ports, Sync } from '../records/context.ts';
 import { type Callers, countCallers } from './callers.ts';
 import {
   type AskedDate,
@@ -25,7 +25,7 @@ import { SingleFlight } from './single-flight.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 
 /** The ports of checks. Disposing ends the waiting checks, and writes the counts. */
-export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
+export interface CheckPorts extends Sync, AsyncDisposable {
   readonly singleFlight: SingleFlight<CheckFindings>;
   readonly counter: CheckCounter;
   /** The checks in progress, by question. */

@@ -4,7 +4,7 @@ import { faded } from '../../domain/catalogue/category.ts';
 import type { Rating } from '../../domain/checks/error-rate.ts';
 import { type CheckCounts, countNames } from '../../mirror/checks.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 
 const dayMs = 86_400_000;
 
@@ -21,7 +21,7 @@ export interface CheckCounter {
   flush(): void;
 }
 
-export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): CheckCounter {
+export function checkCounter({ mirror, clock }: Sync): CheckCounter {
   const waiting = new Map<
     string,
     { product_id: number; tier: Tier; day: number; counts: Record<keyof CheckCounts, number> }

@@ -1,12 +1,12 @@
 import type { LimiterState } from '../../upstream/limiter.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 
 /** Share of a minute's calls at which checks raise the flood alarm, and the share below which the alarm is cleared. */
 const flood = { from: 0.5, until: 0.33 };
 
 /** Returns a function that judges the share of checks among the calls since its last run. Call it once a minute. */
 export function watchChecks(
-  { mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>,
+  { mirror, clock, log }: Sync,
   state: () => Pick<LimiterState, 'rate' | 'lanes'>,
 ): () => void {
   let [calls, at] = [state().lanes.checkout.calls, clock.monotonic()];

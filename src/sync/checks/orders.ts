@@ -9,7 +9,7 @@ import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { refuseDates } from '../records/date-reach.ts';
 import { noteTold } from '../records/settle.ts';
 import { type CheckPorts, notMirrored } from './check.ts';
@@ -43,11 +43,7 @@ export interface OrderNoted {
  * more volatile, once between two reads. Both update the mirror's error rate. `take` returns the number of a valid
  * order that counts only once; the number is stored with the counts.
  */
-export function reportOrder(
-  ports: Omit<Ports, 'upstream'>,
-  order: OrderReport,
-  take: (() => number) | null = null,
-): OrderNoted {
+export function reportOrder(ports: Sync, order: OrderReport, take: (() => number) | null = null): OrderNoted {
   const { mirror, clock, policy, log } = ports;
   const { product_id, date, quantity, outcome, code } = order;
   const { known, sale, records, part, tier } = subjectOf(ports, order);
@@ -103,13 +99,13 @@ export function orderAndRecheck(
 /** A recheck after an order is given up after this time, in milliseconds, and left to the schedule. */
 const recheckMs = 20_000;
 
-function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: Instant): void {
-  const record = mirror.records.find(key);
-  if (record !== null) noteTold({ mirror }, record, at);
+function tellOf(sync: Sync, key: RecordKey, at: Instant): void {
+  const record = sync.mirror.records.find(key);
+  if (record !== null) noteTold(sync, record, at);
 }
 
 /** Returns the product and the records that hold the date, one per currency. */
-function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product_id, date }: OrderReport) {
+function subjectOf({ mirror, clock, policy }: Sync, { product_id, date }: OrderReport) {
   refuseDates({ clock, policy }, { date });
   const known = mirror.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);

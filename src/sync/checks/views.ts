@@ -3,7 +3,7 @@ import type { Instant } from '../../clock.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { noDate } from '../records/weights.ts';
 import type { Callers } from './callers.ts';
 
@@ -42,7 +42,7 @@ export interface ViewCounter {
 /** The number of windows written in one transaction, which takes a few milliseconds. */
 const slice = 300;
 
-export function viewCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): ViewCounter {
+export function viewCounter({ mirror, clock }: Sync): ViewCounter {
   // No larger than the mirror: it holds one entry for each window of a mirrored product.
   const waiting = new Map<string, Window & { readonly views: number }>();
   return {
@@ -73,7 +73,7 @@ export function countViews(mirror: Pick<Mirror, 'interest'>, { product_id, part 
 
 /** Counts the views of shoppers. A date that is past, or later than the mirrored dates, counts for its product alone. */
 export function countSeen(
-  ports: Pick<Ports, 'mirror' | 'clock' | 'policy'> & { readonly views: ViewCounter; readonly viewers: Callers },
+  ports: Sync & { readonly views: ViewCounter; readonly viewers: Callers },
   { seen, caller }: SeenReport,
 ): SeenCounted {
   const all = seen.reduce((sum, { count }) => sum + count, 0);
@@ -87,11 +87,7 @@ export function countSeen(
   return { counted, ignored: all - counted };
 }
 
-function partOf(
-  { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
-  product_id: number,
-  date: string,
-) {
+function partOf({ mirror, clock, policy }: Sync, product_id: number, date: string) {
   const product = mirror.products.find(product_id);
   const { windows } = policy.of(product?.category ?? null).extent;
   const where = windowOfDate(windows, { timezone: product?.timezone ?? null, date, now: clock.now() });

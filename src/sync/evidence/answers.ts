@@ -7,7 +7,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
-import type { Passed, Ports } from '../records/context.ts';
+import type { Passed, Sync } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';
@@ -24,7 +24,7 @@ const noDates = { dates: 0, lowest_price: null };
 
 /** Passes on the claims of an answer about a window of dates. */
 export function passDates(
-  { mirror, evidence, policy, clock }: Pick<Ports, 'mirror' | 'evidence' | 'policy' | 'clock'>,
+  { mirror, evidence, policy, clock }: Sync,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
@@ -81,7 +81,7 @@ export interface PassedEntry extends Pick<Passed, 'next'> {
  * same read.
  */
 export function passEntry(
-  ports: Pick<Ports, 'mirror' | 'evidence' | 'policy' | 'clock'>,
+  ports: Sync,
   entry: ProductEntry,
   { source, language, currency, primary, sent_at, reason }: Omit<ProductRead, 'now' | 'stale_at'>,
 ): PassedEntry {

@@ -29,7 +29,7 @@ import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
-import type { ClaimedBy, ClaimJudge, ClaimPorts, Passed } from '../records/context.ts';
+import type { ClaimedBy, ClaimJudge, Passed, Sync } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -53,12 +53,12 @@ const countedMs = 60_000;
  * in the transaction of their caller.
  */
 export class Evidence implements ClaimJudge {
-  readonly #ports: ClaimPorts;
+  readonly #ports: Sync;
   readonly #able = new Map<Subject, { readonly at: number; readonly able: number }>();
   /** Instant at which the last confirming read is due. Confirming reads are spread over their share of the rate. */
   #asked_at = 0;
 
-  constructor(ports: ClaimPorts) {
+  constructor(ports: Sync) {
     this.#ports = ports;
   }
 

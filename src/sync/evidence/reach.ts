@@ -25,13 +25,9 @@ import { isList, resourceNames } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import { askMissing } from '../records/absence.ts';
-import type { Policy, Ports, RefusalJudge, RefusedRead } from '../records/context.ts';
+import type { Ports, RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
 import { askDecidingReads } from '../records/deciding-reads.ts';
 import { prepareRecords } from '../records/prepare.ts';
-
-type ReachPorts = Omit<Ports, 'refusals'>;
-type PathPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
-type Answering = Pick<Ports, 'mirror'> & { readonly policy?: Policy };
 
 /** Milliseconds between two cheap calls while the key is refused. */
 const keyEveryMs = 60_000;
@@ -46,7 +42,7 @@ type Probe = (signal: AbortSignal) => Promise<Outcome>;
  * the knowledge about the key, which the next refusal shows again. The knowledge about paths is stored.
  */
 export class Refusals implements RefusalJudge {
-  readonly #ports: ReachPorts;
+  readonly #ports: Ports;
   readonly #probe: Probe;
   /**
    * The refusal that showed that the key is refused, and the instant of the last attempt (monotonic); null: the key is
@@ -56,7 +52,7 @@ export class Refusals implements RefusalJudge {
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<Beyond | OptionalPath, Promise<Reach>>();
 
-  constructor(ports: ReachPorts, probe: Probe) {
+  constructor(ports: Ports, probe: Probe) {
     this.#ports = ports;
     this.#probe = probe;
   }
@@ -200,7 +196,7 @@ export class Refusals implements RefusalJudge {
 }
 
 /** Records that a path has answered; if that is known already, only now and then. */
-export function pathAnswered({ mirror, policy }: Answering, path: OptionalPath, at: Instant): void {
+export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: Instant): void {
   const { answered_at, refused_at } = mirror.offers.find(path);
   const isKnown = answered_at !== null && Math.abs(at - answered_at) <= noteEveryMs && refused_at === null;
   if (!isKnown) mirror.offers.answered(path, at);
@@ -209,7 +205,7 @@ export function pathAnswered({ mirror, policy }: Answering, path: OptionalPath, 
 }
 
 /** Records that a path is missing, and drops its records. Logged once. */
-export function pathMissing<Own extends PathPorts>(
+export function pathMissing<Own extends Sync>(
   ports: Own,
   path: OptionalPath,
   then: (ports: Own) => void = () => {},
@@ -230,7 +226,7 @@ export function pathMissing<Own extends PathPorts>(
 
 /** Judges a 404 or 405 to the read of a subscription that was put at `put_at`, and records the result. */
 export function subscriptionRefused(
-  ports: PathPorts,
+  ports: Sync,
   status: 404 | 405,
   put_at: number | null,
 ): ReturnType<typeof judgeSubscriptionRead> {
@@ -246,7 +242,7 @@ export function subscriptionRefused(
 }
 
 /** Lets the list decide about sale status, closures and absence from now on. */
-function leaveToList(ports: ReachPorts): void {
+function leaveToList(ports: Ports): void {
   const { mirror } = ports;
   mirror.removals.forgetGone();
   askMissing(ports);

@@ -1,15 +1,13 @@
 import { instant } from '../../clock.ts';
 import { imageAlarmAfterMs, imagePressAfterMs } from '../../domain/catalogue/image.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { askForImages } from './vanished.ts';
-
-type ConfirmPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
 /** The most products made due at a time: as many as one minute of reads can handle. */
 const imagesAtATime = 500;
 
 /** Makes products' own reads due for images near their limit: from the tenth day on, ahead of the sweeps. */
-export function readImagesNearLimit(ports: ConfirmPorts): void {
+export function readImagesNearLimit(ports: Sync): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
   const late = mirror.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
@@ -22,7 +20,7 @@ export function readImagesNearLimit(ports: ConfirmPorts): void {
 /**
  * Raises or clears the alarm about images not confirmed for twelve days; it lasts until each is confirmed or withdrawn.
  */
-export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
+export function updateImageAlarm({ mirror, clock, log }: Omit<Sync, 'policy'>): void {
   const now = clock.now();
   const products = mirror.images.unconfirmed(instant(now - imageAlarmAfterMs)).length;
   const came = mirror.alarms.set('images-unverified', products === 0 ? null : { at: now, products });

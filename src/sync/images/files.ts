@@ -12,7 +12,7 @@ import {
 import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-file/image-file.ts';
 import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { DirectoryFailed, type ImageDirectory } from './directory.ts';
 import type { Room } from './room.ts';
 import { askForImages } from './vanished.ts';
@@ -24,7 +24,7 @@ export interface ImageFilePolicy {
   readonly disk: number;
 }
 
-export interface ImageFilePorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log' | 'policy'> {
+export interface ImageFilePorts extends Sync {
   readonly directory: ImageDirectory;
   /** Null: nothing is fetched. Existing files are still removed with their images. */
   readonly fetching: (ImageFilePolicy & Fetching) | null;
@@ -217,11 +217,11 @@ function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { r
  * still has it.
  */
 function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'failed' {
-  const { mirror, clock, chance, log, policy } = ports;
+  const { mirror, clock, chance, log } = ports;
   const now = clock.now();
   const { product_id, image_key, size } = row;
   const unused = mirror.transaction(() => {
-    askForImages({ mirror, clock, policy }, [product_id], 'suspicion');
+    askForImages(ports, [product_id], 'suspicion');
     mirror.images.doubt({ product_id, image_key }, sent_at);
     const detail = { image_keys: [image_key] };
     mirror.changes.add({ product_id, kind: 'images_changed', detail }, { sent_at, reason: 'suspicion' });

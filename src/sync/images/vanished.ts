@@ -1,10 +1,8 @@
 import type { Instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
-
-type ImagePorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
 /** The number of products of one page that must lose all their images at once to count as a lost entitlement. */
 const massLoss = 5;
@@ -17,7 +15,7 @@ const dayMs = 86_400_000;
  * says nothing about any image. The condition is stored until images appear again (reliability.md 3.1, Images).
  */
 export function holdVanishedImages(
-  { mirror, clock, log }: ImagePorts,
+  { mirror, clock, log }: Sync,
   entries: readonly ProductEntry[],
   started_at: Instant,
 ): readonly ProductEntry[] {
@@ -38,12 +36,12 @@ export function holdVanishedImages(
  * Does the same for a product's own read: while images have vanished from the list, a read without images says nothing
  * about them.
  */
-export function holdOwnImages(ports: Pick<Ports, 'mirror'>, entry: ProductEntry): ProductEntry {
+export function holdOwnImages(ports: Sync, entry: ProductEntry): ProductEntry {
   return entry.images?.length === 0 && areVanished(ports) ? { ...entry, images: null } : entry;
 }
 
 /** Returns whether images have vanished from the list and have not come back. */
-function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
+function areVanished({ mirror }: Sync): boolean {
   return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
 }
 
@@ -52,11 +50,7 @@ function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
  * while images have vanished from the list, since own reads would bring none either. Returns the number of reads
  * brought forward.
  */
-export function askForImages(
-  ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
-  product_ids: readonly number[],
-  reason: DueReason,
-): number {
+export function askForImages(ports: Sync, product_ids: readonly number[], reason: DueReason): number {
   const brought = areVanished(ports) ? null : askOwnReads(ports, product_ids, reason);
   if (brought !== null) return brought;
   const now = ports.clock.now();

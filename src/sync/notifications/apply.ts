@@ -3,9 +3,9 @@ import { type Instant, instant } from '../../clock.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
-import { confirmApartMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
+import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
 
 /** A delivery as stored in the inbox. */
@@ -33,8 +33,6 @@ export interface DeliverySource {
 /** The number of deliveries by outcome. */
 export type Applied = Readonly<Record<Outcome, number>>;
 
-type ApplyPorts = Omit<Ports, 'upstream'>;
-
 /** The number of deliveries handled together, and the number of products of one delivery stored in one transaction. */
 const batch = 20;
 const slice = 200;
@@ -47,11 +45,7 @@ const forgottenMs = 24 * 3_600_000;
  * run. Idempotent: the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a
  * delivery but never skip one.
  */
-export async function applyDeliveries(
-  ports: ApplyPorts,
-  deliveries: DeliverySource,
-  signal: AbortSignal,
-): Promise<Applied> {
+export async function applyDeliveries(ports: Sync, deliveries: DeliverySource, signal: AbortSignal): Promise<Applied> {
   const { mirror, clock, log } = ports;
   const counts = { applied: 0, superseded: 0, quarantined: 0 };
   const newest = deliveries.newest();
@@ -96,7 +90,7 @@ interface Decoded {
 const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
 
 /** Applies small deliveries in one transaction, and large ones in slices between which the event loop turns. */
-async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Promise<void> {
+async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<void> {
   const { mirror } = ports;
   const last = decoded.at(-1);
   if (last === undefined) return;
@@ -125,14 +119,14 @@ async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Pr
   }
 }
 
-function applySmall(ports: ApplyPorts, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+function applySmall(ports: Sync, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
   const unknown = applyNotices(ports, delivery, notices, state);
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
 }
 
 /** Applies the notices. Returns how many of their products are not in the mirror. */
 function applyNotices(
-  ports: ApplyPorts,
+  ports: Sync,
   delivery: StoredDelivery,
   notices: readonly ProductNotice[],
   state: Outcome,
@@ -155,7 +149,7 @@ function applyNotices(
 
 /** Stores which subscription announced which change of a product, and the instant, because its trust depends on it. */
 function noteNotice(
-  { mirror }: ApplyPorts,
+  { mirror }: Sync,
   { subscription_id, received_at }: StoredDelivery,
   { product_id, closure, enabled, updated, fields }: ProductNotice,
 ): void {
@@ -172,7 +166,7 @@ function noteNotice(
 
 /** Takes a known product off sale at once, unless too many closures are unconfirmed. */
 function close(
-  { mirror, clock, log }: ApplyPorts,
+  { mirror, clock }: Sync,
   { delivery_id, received_at }: StoredDelivery,
   { product_id, closure, enabled }: ProductNotice,
   visible: number,
@@ -193,20 +187,11 @@ function close(
     ...closure,
   };
   mirror.closures.put(announced, reopened ? 'reopened' : undefined);
-  if (applies) {
-    mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
-    return;
-  }
-  const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
-  if (mirror.alarms.add(alarm) === 'new')
-    log.error(
-      { held: mirror.closures.counts().held },
-      'too many closures announced at once: the rest take effect only after their reads',
-    );
+  if (applies) mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
 }
 
 /** Returns whether a notification has announced a reopening since, regardless of reads. */
-function wasReopened({ trust }: ApplyPorts['mirror'], { product_id, notified_at }: StoredClosure): boolean {
+function wasReopened({ trust }: Sync['mirror'], { product_id, notified_at }: StoredClosure): boolean {
   return trust
     .noticesOf(product_id)
     .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);
@@ -227,25 +212,17 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
   return superseded;
 }
 
-/**
- * Raises or clears the alarms about deliveries: too many closures at once, announcements that no read confirms, old
- * addresses.
- */
-export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
+/** Clears the alarm about old addresses when none was called for a while. */
+export function forgetDropped({ mirror, clock }: Sync): void {
   const now = clock.now();
-  for (const { kind, seen_at } of mirror.alarms.all()) {
+  for (const { kind, seen_at } of mirror.alarms.all())
     if (kind === 'old-address-used' && Math.abs(now - seen_at) > forgottenMs) mirror.alarms.set(kind, null);
-    if (kind === 'closures-held' && mirror.closures.counts().held === 0) mirror.alarms.set(kind, null);
-  }
-  const misuse = isMisuse(mirror.closures.decided(100));
-  if (mirror.alarms.set('hints-not-confirmed', misuse ? { at: now, products: 100 } : null) === 'new')
-    log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');
 }
 
 /**
  * Raises the alarm about a call to an address whose grace period is over: the caller or the service still uses it.
  */
-export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
+export function noteDropped({ mirror, clock, log }: Sync): void {
   const now = clock.now();
   if (mirror.alarms.set('old-address-used', { at: now, products: 0 }) === 'new')
     log.error({}, 'a replaced callback address was called after its grace period');

@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { instant } from '../../clock.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { walkAgain } from '../records/deciding-reads.ts';
 import { reschedule } from '../records/reschedule.ts';
-
-type CoveragePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
 /** The number of products replanned between two turns of the event loop. */
 const slice = 200;
@@ -17,7 +15,7 @@ const healingShare = 0.3;
  * covered is read as often as any other from now on. A newly covered one keeps its next read, and is read less often
  * after it.
  */
-export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
+export async function updateCoverage(ports: Sync, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
   if (!mirror.trust.isCoverageOutdated(clock.now())) return;
   const counts = { moved: 0, lost: 0 };
@@ -48,13 +46,14 @@ export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal):
  * Records that the receiver was away from `last` until now. That is a gap if it is longer than the service retries.
  * `last` null: the receiver was never there.
  */
-export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last: number | null): void {
+export function noteAbsence(sync: Sync, last: number | null): void {
+  const { mirror, clock, policy, log } = sync;
   const now = clock.now();
   if (last === null || now - last <= policy.notifications.retries) return;
   mirror.transaction(() => {
     mirror.trust.openGap(null, instant(last));
     mirror.trust.endGap(null, now);
-    findClosed({ mirror, clock, policy });
+    findClosed(sync);
   });
   log.warn(
     { minutes: Math.round((now - last) / 60_000) },
@@ -66,7 +65,7 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
  * Opens and closes the gaps of subscriptions, and makes the affected products due as far as the budget allows. Run once
  * a minute.
  */
-export function healGaps(ports: CoveragePorts): void {
+export function healGaps(ports: Sync): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
   const [broken, mended] = [mirror.trust.broken(), mirror.trust.mended()];
@@ -93,19 +92,19 @@ export function healGaps(ports: CoveragePorts): void {
 }
 
 /** Makes the list due first: its walk finds all closures that were not announced. */
-function findClosed(ports: Pick<CoveragePorts, 'mirror' | 'policy' | 'clock'>): void {
-  walkAgain(ports, ports.clock.now(), 'gap-healing');
+function findClosed(sync: Sync): void {
+  walkAgain(sync, sync.clock.now(), 'gap-healing');
 }
 
 /**
  * Makes all records of the products due that a notification would have made due, including the dates, which it may have
  * changed.
  */
-function makeDue({ mirror, policy, clock }: CoveragePorts, product_ids: readonly number[]): void {
+function makeDue({ mirror, policy, clock }: Sync, product_ids: readonly number[]): void {
   mirror.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
 }
 
-function productsAMinute({ policy }: CoveragePorts): number {
+function productsAMinute({ policy }: Sync): number {
   const reads = productKinds(policy.extent).length;
   return Math.max(1, Math.floor((policy.ceiling * 60 * healingShare) / Math.max(1, reads)));
 }

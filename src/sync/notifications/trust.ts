@@ -4,16 +4,14 @@ import { cachedMs } from '../../domain/schedule/cadence.ts';
 import { coveredResources } from '../../domain/schedule/resources.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { ExpectedNotice } from '../../mirror/push/notices.ts';
-import type { Ports } from '../records/context.ts';
-
-type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
+import type { Sync } from '../records/context.ts';
 
 /**
  * Records a change that a read found and a subscription should have announced. It is judged when every notification has
  * had enough time to arrive.
  */
 export function expectNotices(
-  { mirror }: Pick<Ports, 'mirror'>,
+  { mirror }: Sync,
   { product_id, sent_at }: { product_id: number; sent_at: Instant },
   { was, is, fields, before_at }: Pick<StoredProduct, 'was' | 'is' | 'fields' | 'before_at'>,
 ): void {
@@ -26,7 +24,7 @@ export function expectNotices(
 }
 
 /** Judges which subscriptions announced the changes that reads have found (design 4.7); run once a minute. */
-export function judgeNotices(ports: TrustPorts): void {
+export function judgeNotices(ports: Sync): void {
   const { mirror, clock, policy } = ports;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
   const ripe = mirror.trust.ripe(instant(latest));
@@ -40,7 +38,7 @@ export function judgeNotices(ports: TrustPorts): void {
   updateSilenceAlarm(ports);
 }
 
-function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNotice): void {
+function judge({ mirror, clock, policy, log }: Sync, expected: ExpectedNotice): void {
   const { product_id, change_type, since_at } = expected;
   const until = judgedAt(expected, policy.notifications);
   const { cadence } = policy.of(null);
@@ -62,7 +60,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
 }
 
 /** Raises or clears the alarm about subscriptions that miss changes. */
-function updateSilenceAlarm({ mirror, clock, log }: TrustPorts): void {
+function updateSilenceAlarm({ mirror, clock, log }: Sync): void {
   const silent = mirror.trust.distrusted();
   const products = silent.reduce((sum, each) => sum + each.products, 0);
   const met = silent.length === 0 ? null : { at: clock.now(), products };

@@ -10,7 +10,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { passDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
-import type { Commit, SyncPorts } from '../records/context.ts';
+import type { Commit, Sync, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import {
   type NoAnswer,
@@ -262,7 +262,7 @@ function settleWindow(
  * Returns the second read of dates that are empty in a first fill. It is needed because nothing was shown before that
  * an answer could remove. Null: not needed.
  */
-function lookAtFirst({ mirror }: Pick<SyncPorts, 'mirror'>, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
+function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
   if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.records.isAllEmpty())) return null;
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
@@ -392,11 +392,12 @@ function applyElsewhere(
 }
 
 function storeAnswer(
-  { mirror, clock, policy, log }: SyncPorts,
+  ports: SyncPorts,
   record: RecordFacts,
   { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
   reading: Answered,
 ): Found {
+  const { mirror, clock, policy } = ports;
   const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
   if (reading.kind === 'unchanged') {
@@ -405,7 +406,7 @@ function storeAnswer(
   }
   const now = clock.now();
   const { refused_prices: prices = 0 } = reading.value;
-  if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
+  if (prices > 0) noteRefused(ports, [{ product_id, refused: { images: 0, prices } }], now);
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const [language] = policy.extent.languages;
   const by = { sent_at, reason, stale_at: instant(sent_at + variants), now };

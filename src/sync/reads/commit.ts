@@ -1,6 +1,6 @@
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import { groupCommit } from '../../sqlite/group-commit.ts';
-import type { Commit, Ports } from '../records/context.ts';
+import type { Commit, Sync } from '../records/context.ts';
 
 export interface CommitTogether {
   readonly commit: Commit;
@@ -28,7 +28,7 @@ interface Work {
  * came together is given up.
  */
 export function commitTogether(
-  { mirror, clock }: Pick<Ports, 'mirror' | 'clock'>,
+  { mirror, clock }: Sync,
   ifUnwritable: 'try again' | 'reject' = 'try again',
 ): CommitTogether {
   const { add, flush, close } = groupCommit<Work>({

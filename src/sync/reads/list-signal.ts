@@ -1,7 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import { believed } from '../records/beliefs.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { dueAfterRead } from '../records/pricing.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 
@@ -10,7 +10,7 @@ import { cadenceOf } from '../records/reschedule.ts';
  * have changed too. Brings forward the dates for which a call is now worth its price.
  */
 export function noteSignal(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget' | 'siblings'>,
+  ports: Sync,
   { product_id, sent_at }: { readonly product_id: number; readonly sent_at: Instant },
   { before_at, was, is, repriced }: StoredProduct,
 ): void {

@@ -4,7 +4,7 @@ import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { passDates } from '../evidence/answers.ts';
-import type { Commit, SyncPorts } from '../records/context.ts';
+import type { Commit, Sync, SyncPorts } from '../records/context.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
 import { settleKept, settleStored } from '../records/settle.ts';
 import { expectedReopening } from './product.ts';
@@ -111,7 +111,7 @@ function dropUnsold(
 }
 
 /** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */
-export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
+export function doubtSaleStatus(ports: Sync, product_id: number): void {
   askDecidingReads(ports, [product_id], 'sale-status-doubted');
 }
 

@@ -13,7 +13,7 @@ import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages } from '../images/vanished.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { assignCategory } from '../records/categories.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Sync, SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
@@ -87,7 +87,7 @@ export function storeProductDetail(
  * Returns the expected reopening date of a product that is off sale. It is believed only if the closure was announced
  * and confirmed; null: any other closure, which is read daily.
  */
-export function expectedReopening({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number): string | null {
+export function expectedReopening({ mirror }: Sync, product_id: number): string | null {
   const isConfirmed = mirror.closures.inForce(product_id)?.confirmed_at != null;
   return isConfirmed ? (mirror.products.find(product_id)?.expected_reopening ?? null) : null;
 }
@@ -98,7 +98,7 @@ export function expectedReopening({ mirror }: Pick<SyncPorts, 'mirror'>, product
  * have come from a cache. Null: none is needed.
  */
 export function lookAfterNotice(
-  { mirror }: Pick<SyncPorts, 'mirror'>,
+  { mirror }: Sync,
   { product_id, due_reason }: RecordFacts,
   sent_at: Instant,
 ): Due | null {

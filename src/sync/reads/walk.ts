@@ -16,7 +16,7 @@ import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Sync, SyncPorts } from '../records/context.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
 /**
@@ -250,11 +250,11 @@ function settleWalk<Entry>(
 type ListCounted = ReturnType<typeof countOf>;
 
 /** Returns the row counts of a walk. */
-function countOf({ policy }: Pick<SyncPorts, 'policy'>, { counted, unusable }: WalkState, met: number) {
+function countOf({ policy }: Sync, { counted, unusable }: WalkState, met: number) {
   return { met, unusable, counted: policy.listTotal === 'ignore' ? null : counted };
 }
 
-function shortWalkOf({ mirror }: Pick<SyncPorts, 'mirror'>, key: WalkKey, count: ListCounted): ShortWalk {
+function shortWalkOf({ mirror }: Sync, key: WalkKey, count: ListCounted): ShortWalk {
   const { met, unusable } = count;
   return { met, unusable, counted: rowsCounted(count), row_hash: mirror.walks.rowHash(key) };
 }

@@ -3,7 +3,7 @@ import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed } from '../records/beliefs.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Sync, SyncPorts } from '../records/context.ts';
 import { dueAfterRead } from '../records/pricing.ts';
 import { datesOf } from '../records/window-dates.ts';
 
@@ -41,7 +41,7 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
  * cadence.
  */
 export function planMovedDate(
-  { mirror }: Pick<SyncPorts, 'mirror'>,
+  { mirror }: Sync,
   record: RecordFacts,
   { moved_at: midnight, every }: { readonly moved_at: Instant; readonly every: number },
 ): void {

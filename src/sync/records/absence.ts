@@ -9,10 +9,8 @@ import {
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
-import type { Passed, Ports } from './context.ts';
+import type { Passed, Sync } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
-
-type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log' | 'evidence'>;
 
 /** A complete walk over the primary list. */
 interface CompleteWalk {
@@ -21,7 +19,7 @@ interface CompleteWalk {
 }
 
 /** Judges the products missing from a complete walk over the primary list. */
-export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
+export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
   const { mirror, policy, clock } = ports;
   const { removals, evidence } = mirror;
   removals.note({ ...walk, now: clock.now(), included: policy.included });
@@ -41,7 +39,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
 
 /** Passes on the claim that a product is missing: from a list, or (`decides`) from its own read too. */
 function claimAbsence(
-  ports: AbsencePorts,
+  ports: Sync,
   product_id: number,
   { sent_at, decides }: { readonly sent_at: Instant; readonly decides: boolean },
 ): Passed {
@@ -55,7 +53,7 @@ function claimAbsence(
 }
 
 /** Makes the reads due that decide about missing products. */
-export function askMissing(ports: AbsencePorts): void {
+export function askMissing(ports: Sync): void {
   // While removals are held, a sample is asked.
   if (!isRemovalHeld(ports)) ask(ports, idsOf(mustBeAsked(ports.mirror.removals.absent())));
 }
@@ -64,7 +62,7 @@ export function askMissing(ports: AbsencePorts): void {
  * Makes the own reads due of the configured products that the list's filter may leave out, as often as a list would
  * show them. Those that are not mirrored get a record first, since no list would show that the service has them.
  */
-function askIncluded(ports: AbsencePorts): void {
+function askIncluded(ports: Sync): void {
   const { mirror, clock, policy } = ports;
   const hidden = policy.included.filter((product_id) => !mirror.products.isVisible(product_id));
   if (hidden.length > 0) mirror.records.create(ownReads(policy), hidden);
@@ -78,7 +76,7 @@ function askIncluded(ports: AbsencePorts): void {
 }
 
 /** Records the answer of the read that decides about a product's absence. */
-export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
+export function noteAnswer(ports: Sync, product_id: number, answer: DirectAnswer): void {
   const { mirror, clock, policy, log } = ports;
   if (answer !== 'there' && !mirror.products.isVisible(product_id)) {
     // If it still exists, the next list makes it due again.
@@ -102,7 +100,7 @@ export function noteAnswer(ports: AbsencePorts, product_id: number, answer: Dire
   withdrawIfGone(ports, product_id);
 }
 
-function withdrawIfGone(ports: AbsencePorts, product_id: number): void {
+function withdrawIfGone(ports: Sync, product_id: number): void {
   const { mirror, clock, log } = ports;
   const absent = mirror.removals.one(product_id);
   const reason = absent === null ? null : withdrawal(absent);
@@ -114,7 +112,7 @@ function withdrawIfGone(ports: AbsencePorts, product_id: number): void {
   log.info({ product_id, reason }, 'product withdrawn');
 }
 
-function ask({ mirror, clock, policy }: AbsencePorts, product_ids: readonly number[]): void {
+function ask({ mirror, clock, policy }: Sync, product_ids: readonly number[]): void {
   if (product_ids.length > 0)
     mirror.records.bringForward({ kinds: absenceReads(policy), product_ids }, clock.now(), 'missing-from-list');
 }

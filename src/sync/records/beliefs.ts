@@ -5,7 +5,7 @@ import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domai
 import { either, type Looks, signalTier } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { Ports } from './context.ts';
+import type { Ports, Sync } from './context.ts';
 
 /** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */
 export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
@@ -53,7 +53,7 @@ export function siblingGroups(
 }
 
 /** Returns the probability that a record has changed together with its siblings since a read at `read_at`. */
-export function siblingJump(ports: Pick<Ports, 'mirror' | 'siblings'>, record: RecordKey, read_at: Instant): number {
+export function siblingJump(ports: Sync, record: RecordKey, read_at: Instant): number {
   const { mirror, siblings } = ports;
   if (siblings.areQuiet()) return 0;
   const groups = siblingGroups(ports, record);

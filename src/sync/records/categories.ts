@@ -1,6 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import { categoryOf, faded } from '../../domain/catalogue/category.ts';
-import type { Ports } from './context.ts';
+import type { Sync } from './context.ts';
 import { replan } from './replan.ts';
 
 /** A slice of products in ascending order: up to `limit` products after the id `after`. */
@@ -15,10 +15,7 @@ export const allProducts: ProductSlice = { after: 0, limit: -1 };
  * Assigns categories to a slice of products, and returns those whose category has changed. Does nothing if no
  * categories are configured.
  */
-export function assignCategories(
-  { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
-  slice: ProductSlice,
-): number[] {
+export function assignCategories({ mirror, clock, policy }: Sync, slice: ProductSlice): number[] {
   if (policy.categories.length === 0) {
     mirror.categories.clear();
     return [];
@@ -37,7 +34,7 @@ export function assignCategories(
 }
 
 /** Assigns the category of one product, and replans its records if it has changed. */
-export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
+export function assignCategory(ports: Sync, product_id: number): void {
   if (ports.policy.categories.length === 0) return;
   replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));
 }

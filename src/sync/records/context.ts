@@ -58,9 +58,8 @@ export interface Policy extends ProductPolicy {
   readonly included: readonly number[];
 }
 
-/** The ports of all sync work. */
-export interface Ports {
-  readonly upstream: Upstream;
+/** Everything that all sync work shares. It is handed on whole. */
+export interface Sync {
   readonly mirror: Mirror;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -80,7 +79,10 @@ export interface Ports {
   readonly pageTurns: TakeTurns;
 }
 
-export type ClaimPorts = Pick<Ports, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'budget'>;
+/** The same with the service, which is asked in any lane. */
+export interface Ports extends Sync {
+  readonly upstream: Upstream;
+}
 
 /** The instant of an answer, and the reason for its read. */
 export interface ClaimedBy {
@@ -134,7 +136,7 @@ export interface RefusalJudge {
 export type Commit = <Result>(work: () => Result, when: 'now' | 'soon', late?: () => void) => Promise<Result>;
 
 /** The ports of refreshing a record: the service is called in the record's lane. */
-export interface SyncPorts extends Omit<Ports, 'upstream'> {
+export interface SyncPorts extends Sync {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;

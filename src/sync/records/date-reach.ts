@@ -1,9 +1,8 @@
+import type { Clock } from '../../clock.ts';
 import { addDays, isDate } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Ports } from './context.ts';
-
-type ReachPorts = Pick<Ports, 'clock' | 'policy'>;
+import type { Policy } from './context.ts';
 
 /** The limit for past dates: `history_ms` milliseconds back; without it, none before today. */
 interface Reach {
@@ -11,7 +10,7 @@ interface Reach {
 }
 
 /** Returns the longest horizon of any category. */
-function horizonOf({ policy }: ReachPorts): number {
+function horizonOf(policy: Policy): number {
   const all = [policy, ...policy.categories.map(({ name }) => policy.of(name))];
   return Math.max(...all.map(({ cadence }) => cadence.availability.horizon));
 }
@@ -21,12 +20,12 @@ function horizonOf({ policy }: ReachPorts): number {
  * horizon, and if `from` is after `to`. The error names the limit.
  */
 export function refuseDates(
-  ports: ReachPorts,
+  { clock, policy }: { readonly clock: Clock; readonly policy: Policy },
   dates: Readonly<Record<string, string | null>>,
   { history_ms = 0 }: Reach = {},
 ): void {
-  const now = ports.clock.now();
-  const horizon = horizonOf(ports);
+  const now = clock.now();
+  const horizon = horizonOf(policy);
   const first = venueToday(null, now - history_ms).earliest;
   const last = addDays(venueToday(null, now).latest, horizon - 1);
   for (const [name, date] of Object.entries(dates)) {

@@ -12,7 +12,7 @@ import {
 } from '../../domain/schedule/record-kinds.ts';
 import type { ClaimKey } from '../../mirror/evidence.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
-import type { Ports } from './context.ts';
+import type { Sync } from './context.ts';
 
 /*
  * Finds and requests the read that decides about a product: its own read, in the primary language. If the profile has
@@ -20,7 +20,6 @@ import type { Ports } from './context.ts';
  * for every doubt.
  */
 
-type DecidingPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 type Extents = { readonly extent: Extent };
 type Reads = RecordSelection['kinds'];
 
@@ -39,7 +38,7 @@ export function ownReads({ extent }: Extents, language = extent.languages[0]): R
 
 /** Makes the products' own reads due now. Returns the number of reads brought forward; null: products have none. */
 export function askOwnReads(
-  { mirror, clock, policy }: DecidingPorts,
+  { mirror, clock, policy }: Sync,
   product_ids: readonly number[],
   reason: DueReason,
 ): number | null {
@@ -67,12 +66,7 @@ export function readsAbout(policy: Extents, { subject, resource, edition, part }
  * Makes reads of products due. First creates the records of places in lists. Returns the number of reads brought
  * forward.
  */
-export function askReads(
-  ports: DecidingPorts,
-  kinds: Reads,
-  product_ids: readonly number[],
-  { at, reason }: Due,
-): number {
+export function askReads(ports: Sync, kinds: Reads, product_ids: readonly number[], { at, reason }: Due): number {
   const isAsked = (place: RecordKind) =>
     kinds.some(({ resource, edition }) => resource === place.resource && edition === place.edition);
   createPlaces(ports, product_ids, placesIn(ports.policy.extent).filter(isAsked));
@@ -80,7 +74,7 @@ export function askReads(
 }
 
 /** Makes the reads due that decide whether products are on sale. */
-export function askDecidingReads(ports: DecidingPorts, product_ids: readonly number[], reason: DueReason): void {
+export function askDecidingReads(ports: Sync, product_ids: readonly number[], reason: DueReason): void {
   askReads(ports, saleReads(ports.policy), product_ids, { at: ports.clock.now(), reason });
 }
 
@@ -94,12 +88,12 @@ function placesIn(extent: Extent): RecordKind[] {
  * Creates a record of the products' place in each list, so that notices make it due too. Does nothing if products have
  * own reads.
  */
-export function createPlacesInLists(ports: DecidingPorts, product_ids: readonly number[]): void {
+export function createPlacesInLists(ports: Sync, product_ids: readonly number[]): void {
   if (hasOwnReads(ports.policy)) return;
   createPlaces(ports, product_ids, placesIn(ports.policy.extent));
 }
 
-function createPlaces({ mirror, clock }: DecidingPorts, product_ids: readonly number[], kinds: readonly RecordKind[]) {
+function createPlaces({ mirror, clock }: Sync, product_ids: readonly number[], kinds: readonly RecordKind[]) {
   for (const kind of kinds) {
     // A list that was not walked yet will be walked soon, so it needs no record.
     const fetched_at = mirror.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
@@ -122,14 +116,12 @@ const shortListEveryMs = 60_000;
  * Walks a list again because a product was neither on the page on which it last stood nor beside it: at most once a
  * minute if the list is short, else once in ten minutes.
  */
-export function walkForPlace(
-  { mirror, clock, policy }: DecidingPorts,
-  { edition, part, ...record }: RecordFacts,
-): void {
+export function walkForPlace(sync: Sync, { edition, part, ...record }: RecordFacts): void {
+  const { mirror, clock } = sync;
   const { resource } = record;
   const list = { resource, edition, part };
   const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : guardSpanMs;
-  const at = spaced(walkedAt({ mirror, policy }, list), apart, clock.now());
+  const at = spaced(walkedAt(sync, list), apart, clock.now());
   mirror.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }
 
@@ -152,7 +144,7 @@ export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey
 }
 
 /** Returns whether so many products are missing at once that none is withdrawn. */
-export function isRemovalHeld({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): boolean {
+export function isRemovalHeld({ mirror, policy }: Sync): boolean {
   const hold = mirror.evidence.hold('products');
   return policy.held.less === 'hold' && hold !== null && hold.state !== 'ended';
 }
@@ -166,7 +158,7 @@ type Decision = 'gone' | 'there' | 'waits';
  * because too many products are missing at once. If it was not read since the job was requested, the job waits for that
  * read.
  */
-export function decideGone(ports: DecidingPorts, product_id: number, job_id: number): Decision {
+export function decideGone(ports: Sync, product_id: number, job_id: number): Decision {
   const { mirror, policy } = ports;
   if (!mirror.products.isVisible(product_id)) return 'gone';
   const absent = mirror.removals.one(product_id);
@@ -186,7 +178,7 @@ export function decideGone(ports: DecidingPorts, product_id: number, job_id: num
  * Returns whether a job waits for the read that decides whether a product is on sale, because the answer for its dates
  * contradicts the mirror.
  */
-export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_id: number): boolean {
+export function awaitsSaleStatus(ports: Sync, product_id: number, job_id: number): boolean {
   const { mirror, policy } = ports;
   const job = mirror.jobs.find(job_id);
   if (job === null) return false;
@@ -200,7 +192,7 @@ export function awaitsSaleStatus(ports: DecidingPorts, product_id: number, job_i
  * Makes the job wait for a read, unless it was read since the job was requested, or has no record, or is in quarantine.
  */
 function awaitRead(
-  { mirror, clock }: DecidingPorts,
+  { mirror, clock }: Sync,
   kind: RecordKind | undefined,
   { product_id, job_id, requested_at }: { product_id: number; job_id: number; requested_at: Instant },
 ): 'there' | 'waits' {
@@ -215,7 +207,7 @@ function awaitRead(
  * short count too, since they cost as many calls.
  */
 export function walkedAt(
-  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
+  { mirror, policy }: Sync,
   list: Omit<RecordKind, 'due_at'> = walkKinds(policy.extent).primary,
 ): number | null {
   const whole = mirror.records.find({ ...list, product_id: 0 })?.fetched_at ?? null;
@@ -232,18 +224,13 @@ function spaced(walked_at: number | null, apart: number, now: Instant): Instant 
 }
 
 /** Makes the primary list and some other lists due at an instant. Returns the number of records brought forward. */
-export function walkAgain(
-  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
-  at: Instant,
-  reason: DueReason,
-  others: Reads = [],
-): number {
+export function walkAgain({ mirror, policy }: Sync, at: Instant, reason: DueReason, others: Reads = []): number {
   const kinds = [walkKinds(policy.extent).primary, ...others];
   return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
 /** Makes the list due soon, at most once an hour, because a doubt may concern any product. */
-export function walkListSoon(ports: DecidingPorts): void {
+export function walkListSoon(ports: Sync): void {
   const { primary, further } = walkKinds(ports.policy.extent);
   const { language } = splitListEdition(primary.edition);
   // Further currencies have lists of their own.

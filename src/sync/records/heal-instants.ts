@@ -1,12 +1,12 @@
-import type { Ports } from './context.ts';
+import type { Instant } from '../../clock.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
 
 /**
  * Repairs instants that a wrong clock wrote into the mirror. Records with such an instant of their read count as never
  * read and are due now. Each other instant is repaired by its rule in `mirror/sql/instants.ts`. Run when the time is
  * known again, and at every start. Returns the number of rows changed, by table.
  */
-export function healMirror({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): Record<string, number> {
-  const now = clock.now();
+export function healMirror(mirror: Mirror, now: Instant): Record<string, number> {
   return mirror.transaction(() => {
     for (const record of mirror.records.beyond(now)) {
       mirror.records.setDue(record, { at: now, reason: 'clock-set-back' });

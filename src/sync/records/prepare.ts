@@ -1,6 +1,6 @@
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { allProducts, assignCategories } from './categories.ts';
-import type { Ports } from './context.ts';
+import type { Sync } from './context.ts';
 import { ownReads } from './deciding-reads.ts';
 import { replanAll, replanSome } from './replan.ts';
 
@@ -8,7 +8,7 @@ import { replanAll, replanSome } from './replan.ts';
  * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, freshness
  * targets, due instants after a changed cadence, time zones. Run at every start.
  */
-export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>): void {
+export function prepareRecords(ports: Sync): void {
   const { mirror, clock, policy, log } = ports;
   const { primary, further } = walkKinds(policy.extent);
   mirror.transaction(() => {
@@ -23,7 +23,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
     const other = noteKinds(ports, [primary, ...further]);
     if (policy.listTotal === 'ignore') ignoreTotals(ports);
-    for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
+    for (const product_id of policy.included) includeProduct(ports, product_id);
     for (const product_id of policy.excluded) excludeProduct(ports, product_id);
     if (mirror.promises.write(policy, policy.daysPerRequest) || other) replanAll(ports);
     else replanSome(ports, moved);
@@ -38,7 +38,7 @@ type Kinds = readonly [walks: readonly RecordKind[], products: readonly (readonl
  * Stores the kinds of record that this configuration needs, and drops records of other kinds. Returns whether the kinds
  * differ from the stored ones.
  */
-function noteKinds({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, walks: readonly RecordKind[]): boolean {
+function noteKinds({ mirror, policy }: Sync, walks: readonly RecordKind[]): boolean {
   const categories = [...policy.categories.map(({ name }) => name), null];
   const kinds: Kinds = [walks, categories.map((name) => [name, productKinds(policy.of(name).extent)])];
   const before = mirror.records.madeFor();
@@ -65,7 +65,7 @@ function nameOf({ resource, edition, part }: RecordKind): string {
  * Withdraws a mirrored product that the configuration excludes now. Its own read cannot decide that: it would say that
  * it exists.
  */
-function excludeProduct({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>, product_id: number): void {
+function excludeProduct({ mirror, clock, log }: Sync, product_id: number): void {
   if (!mirror.products.isVisible(product_id)) return;
   const now = clock.now();
   mirror.removals.withdraw(product_id, 'excluded by the configuration', now, { sent_at: now, reason: 'requested' });
@@ -73,7 +73,7 @@ function excludeProduct({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' |
 }
 
 /** Adds a product that the list's filter leaves out. Its own read finds it, if the profile has one. */
-function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
+function includeProduct({ mirror, policy }: Sync, product_id: number): void {
   // Its other records come with the first read that finds it.
   if (!mirror.products.isVisible(product_id)) mirror.records.create(ownReads(policy), [product_id]);
 }
@@ -82,7 +82,7 @@ function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, pr
  * Accepts lists that lacked only rows counted by their totals, and walks all lists again that are shorter than their
  * totals.
  */
-function ignoreTotals({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): void {
+function ignoreTotals({ mirror, clock }: Sync): void {
   for (const { resource, edition, met, counted, unusable } of mirror.shortLists.all()) {
     if (met + unusable >= counted) continue;
     if (unusable === 0) mirror.shortLists.end({ resource, edition });

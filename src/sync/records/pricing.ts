@@ -29,7 +29,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed, siblingJump, signalOf } from './beliefs.ts';
-import type { Ports, SyncPorts } from './context.ts';
+import type { Ports, Sync } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
 import { cadenceOf, listCadence } from './reschedule.ts';
@@ -45,8 +45,6 @@ const slice = 100;
  * `many` above it.
  */
 const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
-
-type PricingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget' | 'siblings'>;
 
 /**
  * Computes the demand for extra calls when the last one is six hours old: at several prices, from the availability
@@ -92,7 +90,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
 }
 
 /** Returns the best interval between walks of the list at a price; empty if no extra calls are made. */
-function walksAt({ mirror, policy }: PricingPorts, costs: WalkCosts, price: number): Pick<Surveyed, 'walks'> {
+function walksAt({ mirror, policy }: Sync, costs: WalkCosts, price: number): Pick<Surveyed, 'walks'> {
   if (price === noExtraCalls) return {};
   const pages = Math.max(1, Math.ceil(mirror.products.count() / policy.pageSize));
   const every = bestWalkInterval(costs, price, pages);
@@ -103,14 +101,14 @@ function walksAt({ mirror, policy }: PricingPorts, costs: WalkCosts, price: numb
  * Returns the walk of the list before its cadence elapses, after a walk. Null: none is worth its calls, or no extra
  * calls are made now.
  */
-export function extraWalk(ports: PricingPorts, walked_at: Instant): Due | null {
+export function extraWalk(ports: Sync, walked_at: Instant): Due | null {
   const { price, walk_every } = marketOf(ports);
   if (price === noExtraCalls || walk_every >= listCadence(ports.policy.cadence)) return null;
   return { at: instant(walked_at + walk_every), reason: 'likely-changed' };
 }
 
 /** Returns when the demand is computed next, in epoch milliseconds. Null: never, or not before the fill has ended. */
-export function surveyDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
+export function surveyDueAt({ mirror, policy }: Sync): number | null {
   if (policy.adaptive === null || mirror.filledAt() === null) return null;
   const surveyed_at = mirror.budget.surveyedAt();
   return surveyed_at === null ? 0 : surveyed_at + holdsMs;
@@ -120,12 +118,12 @@ export function surveyDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>
  * Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth the price of a
  * call.
  */
-export function dueAfterRead(ports: PricingPorts, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
+export function dueAfterRead(ports: Sync, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
   return dueWith(ports, record, read, volatility, siblingJump(ports, record, read.fetched_at));
 }
 
 /** Returns the same as if nothing were known about its siblings. */
-export function dueAlone(ports: PricingPorts, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
+export function dueAlone(ports: Sync, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
   return dueWith(ports, record, read, volatility, 0);
 }
 
@@ -137,7 +135,7 @@ interface PlannedRead {
 }
 
 function dueWith(
-  ports: PricingPorts,
+  ports: Sync,
   record: RecordKey,
   { fetched_at, cadence, product }: PlannedRead,
   volatility: Volatility,
@@ -162,7 +160,7 @@ interface Market {
   readonly interest: SurveyedInterest | null;
 }
 
-function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
+function marketOf({ mirror, clock, policy, budget }: Sync): Market {
   const surveyed = mirror.budget.demand();
   const cadence = listCadence(policy.cadence);
   if (surveyed === null || policy.adaptive === null)
@@ -181,7 +179,7 @@ function marketOf({ mirror, clock, policy, budget }: PricingPorts): Market {
 
 /** Returns a record in the form in which the demand counts it. */
 function pricedOf(
-  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
+  { mirror, policy }: Sync,
   record: AdaptiveRecord,
   { weight, floor, walk_every }: Pick<Priced, 'weight' | 'floor'> & Pick<Market, 'walk_every'>,
 ): Priced & { readonly watch: Watch } {

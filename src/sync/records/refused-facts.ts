@@ -1,8 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
-import type { Ports } from './context.ts';
-
-type RefusedPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
+import type { Sync } from './context.ts';
 
 /** Numbers of facts that a read had to leave out: images with unsafe URLs, negative prices. */
 export interface RefusedFacts {
@@ -27,7 +25,7 @@ export function refusedOf(entries: readonly Pick<ProductEntry, 'product_id' | 'r
  * together. Called inside the transaction that stores the read.
  */
 export function noteRefused(
-  { mirror, clock, log }: RefusedPorts,
+  { mirror, clock, log }: Sync,
   found: readonly { readonly product_id: number; readonly refused: RefusedFacts }[],
   started_at: Instant,
 ): void {
@@ -45,7 +43,7 @@ export function noteRefused(
  * Clears the alarms about facts that did not occur again: in the walk that has just ended, and for prices also in the
  * reads of the last day. Called at the end of a walk over the list.
  */
-export function clearRefused({ mirror }: RefusedPorts, started_at: Instant): void {
+export function clearRefused({ mirror }: Sync, started_at: Instant): void {
   for (const { kind, seen_at } of mirror.alarms.all()) {
     if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.clear(kind);
     if (kind === 'prices-refused' && seen_at < started_at - forgottenMs) mirror.alarms.clear(kind);

@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Ports } from './context.ts';
+import type { Sync } from './context.ts';
 import { reschedule } from './reschedule.ts';
-
-type PlanPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 
 /**
  * The number of products between two turns of the event loop. Each has half a dozen records, so they take about ten
@@ -12,7 +10,7 @@ type PlanPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 const slice = 50;
 
 /** Replans products: gives them the records of their category, at its cadences. */
-export function replan(ports: PlanPorts, product_ids: readonly number[]): void {
+export function replan(ports: Sync, product_ids: readonly number[]): void {
   const { mirror, policy } = ports;
   const byCategory = Map.groupBy(product_ids, (product_id) => mirror.products.find(product_id)?.category ?? null);
   for (const [category, ids] of byCategory) {
@@ -27,7 +25,7 @@ export function replan(ports: PlanPorts, product_ids: readonly number[]): void {
 }
 
 /** Replans these products. If they are more than a slice, replans all products instead, in slices. */
-export function replanSome(ports: PlanPorts, product_ids: readonly number[]): void {
+export function replanSome(ports: Sync, product_ids: readonly number[]): void {
   if (product_ids.length <= slice) replan(ports, product_ids);
   else replanAll(ports);
 }
@@ -36,12 +34,12 @@ export function replanSome(ports: PlanPorts, product_ids: readonly number[]): vo
  * Begins to replan all products. The rest of a large catalogue is left to the housekeeping: a million records take some
  * seconds.
  */
-export function replanAll(ports: PlanPorts): void {
+export function replanAll(ports: Sync): void {
   ports.mirror.promises.replanAll();
   replanNext(ports);
 }
 
-function replanNext(ports: PlanPorts): 'more' | 'done' {
+function replanNext(ports: Sync): 'more' | 'done' {
   const { products, promises, records } = ports.mirror;
   const after = promises.replannedTo();
   if (after === null) return 'done';
@@ -56,6 +54,6 @@ function replanNext(ports: PlanPorts): 'more' | 'done' {
 }
 
 /** Replans all remaining products, in slices. */
-export async function replanRest(ports: PlanPorts, signal: AbortSignal): Promise<void> {
+export async function replanRest(ports: Sync, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && replanNext(ports) === 'more') await setImmediate();
 }

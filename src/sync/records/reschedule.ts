@@ -3,16 +3,13 @@ import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { Ports, ProductPolicy } from './context.ts';
+import type { ProductPolicy, Sync } from './context.ts';
 
 /**
  * Replans the records of a product that wait for their cadence, after the cadence has changed. Product 0: the records
  * of the lists.
  */
-export function reschedule(
-  { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
-  product_id: number,
-): void {
+export function reschedule({ mirror, clock, policy }: Sync, product_id: number): void {
   for (const record of mirror.records.waiting(product_id)) {
     const every = cadenceOf(policy.of(record.category), record, {
       has_dynamic_pricing: record.dynamic === 1,

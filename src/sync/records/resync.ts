@@ -7,7 +7,7 @@ import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { KindKey, RecordSelection } from '../../mirror/schedule/record-rows.ts';
-import type { SyncPorts } from './context.ts';
+import type { Sync, SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
 export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
@@ -42,8 +42,6 @@ export interface ResyncPrice {
 /** The service's number of products. `unknown`: it did not answer; null: not needed, because the mirror knows. */
 export type Listed = number | 'unknown' | null;
 
-type Ports = Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>;
-
 /** Milliseconds to wait for the service's number of products. */
 const countingMs = 3000;
 
@@ -57,7 +55,7 @@ const resumableMs = 24 * 60 * 60 * 1000;
  * Makes the named records due now. Resumes an unfinished resync of the same scope, so that nothing is fetched twice,
  * and makes its failed records due again. Leaves other schedules unchanged.
  */
-export function requestResync(ports: Ports, request: ResyncRequest): JobState & { readonly resumed: boolean } {
+export function requestResync(ports: Sync, request: ResyncRequest): JobState & { readonly resumed: boolean } {
   const { mirror, clock } = ports;
   const selection = select(ports, request);
   const now = clock.now();
@@ -86,7 +84,7 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
  * does not know all of them. `job_id`: counts only what is left of that job.
  */
 export function priceResync(
-  ports: Ports,
+  ports: Sync,
   request: ResyncRequest,
   requests_per_second: number,
   { listed = null, job_id = null }: { readonly listed?: Listed; readonly job_id?: number | null } = {},
@@ -106,7 +104,7 @@ export function priceResync(
  * or if the request needs no list.
  */
 export async function countListed(
-  ports: Ports & Pick<SyncPorts, 'upstream'>,
+  ports: Sync & Pick<SyncPorts, 'upstream'>,
   request: ResyncRequest,
   signal: AbortSignal,
 ): Promise<Listed> {
@@ -132,12 +130,12 @@ function estimated({ kinds }: RecordSelection, products: number): Map<string, nu
   return counts;
 }
 
-function callsOf({ policy }: Ports, counts: ReadonlyMap<string, number>, products: number): number {
+function callsOf({ policy }: Sync, counts: ReadonlyMap<string, number>, products: number): number {
   const pages = Math.ceil(products / policy.pageSize) || 1;
   return [...counts].reduce((sum, [resource, count]) => sum + count * (resource === 'products' ? pages : 1), 0);
 }
 
-function select(ports: Ports, request: ResyncRequest): RecordSelection {
+function select(ports: Sync, request: ResyncRequest): RecordSelection {
   const { mirror, policy } = ports;
   refuseDates(ports, { from: request.from, to: request.to });
   const unknown = request.product_ids.filter((id) => mirror.products.find(id) === null);
@@ -171,11 +169,7 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
  * Leaves out windows without a requested date, for any time zone of the venue: its today may be today in UTC or a day
  * beside it.
  */
-function withinDates(
-  { clock, policy }: Ports,
-  { from, to }: ResyncRequest,
-  kinds: readonly RecordKind[],
-): RecordKind[] {
+function withinDates({ clock, policy }: Sync, { from, to }: ResyncRequest, kinds: readonly RecordKind[]): RecordKind[] {
   const { earliest, latest } = venueToday(null, clock.now());
   const first = from === null ? 0 : daysBetween(latest, from);
   const last = to === null ? Number.POSITIVE_INFINITY : daysBetween(earliest, to);

@@ -9,7 +9,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { noteAnswer } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
-import type { SyncPorts } from './context.ts';
+import type { Sync } from './context.ts';
 import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { dueAfterRead } from './pricing.ts';
 import { noteSiblings } from './siblings.ts';
@@ -75,7 +75,7 @@ const longestWaitMs = 120_000;
  * the next read by the cadence. A resync waits only for a confirming read. Called in the transaction of the read.
  */
 export function settleKept(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log' | 'evidence'>,
+  ports: Sync,
   record: RecordFacts,
   { sent_at, cadence, due }: { readonly sent_at: Instant; readonly cadence: number; readonly due: Due | null },
 ): Refreshed {
@@ -89,11 +89,7 @@ export function settleKept(
 }
 
 /** Plans when the record is due again. Called in the transaction that stores a read. */
-export function settleStored(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'chance' | 'log' | 'budget' | 'evidence' | 'siblings'>,
-  record: RecordFacts,
-  read: StoredRead,
-): Refreshed {
+export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead): Refreshed {
   const { sent_at, changed, body_hash, cadence } = read;
   const now = ports.clock.now();
   // Meanwhile a check may have read the same record, or a failed order may have reported it.
@@ -131,7 +127,7 @@ function changeFound({ off_sale_at }: RecordFacts, read: StoredRead): boolean | 
 }
 
 function dueAfter(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'budget' | 'siblings'>,
+  ports: Sync,
   record: RecordFacts,
   { sent_at, cadence, worth }: StoredRead,
   volatility: Volatility | null,
@@ -145,7 +141,7 @@ function dueAfter(
  * reported by a failed order was already counted. `shared`: the probability that the change was shared with siblings.
  */
 function learned(
-  ports: Pick<SyncPorts, 'mirror' | 'policy'>,
+  ports: Sync,
   record: RecordFacts,
   { sent_at, changed, noticed = changed, worth }: StoredRead,
   now: Instant,
@@ -169,7 +165,7 @@ function learned(
  * share of changes it shows, and how often it is wrong).
  */
 function learnedWatched(
-  { mirror, policy }: Pick<SyncPorts, 'mirror' | 'policy'>,
+  { mirror, policy }: Sync,
   record: RecordFacts,
   visit: { readonly before_at: Instant; readonly at: Instant; readonly changed: boolean },
   product: KnownProduct | undefined,
@@ -191,7 +187,7 @@ function learnedWatched(
  * Updates the estimated rate of change when a failed order shows that a record has changed since its last read: once
  * between two reads.
  */
-export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFacts, at: Instant): void {
+export function noteTold({ mirror }: Sync, record: RecordFacts, at: Instant): void {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at >= at || (told_at !== null && told_at >= fetched_at)) return;
   mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
@@ -205,10 +201,7 @@ const unknownReachMs = 60_000;
  * The old copy stays.
  */
 export async function settleFailure(
-  ports: Pick<
-    SyncPorts,
-    'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries' | 'budget' | 'evidence' | 'refusals'
-  >,
+  ports: Sync,
   record: RecordFacts,
   reading: NoAnswer,
   signal: AbortSignal,
@@ -246,7 +239,7 @@ export async function settleFailure(
  * has failed, and neither a fill nor a resync waits for it.
  */
 function settleThrottled(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
+  ports: Sync,
   record: RecordFacts,
   { until, alone }: { readonly until: Instant; readonly alone: boolean },
 ): Refreshed {
@@ -269,7 +262,7 @@ function settleThrottled(
  * the record up.
  */
 export function recordFailure(
-  { mirror, clock, chance, retries }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
+  { mirror, clock, chance, retries }: Sync,
   record: RecordFacts,
   { code, message, final, again_ms }: { code: string; message: string; final: boolean; again_ms?: number },
 ): void {

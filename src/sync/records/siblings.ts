@@ -5,11 +5,9 @@ import { either } from '../../domain/schedule/signal.ts';
 import { stillTrue } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed, siblingGroups, siblingJump } from './beliefs.ts';
-import type { SyncPorts } from './context.ts';
+import type { Sync } from './context.ts';
 import { dueAfterRead, dueAlone } from './pricing.ts';
 import { cadenceOf } from './reschedule.ts';
-
-type SiblingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget' | 'siblings'>;
 
 /** An answered read of a product's dates. */
 interface AnsweredRead {
@@ -26,7 +24,7 @@ interface AnsweredRead {
  * brings forward those of them that are now worth a call. Returns the probability that the change was shared with
  * siblings. `record`: as it was before the read. Called in the transaction of the read.
  */
-export function noteSiblings(ports: SiblingPorts, record: RecordFacts, read: AnsweredRead): number {
+export function noteSiblings(ports: Sync, record: RecordFacts, read: AnsweredRead): number {
   const { mirror, clock, policy, siblings } = ports;
   const { fetched_at } = record;
   const { sent_at: at, changed } = read;
@@ -52,7 +50,7 @@ export function noteSiblings(ports: SiblingPorts, record: RecordFacts, read: Ans
 }
 
 /** Counts a read that was made before the record alone was worth one. */
-function countEarly(ports: SiblingPorts, record: RecordFacts, { sent_at, cadence, worth }: AnsweredRead): void {
+function countEarly(ports: Sync, record: RecordFacts, { sent_at, cadence, worth }: AnsweredRead): void {
   const fetched_at = instant(record.fetched_at ?? 0);
   if (worth === undefined || record.due_reason !== 'likely-changed' || siblingJump(ports, record, fetched_at) === 0)
     return;
@@ -60,7 +58,7 @@ function countEarly(ports: SiblingPorts, record: RecordFacts, { sent_at, cadence
   ports.siblings.readEarly(sent_at - fetched_at, alone.at - fetched_at);
 }
 
-function bringForward(ports: SiblingPorts, record: RecordFacts): void {
+function bringForward(ports: Sync, record: RecordFacts): void {
   const { mirror, clock, policy } = ports;
   const waits = record.due_reason === 'likely-changed' || record.due_reason === 'cadence-elapsed';
   if (record.fetched_at === null || record.failures > 0 || !waits) return;

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Ports } from './context.ts';
+import type { Sync } from './context.ts';
 
 /** The number of products between two turns of the event loop. It is small because all of their dates are priced. */
 const fewProducts = 10;
@@ -8,7 +8,7 @@ const fewProducts = 10;
  * Corrects the stored dates of products that turned out to be in another time zone: prices them, and divides them at
  * their times.
  */
-export async function priceStoredDates({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>, signal: AbortSignal) {
+export async function priceStoredDates({ mirror, clock }: Sync, signal: AbortSignal) {
   const by = () => ({ sent_at: clock.now(), reason: 'requested' }) as const;
   while (!signal.aborted && mirror.pricing.next(fewProducts, by())) await setImmediate();
 }

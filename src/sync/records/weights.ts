@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import {
   addInterest,
+  addSplit,
   type Interest,
   interestIn,
   mostInterest,
@@ -12,7 +14,7 @@ import {
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import type { Ports } from './context.ts';
+import type { Policy } from './context.ts';
 
 /** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
 export interface ProductWeight extends Interest {
@@ -22,12 +24,18 @@ export interface ProductWeight extends Interest {
   readonly interest: number;
   /** True: its interest was capped at the most that counts for one product. */
   readonly limited: boolean;
+  /** Its views of each window of its dates, decayed until now. */
+  readonly dated: readonly number[];
   /** The weight of each window of its dates. Its other records have `weight`, the mean of these. */
   readonly windows: readonly number[];
   readonly weight: number;
 }
 
-type WeightPorts = Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'interest'> };
+interface WeightPorts {
+  readonly clock: Clock;
+  readonly policy: Policy;
+  readonly mirror: Pick<MirrorFacts, 'interest'>;
+}
 
 /** The number of products between two turns of the event loop. */
 const slice = 200;
@@ -36,7 +44,7 @@ const slice = 200;
 export function weighProduct(
   { mirror, clock, policy }: WeightPorts,
   { product_id, category }: { readonly product_id: number; readonly category: string | null },
-  among: Pick<SurveyedInterest, 'products' | 'most'>,
+  among: Pick<SurveyedInterest, 'products' | 'most' | 'split'>,
 ): ProductWeight {
   const { list_place, windows } = mirror.interest.of(product_id);
   const own = policy.of(category);
@@ -56,7 +64,8 @@ export function weighProduct(
     category: own.weight,
     interest,
     limited: told > among.most,
-    windows: dated.map((_, part) => weight * windowInterest(dated, part)),
+    dated,
+    windows: dated.map((_, part) => weight * windowInterest(dated, part, among.split ?? [])),
     weight,
   };
 }
@@ -98,12 +107,13 @@ export async function surveyInterest(
 ): Promise<SurveyedInterest> {
   const { products } = ports.mirror;
   const among = { products: products.count(), most: Number.MAX_VALUE };
-  let [all, views, viewed] = [noInterest, 0, 0];
+  let [all, views, viewed, split] = [noInterest, 0, 0, [] as number[]];
   for (let after = -1; !signal.aborted; ) {
     const ids = products.idsAfter(after, slice);
     for (const product_id of ids) {
       const product = weighProduct(ports, { product_id, category: null }, among);
       all = addInterest(all, product.interest);
+      split = addSplit(split, product.dated);
       views += product.views;
       if (product.views >= 1) viewed += 1;
     }
@@ -112,5 +122,5 @@ export async function surveyInterest(
     await setImmediate();
   }
   const most = mostInterest(all);
-  return { products: among.products, most, views, viewed, greatest: shareOfGreatest(all, most) };
+  return { products: among.products, most, split, views, viewed, greatest: shareOfGreatest(all, most) };
 }

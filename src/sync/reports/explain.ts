@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import { restOf } from '../../domain/budget/rests.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
@@ -10,7 +11,7 @@ import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
 import { believed } from '../records/beliefs.ts';
-import type { Ports } from '../records/context.ts';
+import type { Policy } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
@@ -39,7 +40,7 @@ export interface Explanation {
   readonly category: string | null;
   /** Harm that a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
   readonly weight: number;
-  readonly weighed: Omit<ProductWeight, 'weight' | 'windows'>;
+  readonly weighed: Omit<ProductWeight, 'weight' | 'windows' | 'dated'>;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
   /** The claims of its latest answers. */
@@ -126,7 +127,9 @@ export function explainProduct(
     mirror,
     clock,
     policy,
-  }: Pick<Ports, 'clock' | 'policy'> & {
+  }: {
+    readonly clock: Clock;
+    readonly policy: Policy;
     readonly mirror: Pick<
       MirrorFacts,
       'products' | 'records' | 'evidence' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'
@@ -141,7 +144,7 @@ export function explainProduct(
   const own = policy.of(known.category);
   const { earliest: today } = venueToday(known.timezone, now);
   const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
-  const { weight, windows, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
+  const { weight, windows, dated: _, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
   // A record of a place in a list that nothing requests is dropped when it is due, without a call.
   const read = mirror.records
     .ofProduct(product_id)

@@ -4,11 +4,11 @@ import { wantedParts } from '../../domain/push/subscription-parts.ts';
 import type { SelfTest } from '../../domain/push/subscription-step.ts';
 import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import type { OwnAddresses } from './callback.ts';
 
 /** The ports of the work on subscriptions. */
-export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'> {
+export interface SubscriptionPorts extends Sync {
   readonly service: Subscriptions;
   readonly addresses: OwnAddresses;
   readonly settings: SubscriptionSettings;

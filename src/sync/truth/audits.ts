@@ -10,7 +10,7 @@ import { auditPeriodMs } from '../../domain/truth/estimate.ts';
 import { findingsOf } from '../../domain/truth/finding.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { readAvailability } from '../reads/availability.ts';
-import type { Ports, SyncPorts } from '../records/context.ts';
+import type { Ports, Sync, SyncPorts } from '../records/context.ts';
 import { catalogueOf } from '../records/counted.ts';
 import { surveyInterest, weighing } from '../records/weights.ts';
 
@@ -89,7 +89,7 @@ async function drawnFrom(ports: Ports, span: { from: number; to: number }, signa
 }
 
 /** Yields the availability records of all products on sale, a slice at a time. */
-async function* shown({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal): AsyncGenerator<AdaptiveRecord[]> {
+async function* shown({ mirror }: Sync, signal: AbortSignal): AsyncGenerator<AdaptiveRecord[]> {
   let cursor: AdaptiveRecord | null = null;
   while (!signal.aborted) {
     const records: AdaptiveRecord[] = mirror.records.adaptiveAfter(cursor, slice);

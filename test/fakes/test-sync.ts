@@ -1,0 +1,26 @@
+import { systemClock } from '../../src/clock.ts';
+import { policyOf } from '../../src/daemon/policy.ts';
+import { startBudget } from '../../src/domain/budget/budget.ts';
+import type { Ports } from '../../src/sync/records/context.ts';
+import { createSync, type SyncOptions } from '../../src/sync/sync.ts';
+import { seededEntropy } from './seeded-entropy.ts';
+import { testConfig } from './test-config.ts';
+import { testLog } from './test-log.ts';
+
+/** The real sync work on a mirror of a test. It may not call the service unless a test brings one. */
+export function testSync(own: Pick<SyncOptions, 'mirror'> & Partial<SyncOptions>): Ports {
+  const unanswered = { kind: 'failed', failure: 'network', message: 'no service' } as never;
+  return createSync(
+    {
+      upstream: undefined as never,
+      clock: systemClock,
+      chance: () => 0.5,
+      entropy: seededEntropy(1),
+      log: testLog('silent').log,
+      policy: policyOf(testConfig('/nowhere', 'http://127.0.0.1:1').config, () => true),
+      budget: () => startBudget(10, 0),
+      ...own,
+    },
+    async () => unanswered,
+  );
+}
