@@ -24,13 +24,13 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
     db.close();
   });
   const shown = statusOf(reader, quarantineAfter);
-  const thread = stack.use(new StatusReader(mirror.path, ports.clock));
+  const thread = stack.use(new StatusReader(mirror.path));
   // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
   // mirrored data.
   const ifLost = async () => (files.isWell('mirror') ? null : { ...shown(), as_of: ports.clock.now() });
   return {
-    read: async () => (await ifLost()) ?? (await thread.read()),
-    count: async () => (await ifLost()) ?? (await thread.count()),
+    read: async () => (await ifLost()) ?? (await thread.read(ports.clock.now())),
+    count: async () => (await ifLost()) ?? (await thread.count(ports.clock.now())),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

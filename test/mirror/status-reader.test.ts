@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { StatusReader } from '../../src/mirror/status/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
@@ -13,10 +14,10 @@ async function visible(records: number) {
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${records})
     INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason) SELECT 'variants', i, 'en', 0, 0, 'never-fetched' FROM n`);
   let ms = 0;
-  await using reader = new StatusReader(test.mirror.path, { now: () => ms as never, monotonic: () => ms });
+  await using reader = new StatusReader(test.mirror.path);
   const at = async (later: number) => {
     ms += later;
-    const { products, as_of } = await reader.read();
+    const { products, as_of } = await reader.read(instant(ms));
     return `${products.visible} as of ${as_of}`;
   };
   const first = await at(0);

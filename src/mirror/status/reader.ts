@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../clock.ts';
+import type { Instant } from '../../clock.ts';
 import { ownProgram } from '../../package.ts';
 import type { CountedStatus, MirrorStatus } from './status.ts';
 import type { StatusAnswer } from './worker.ts';
@@ -21,41 +21,39 @@ const countAgainAfterMs = 15_000;
  */
 export class StatusReader implements AsyncDisposable {
   readonly #path: string;
-  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Null: none runs. The next count starts one. */
   #thread: StatusThread | null = null;
   /** The last count that succeeded; null: none did. */
   #last: CountedStatus | null = null;
-  /** When the last count began, by the clock that is never set. */
-  #began = Number.NEGATIVE_INFINITY;
+  /** When the last count began; null: none did. */
+  #began_at: Instant | null = null;
 
-  constructor(path: string, clock: Pick<Clock, 'now' | 'monotonic'>) {
+  constructor(path: string) {
     this.#path = path;
-    this.#clock = clock;
   }
 
   /**
    * Returns a small mirror's status as it is now, and a large one's as it was counted last, so that nobody waits for
    * the count. If that is some time ago, the next count begins.
    */
-  async read(): Promise<CountedStatus> {
+  async read(now: Instant): Promise<CountedStatus> {
     const last = this.#last;
-    if (last === null || last.records.all <= countedForEachQuestion) return await this.count();
-    if (this.#clock.monotonic() - this.#began >= countAgainAfterMs) {
+    if (last === null || last.records.all <= countedForEachQuestion) return await this.count(now);
+    // A clock that was set, in either direction, is reason enough for a new count.
+    if (Math.abs(now - (this.#began_at ?? 0)) >= countAgainAfterMs) {
       // If it fails, the job that counts every minute reports it.
-      this.count().catch(() => undefined);
+      this.count(now).catch(() => undefined);
     }
     return last;
   }
 
   /** Counts, and returns the result. */
-  async count(): Promise<CountedStatus> {
-    this.#began = this.#clock.monotonic();
+  async count(now: Instant): Promise<CountedStatus> {
+    this.#began_at = now;
     this.#thread ??= new StatusThread(this.#path, (ended) => {
       if (this.#thread === ended) this.#thread = null;
     });
-    const as_of = this.#clock.now();
-    const status = { ...(await this.#thread.ask()), as_of };
+    const status = { ...(await this.#thread.ask()), as_of: now };
     this.#last = status;
     return status;
   }
