@@ -8,7 +8,6 @@ import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { sqliteLibrary } from '../../src/sqlite/read-only.ts';
 import type { Reader } from '../../src/storefront/reader.ts';
 import { startBrowser } from '../fakes/browser.ts';
 import { canary } from '../fakes/canary.ts';
@@ -57,7 +56,7 @@ beforeAll(async () => {
   );
   while (daemon.mirror.filledAt() === null) await daemon.tick();
   await daemon.schedule.run('subscriptions');
-  reader = stack.use(openReader(daemon.mirror.path, { engine: sqliteLibrary, daemon: { listen: door } }));
+  reader = stack.use(openReader(daemon.mirror.path, { daemon: { listen: door } }));
   date = reader.calendar(product_id).findLast((day) => day.state === 'available')?.date ?? '';
   const page = daemon.admin[1] ?? '';
   breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));
