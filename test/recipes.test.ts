@@ -64,7 +64,7 @@ describe('shop.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     const { pathOf, pageOf, jsonLd } = await shop(directory.path);
     await using harness = await filledHarness({ products: 40 });
-    using reader = openReader(harness.daemon.mirror.path);
+    using reader = openReader(harness.daemon.mirror.path, { now: harness.clock.now });
     const shown = reader.products({ limit: 20 }).filter(({ product_id }) => reader.images(product_id).length > 0);
     for (const product of shown) {
       const path = pathOf(product);

@@ -15,7 +15,7 @@ afterAll(() => harness[Symbol.asyncDispose]());
 
 /** Every price that a reader returns, by where it comes from, with its currency. */
 function pricesOf(path: string, product_id: number, options: { currency?: string }) {
-  using reader = openReader(path, options);
+  using reader = openReader(path, { now: harness.clock.now, ...options });
   const dates = { from: '2026-11-25', to: '2026-12-10' };
   const product = reader.product(product_id);
   const hits = reader.search().hits.find((hit) => hit.product_id === product_id);
@@ -66,7 +66,7 @@ it('a reader opened with a currency shows it everywhere: products, lists, search
   });
   expect(yen.found).toBe(yen.product[2]);
   expect(yen.bands).not.toEqual(euros.bands);
-  using reader = openReader(mirror.path, { currency: 'JPY' });
+  using reader = openReader(mirror.path, { currency: 'JPY', now: harness.clock.now });
   expect(reader.product(product_id, { currency: 'EUR' })?.from_price).toBe(euros.product[0]);
   expect(reader.currencies()).toEqual([
     { currency: 'EUR', is_primary: 1, exponent: 2 },
@@ -128,8 +128,8 @@ function wrongPrices(yen: Record<string, readonly object[]>, euros: Record<strin
 
 it('every price of every function is in the currency that the reader was opened with, or null', () => {
   const { mirror } = harness.daemon;
-  using inEuros = openReader(mirror.path);
-  using inYen = openReader(mirror.path, { currency: 'JPY' });
+  using inEuros = openReader(mirror.path, { now: harness.clock.now });
+  using inYen = openReader(mirror.path, { currency: 'JPY', now: harness.clock.now });
   const ids = inEuros.products().map(({ product_id }) => product_id);
   // Closed by hand, so that the service recommends another instead.
   const [closed = 0, open = 0] = ids.filter((id) => inEuros.sellable(id));
