@@ -78,8 +78,8 @@ export async function startDaemon(
   const addresses: string[] = [];
   for (const each of [{ listen: config.admin.listen, token: secrets.admin_token }, ...admin])
     addresses.push(stack.use(await startAdmin({ ...answers, ...each, kept })).address);
-  const { listen, ...open } = config.storefront;
-  const rules = { ...open, token: secrets.storefront_token };
+  const { listen, public_key, origins } = config.storefront;
+  const rules = { public_key, origins, token: secrets.storefront_token };
   const storefront = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept }));
   // The stack disposes in reverse order: waiting checks are answered before the interfaces close.
   stack.defer(() => daemon.checks[Symbol.asyncDispose]());

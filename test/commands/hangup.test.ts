@@ -51,7 +51,7 @@ it('SIGHUP and catalogued reload have the daemon read its configuration again, o
 });
 
 it.each([
-  ['demo', ['demo', '--products', '5'], 'Stop with Ctrl-C.'],
+  ['demo', ['demo', '--products', '5'], 'The mirror is filled'],
   ['sandbox', ['sandbox', '--products', '5', '--port', '0'], 'http://127.0.0.1'],
 ])('SIGHUP ends %s in order, also twice: its terminal was closed', async (_, args, ready) => {
   using directory = temporaryDirectory();

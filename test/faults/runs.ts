@@ -107,7 +107,7 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
         what: 'the disk of a running daemon is full in its first fill, then grown',
         needs: ['unshare', 'nsenter'],
         beside: 'daemons',
-        run: () => endured({ products: 200, megabytes: 6, when: 'filling', fault: grows(120), lasts_ms: 15_000 }),
+        run: () => endured({ products: 200, megabytes: 8, when: 'filling', fault: grows(120), lasts_ms: 15_000 }),
       },
       {
         what: 'somebody fills the disk of a running daemon, then frees it',
