@@ -27,7 +27,7 @@ export interface Network {
   readonly imageHost: ImageHostReach;
 }
 
-/** How image hosts are reached. No configuration can set this: a test allows an image host on this machine. */
+/** Limits of calls to image hosts. No configuration can set them: a test allows an image host on this machine. */
 export interface ImageHostReach {
   /** Addresses on this machine at which images may be. */
   readonly addresses: readonly string[];

@@ -7,7 +7,7 @@ import { Refusals } from './evidence/reach.ts';
 import type { Ports } from './records/context.ts';
 import { turns } from './records/turns.ts';
 
-/** What the sync work needs from outside: the service, the mirror, time, chance and the policy. */
+/** Parts from outside that sync work needs: the service, the mirror, time, chance and the policy. */
 export type SyncOptions = Omit<Ports, 'retries' | 'answerLengths' | 'pageTurns' | 'siblings' | 'evidence' | 'refusals'>;
 
 /** Creates what all sync work gets, with what it shares: the judges of answers, the retries, and the turns at pages. */

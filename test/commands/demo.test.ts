@@ -6,7 +6,7 @@ import { needs } from '../fakes/needs.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-/** What a demo has printed, without what differs from start to start: ports and the time. */
+/** Returns the output of a demo, without the parts that differ from start to start: ports and the time. */
 function toldBy(output: string): string {
   return output
     .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')

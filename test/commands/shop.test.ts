@@ -155,7 +155,7 @@ describe('the shop', () => {
   });
 });
 
-/** What a shopper sees of what each button changes. */
+/** The text of the shop that each button changes. */
 const shows: Readonly<Record<DeedName, () => Promise<unknown>>> = {
   close: async () => (await productPage()).includes('Not on sale now'),
   'sell-out': async () => cell(await productPage()),

@@ -238,7 +238,7 @@ function imageRow(product_id: number, image: Row, position: number): Row {
   return { product_id, ...shownImage(image, position), file: null };
 }
 
-/** What a view shows of an image. */
+/** The columns of an image in a view. */
 export function shownImage(image: Row, position: number): Row {
   const credit = String(image.credit ?? image.credits ?? '');
   return {
@@ -383,7 +383,7 @@ export function slug(name: unknown, id: number | null): string | null {
   return [...words, String(id)].filter((word) => word !== '').join('-');
 }
 
-/** What the service writes as hours and minutes, with seconds or without. */
+/** Times as the service writes them: hours and minutes, with seconds or without. */
 function inMinutes(value: unknown): number | null {
   const [hours, minutes] = typeof value === 'string' ? value.split(':').map(Number) : [];
   return hours === undefined || minutes === undefined ? null : 60 * hours + minutes;

@@ -71,7 +71,7 @@ describe('what shoppers look at', () => {
     expect(after.interest - looked.interest).toBeCloseTo(3, 9);
     expect(after.windows[1]).toBeGreaterThan(2 * (after.windows[0] ?? 0));
     expect(after.windows.reduce((sum, each) => sum + each, 0) / after.windows.length).toBeCloseTo(after.weight, 9);
-    // What shoppers look at in one product says a little about the windows of all, and nothing about their weight.
+    // Views of one product update the split over windows of all products a little, and never their weight.
     const { windows, ...rest } = weigh(ids[1]);
     expect({ ...rest, windows: other.windows }).toEqual(other);
     expect(windows[1]).toBeGreaterThan(windows[0] ?? 0);

@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly sandbox: Partial<SandboxOptions>;
   /** What the first start reads beside the address of the receiver and its subscription. */
   readonly config: Record<string, unknown>;
-  /** Whether the daemon looks for conditions by itself, not only when `daemon.conditions.look` is called. */
+  /** True: the daemon looks for conditions by itself, not only when `daemon.conditions.look` is called. */
   readonly conditions?: boolean;
   readonly plant?: Plant;
   /** How slow the network is, in turns of the event loop. */

@@ -49,7 +49,7 @@ type Questions = Readonly<Record<HttpRead, Question>>;
 
 interface Question {
   readonly summary: string;
-  /** What the id of the path is, as an error names it. */
+  /** Noun with which an error names the id of the path: `a product id`. */
   readonly id?: string;
   readonly query: z.ZodRawShape;
   readonly answer: z.ZodType;

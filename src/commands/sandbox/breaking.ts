@@ -9,7 +9,7 @@ import type { Day, Reader } from '../../storefront/reader.ts';
  * show it.
  */
 
-/** What a button acts on. */
+/** The product and the date that a button changes. */
 export interface Target {
   readonly product_id: number;
   readonly date: string;
@@ -23,7 +23,7 @@ export type ShownAt = (typeof places)[number];
 export interface Button {
   readonly name: DeedName;
   readonly label: string;
-  /** How the daemon learns of it. */
+  /** Text beside the button: the way in which the daemon learns of the change. */
   readonly about: string;
   readonly state: 'whole' | 'broken';
   /** Null: it was not pressed yet. */
@@ -48,9 +48,9 @@ interface Deed {
   begin(target: Target): Undo | Promise<Undo>;
   /** Makes the daemon ask, after `begin` and after its undo, where the service announces nothing. */
   ask?(target: Target): Promise<unknown>;
-  /** What the shop shows of it: it is seen once this differs from before the press. */
+  /** Returns the text that the shop shows. The press is seen once it differs from the text before. */
   shop(target: Target): string | Promise<string>;
-  /** What the page shows of it. */
+  /** Finds the parts of the page that change. */
   page(target: Target): RegExp;
   /** The line of the log that reports it. */
   log: RegExp;

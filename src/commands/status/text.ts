@@ -18,7 +18,7 @@ import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
-/** What a running daemon adds to the files: its own state. */
+/** The state of a running daemon, which no file has. */
 type OfProcess = Omit<DaemonStatus, keyof CountedStatus | 'snapshot' | 'backup' | 'conditions'>;
 
 /** Status as the command shows it. What only a running daemon knows is null if none answers. */

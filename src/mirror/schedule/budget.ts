@@ -26,7 +26,7 @@ export interface SurveyedInterest {
   readonly products: number;
   /** The most that counts of one product (domain/schedule/interest.ts). */
   readonly most: number;
-  /** How their views are split over windows of dates (domain/schedule/interest.ts). Absent: in equal parts. */
+  /** Shares of their views by window of dates (domain/schedule/interest.ts). Absent: equal shares. */
   readonly split?: readonly number[];
   /** Number of reported views, and of the products that they were of. */
   readonly views: number;

@@ -25,7 +25,7 @@ export class StatusReader implements AsyncDisposable {
   #thread: StatusThread | null = null;
   /** The last count that succeeded; null: none did. */
   #last: CountedStatus | null = null;
-  /** When the last count began; null: none did. */
+  /** Start of the last count; null: there was none. */
   #began_at: Instant | null = null;
 
   constructor(path: string) {

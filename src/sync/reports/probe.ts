@@ -98,7 +98,7 @@ export async function probeService(
   await ask('page 2', { ...list(2), after: next ?? null });
   const rows = ['list', 'page 2'].flatMap((name) => rowsIn(evidence, name));
   const total = numberOf(counted) ?? rows.length;
-  // Where one page leads to the next, no other can be asked for.
+  // If each page leads to the next, no other page can be asked for.
   if (next === undefined) {
     if (settings.first_page > 0) await ask('page 0', list(0));
     const last = Math.ceil(total / settings.page_size);
