@@ -67,7 +67,9 @@ export function storefrontRefusal(
   const [, given] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && token !== null && isSame(given, token.reveal())) return null;
   if (given !== undefined && isRead && public_key !== null && isSame(given, public_key)) return null;
-  return refuse(401, 'unauthorized', 'this interface needs Authorization: Bearer <storefront token>');
+  const accepted =
+    isRead && public_key !== null ? '<storefront token>, or the key of storefront.public_key' : '<storefront token>';
+  return refuse(401, 'unauthorized', `this interface needs Authorization: Bearer ${accepted}`);
 }
 
 /**

@@ -10,11 +10,9 @@ export interface MirrorReads {
   represent(call: { readonly name: HttpRead; readonly asked: readonly unknown[] }): Promise<{
     readonly body: string;
     readonly etag: string;
-    /** Seconds since 1970 up to which a cache may keep it. */
-    readonly until_s: number;
+    /** Seconds for which a cache may keep it. */
+    readonly holds_s: number;
   }>;
-  /** Returns epoch milliseconds. */
-  now(): number;
 }
 
 /** The most bytes, and the most answers, that wait for clients to read them. */
@@ -35,6 +33,8 @@ export class UnsentAnswers {
   }
 
   add(response: ServerResponse, bytes: number): void {
+    // A client that has left already: its `close` does not come again.
+    if (response.destroyed) return;
     this.#open.set(response, bytes);
     this.#bytes += bytes;
     response.once('close', () => this.#remove(response));
@@ -71,14 +71,13 @@ export function readRoute(
   };
   app.get(path, async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
     reply.header('vary', varying);
-    const { body, etag, until_s } = await reads.represent({ name, asked: argumentsOf(request) });
+    const { body, etag, holds_s } = await reads.represent({ name, asked: argumentsOf(request) });
     const missing = operation.missing?.(request.params.id ?? '');
     if (body === 'null' && missing !== undefined)
       return reply.code(404).header('cache-control', 'no-store').send(missing);
-    const left_s = Math.max(until_s - Math.floor(reads.now() / 1000), 0);
     reply.header('etag', `"${etag}"`);
     // Without must-revalidate a cache that does not reach the daemon may go on showing an image beyond its last day.
-    reply.header('cache-control', left_s === 0 ? 'public, no-cache' : `public, max-age=${left_s}, must-revalidate`);
+    reply.header('cache-control', holds_s === 0 ? 'public, no-cache' : `public, max-age=${holds_s}, must-revalidate`);
     if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
     unsent.add(reply.raw, Buffer.byteLength(body));
     return reply.type('application/json; charset=utf-8').send(body);

@@ -88,7 +88,9 @@ export function answersOf(
    */
   const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
   const searches = stack.use(new ReaderThread(mirror.path, 'search'));
+  // The public key stands in pages: questions with it take neither the thread nor the queue of the shop's own searches.
   const threadOfReads = stack.use(new ReaderThread(mirror.path, 'reads'));
+  const threadOfSearches = stack.use(new ReaderThread(mirror.path, 'search'));
   const figures = stack.use(processFigures(ports.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
@@ -139,10 +141,9 @@ export function answersOf(
       signal: stopping,
     }),
     reads: {
-      now: ports.clock.now,
       represent: async (call) => {
         if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
-        const found = await searches.represent(call);
+        const found = await threadOfSearches.represent(call);
         // Safe casts: question and answer are those of `reader.search`.
         if (call.name === 'search') fruitless.note(call.asked[0] as SearchQuestion, JSON.parse(found.body) as Found);
         return found;

@@ -47,7 +47,7 @@ export type HttpReader = DaemonCalls & {
  */
 export function openHttpReader({ url, key, language, currency, fetch: send = fetch }: HttpReaderOptions): HttpReader {
   if (!/^https?:\/\/[^\s?#]+$/.test(url) || (key !== undefined && !/^[\x21-\x7e]+$/.test(key)))
-    throw new CataloguedError('bad-argument', 'url or key: found none that can be sent', {
+    throw new CataloguedError('bad-argument', 'url or key is not valid', {
       exitCode: exitCodes.usage,
       hint: "give { url: 'https://catalogue.example', key }, with the content of storefront.public_key",
     });
@@ -73,16 +73,20 @@ export function openHttpReader({ url, key, language, currency, fetch: send = fet
     const { path, second, edition = [] }: Declared = httpReads[name];
     const [id, ...others] = path.includes('{id}') ? asked : [undefined, ...asked];
     const [date, options = {}] = second === undefined ? [undefined, others[0]] : others;
-    const members = { ...Object.fromEntries(edition.map((member) => [member, own[member]])), ...(options as object) };
     const query = new URLSearchParams();
-    for (const [member, value] of Object.entries({ ...members, ...(second === undefined ? {} : { [second]: date }) }))
-      if (value !== undefined) query.set(member, written(value));
+    const set = (members: object) => {
+      // A member that is undefined leaves the reader's own language or currency in force.
+      for (const [member, value] of Object.entries(members)) if (value !== undefined) query.set(member, written(value));
+    };
+    set(Object.fromEntries(edition.map((member) => [member, own[member]])));
+    set(options as object);
+    if (second !== undefined) set({ [second]: date });
     const asking = query.size === 0 ? '' : `?${query}`;
     const response = await ask(`${path.replace('{id}', encodeURIComponent(String(id)))}${asking}`, {});
-    if (response.ok) return await response.json();
+    if (response.ok) return await contentOf(response);
     const refusal = await refusalOf(response);
-    // The reader answers null for what there is not.
-    if (response.status === 404 && refusal.code !== 'no-such-route') return null;
+    // The reader returns null for a row that is missing. A 404 of anything but a daemon says nothing about rows.
+    if (response.status === 404 && !['no-such-route', 'unreachable'].includes(refusal.code)) return null;
     throw refusal;
   }
 
@@ -90,7 +94,7 @@ export function openHttpReader({ url, key, language, currency, fetch: send = fet
     const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const response = await ask(path, signal === undefined ? init : { ...init, signal });
     if (!response.ok) throw await refusalOf(response);
-    return await response.json();
+    return await contentOf(response);
   }
 
   const reads = Object.fromEntries(
@@ -125,15 +129,27 @@ function written(value: unknown): string {
   return [latitude, longitude, km].join(',');
 }
 
+/** Throws `unreachable` if the body is no JSON: a proxy has answered with a page of its own. */
+async function contentOf(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch {
+    throw noDaemon(response);
+  }
+}
+
+function noDaemon({ status, url }: Response): CataloguedError {
+  return new CataloguedError('unreachable', `the server at ${url} is no catalogued daemon (status ${status})`, {
+    exitCode: exitCodes.unavailable,
+    hint: 'check the address, and the proxies between',
+  });
+}
+
 async function refusalOf(response: Response): Promise<CataloguedError> {
   const { status } = response;
   const text = await response.text();
   const { error, message, hint } = parsed(text) as { error?: unknown; message?: unknown; hint?: unknown };
-  if (typeof error !== 'string' || typeof message !== 'string')
-    return new CataloguedError('unreachable', `what answers is not a daemon: ${status}`, {
-      exitCode: exitCodes.unavailable,
-      hint: 'check the address, and what stands between',
-    });
+  if (typeof error !== 'string' || typeof message !== 'string') return noDaemon(response);
   // The reader calls a wrong argument so.
   return new CataloguedError(error === 'bad-request' ? 'bad-argument' : error, message, {
     exitCode: exitCodeOf(status),

@@ -24,6 +24,7 @@ let path = '';
 let daemon: RunningDaemon;
 let product_id = 0;
 let date = '';
+let withdrawn_id = 0;
 afterAll(() => stack.disposeAsync());
 beforeAll(async () => {
   const filled = await filledDaemon(
@@ -46,6 +47,9 @@ beforeAll(async () => {
     product_id,
     date,
   });
+  withdrawn_id = sold.findLast((each) => each.product_id !== product_id)?.product_id ?? 0;
+  const by = { sent_at: daemon.ports.clock.now(), reason: 'cadence-elapsed' } as const;
+  daemon.mirror.transaction(() => daemon.mirror.removals.withdraw(withdrawn_id, 'gone', by.sent_at, by));
 });
 
 const key = (name: string) => ({ authorization: `Bearer ${name}` });
@@ -64,7 +68,7 @@ const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
   checkoutInformation: [product_id],
   alternatives: [product_id],
   related: [product_id, { limit: 2 }],
-  withdrawn: [product_id],
+  withdrawn: [withdrawn_id],
   sellable: [product_id],
   experience: [151_000],
   experienceImages: [151_000],
@@ -76,6 +80,9 @@ const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
   search: [{ text: 'gardn', facets: true, near: { latitude: 52.37, longitude: 4.9, km: 20_000 } }],
   exact: [{ text: 'golden', limit: 2 }],
 });
+
+/** Reads of things that few products have. */
+const mayBeEmpty: readonly HttpRead[] = ['alternatives'];
 
 /** Columns of the tables that are read, which must not be published. */
 const privateColumns = Object.values(httpReads as Readonly<Record<string, { readonly rows?: string }>>).flatMap(
@@ -102,6 +109,8 @@ describe('a read over HTTP', () => {
       const own = (reader as unknown as Functions)[name]?.(...given);
       const answer = await (http as unknown as Functions)[name]?.(...given);
       expect(answer).toEqual(published(own));
+      if (!mayBeEmpty.includes(name)) expect([answer].flat()).not.toEqual([]);
+      expect(answer).not.toBeNull();
       // As it is described, and nothing more.
       const described = operations[`GET ${httpReads[name].path}` as ReadOperation].answer as z.ZodType;
       if (answer !== null) expect(described.parse(answer)).toEqual(answer);
@@ -246,6 +255,11 @@ describe('answers that their clients do not read', () => {
   /** Stands for an answer on its way. */
   class Unread extends EventEmitter {
     isCut = false;
+    readonly destroyed: boolean;
+    constructor(destroyed = false) {
+      super();
+      this.destroyed = destroyed;
+    }
     destroy(): void {
       this.isCut = true;
       this.emit('close');
@@ -259,6 +273,8 @@ describe('answers that their clients do not read', () => {
       unsent.add(answer as unknown as ServerResponse, bytes);
       return answer;
     };
+    // Its client has left while it was made: it is never counted.
+    unsent.add(new Unread(true) as unknown as ServerResponse, 1000);
     const [first, second] = [added(40), added(50)];
     second.emit('close');
     const third = added(60);
@@ -284,6 +300,27 @@ describe('the reader over HTTP', () => {
     await expect(nowhere.cities()).rejects.toMatchObject({ code: 'unreachable' });
     await expect(openHttpReader({ url: at, key: 'wrong' }).cities()).rejects.toMatchObject({ code: 'unauthorized' });
     expect(() => openHttpReader({ url: 'catalogue.example' })).toThrow(/url or key/);
+  });
+
+  it.each([
+    ['a page of a proxy', 200],
+    ['a missing page of a proxy', 404],
+  ])('takes %s for no daemon, and not for an answer', async (_, status) => {
+    const other = async () => new Response('<html>', { status });
+    const http = openHttpReader({ url: at, key: public_key, fetch: other });
+    await expect(http.product(product_id)).rejects.toMatchObject({ code: 'unreachable' });
+    await expect(http.cities()).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('keeps its own language where an undefined one is asked for', async () => {
+    const urls: string[] = [];
+    const noting = async (url: string | URL | Request) => {
+      urls.push(String(url));
+      return Response.json(null);
+    };
+    const http = openHttpReader({ url: at, key: public_key, language: 'en', fetch: noting });
+    await http.product(product_id, { language: undefined });
+    expect(urls).toEqual([`${at}/v1/products/${product_id}?language=en`]);
   });
 
   it('answers null for what there is not, and checks with the token', async () => {

@@ -36,7 +36,6 @@ beforeAll(async () => {
   now = systemClock.now();
   reader = stack.use(openReader(path, { engine: clock.engine(sqliteLibrary), now: () => now }));
   const reads = {
-    now: () => now,
     represent: async (call: Parameters<typeof represent>[1]) => represent(reader, call, clock),
   };
   const unsent = new UnsentAnswers();

@@ -41,7 +41,7 @@ const place = z
   .optional();
 
 const { near: _, ...searched } = searchQuestion.shape;
-const question = { ...everyOfUrl(searched), near: place };
+const question = { ...everyOfUrl(searched), near: place, limit: page.limit };
 const { text: typed, city_id, country_id, tag_id, min_rating, min_price, max_price, sellable, offset } = question;
 const filters = { city_id, country_id, tag_id, min_rating, min_price, max_price, sellable, ...span };
 
@@ -93,14 +93,14 @@ const questions: Questions = {
     answer: rows('images'),
   },
   prices: {
-    summary: 'Returns what a product costs in each currency',
+    summary: 'Returns the prices of a product, one for each currency',
     id: product,
     query: {},
     answer: rows('product_prices'),
   },
   variants: { summary: 'Returns the variants of a product', id: product, query: {}, answer: rows('variants') },
   checkoutInformation: {
-    summary: 'Returns what a sale of a product needs to know',
+    summary: 'Returns the data that a sale of a product asks for',
     id: product,
     query: {},
     answer: row('checkout_information'),
@@ -156,7 +156,7 @@ const questions: Questions = {
     answer: rows('currencies'),
   },
   policies: {
-    summary: 'Returns what a storefront does with what is fresh, stale, expired or unknown',
+    summary: 'Returns what a storefront does with fresh, stale, expired and unknown rows',
     query: {},
     answer: rows('policies'),
   },

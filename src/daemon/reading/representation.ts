@@ -17,8 +17,8 @@ export interface Representation {
   readonly body: string;
   /** Without quotes. Of another feed or other content it is another one. */
   readonly etag: string;
-  /** Seconds since 1970 up to which the clock alone does not change it. */
-  readonly until_s: number;
+  /** Seconds, at most 60, for which the clock alone does not change it. */
+  readonly holds_s: number;
 }
 
 /** The longest time, in seconds, for which a cache may keep an answer: a new read of the service shows after it. */
@@ -36,7 +36,8 @@ export function represent(reader: Reader, call: ReaderCall, clock: ViewsClock): 
     const at = (seconds: number) => clock.at(from + seconds, () => written(reader, call));
     const body = at(0);
     const etag = `${reader.info().feed_id}-${hash('sha256', body, 'base64url').slice(0, 22)}`;
-    return { body, etag, until_s: from + lastEqual(body, at) };
+    const until = from + lastEqual(body, at);
+    return { body, etag, holds_s: Math.max(until - clock.seconds(), 0) };
   });
 }
 

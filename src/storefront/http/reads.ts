@@ -1,6 +1,6 @@
 /*
  * The functions of the reader that are answered over HTTP, by name. The daemon makes its routes and their description
- * from this table, and `catalogued-reader/http` its requests. Arguments of a function that are not in `path` or `first`
+ * from this table, and `catalogued-reader/http` its requests. Arguments of a function that are not in `path` or `second`
  * are members of its last one, and stand in the query.
  */
 
