@@ -31,3 +31,11 @@ it('counts a small mirror for each question, and a large one in the background a
   expect(await visible(20_000)).toEqual(['0 as of 0', '1 as of 14000', '1 as of 15000', '1 as of 16000']);
   expect(await visible(20_001)).toEqual(['0 as of 0', '0 as of 0', '0 as of 0', '1 as of 15000']);
 });
+
+it('counts once for all who ask while it counts', async () => {
+  using test = testMirror();
+  await using reader = new StatusReader(test.mirror.path);
+  const [first, second] = await Promise.all([reader.count(instant(1)), reader.read(instant(2))]);
+  expect([first.as_of, second.as_of]).toEqual([1, 1]);
+  expect((await reader.count(instant(3))).as_of).toBe(3);
+});

@@ -27,6 +27,8 @@ export class StatusReader implements AsyncDisposable {
   #last: CountedStatus | null = null;
   /** Start of the last count; null: there was none. */
   #began_at: Instant | null = null;
+  /** The count under way, which everybody shares who asks meanwhile; null: there is none. */
+  #counting: Promise<CountedStatus> | null = null;
 
   constructor(path: string) {
     this.#path = path;
@@ -47,8 +49,15 @@ export class StatusReader implements AsyncDisposable {
     return last;
   }
 
-  /** Counts, and returns the result. */
+  /** Returns the result of the count under way, or of a new one. */
   async count(now: Instant): Promise<CountedStatus> {
+    this.#counting ??= this.#count(now).finally(() => {
+      this.#counting = null;
+    });
+    return await this.#counting;
+  }
+
+  async #count(now: Instant): Promise<CountedStatus> {
     this.#began_at = now;
     this.#thread ??= new StatusThread(this.#path, (ended) => {
       if (this.#thread === ended) this.#thread = null;
