@@ -52,9 +52,9 @@ async function report(io: Io, command: Command, report: IdentifiedOrder): Promis
   const { read, ...noted }: OrderCounted & { readonly read?: boolean } = await daemonOrHere(
     { io, loaded: configurationFor(io, command) },
     { operation: 'POST /v1/orders', body: report },
-    async (wiring) => {
-      await using checks = checkPorts(wiring);
-      const own = countOnce(checks, wiring.inbox.orders, report);
+    async (mirroring) => {
+      await using checks = checkPorts(mirroring);
+      const own = countOnce(checks, mirroring.inbox.orders, report);
       if (own.repeated) return own;
       return { ...own, read: await recheckOrder(checks, report, io.signal) };
     },

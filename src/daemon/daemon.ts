@@ -121,11 +121,11 @@ export async function assemble(
   const { config, inbox, ports, limiter, files, storage } = mirroring;
   const { clock } = ports;
   const failures = new FileFailures(files, storage, ports);
-  const checks = stack.use(checkPorts(mirroring));
-  const images = stack.use(keepImageFiles(mirroring));
   // Started before the rest, so that it ends after it: the daemon's last changes are published too.
   const publishing = await startPublishing(mirroring, secrets.database_url);
   stack.use(publishing);
+  const checks = stack.use(checkPorts(mirroring));
+  const images = stack.use(keepImageFiles(mirroring));
   const receiving = await startReceiving(mirroring, secrets.receiver_secret, { stopping, failures });
   stack.use(receiving);
   const parts = {

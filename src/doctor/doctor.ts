@@ -7,6 +7,7 @@ import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
 import type { Question } from '../domain/service/adapter.ts';
+import { identifier } from '../domain/values/identifier.ts';
 import { CataloguedError } from '../errors.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
@@ -136,9 +137,9 @@ export async function firstServiceChecks(probes: FirstProbes, signal: AbortSigna
   const list = await ask(page);
   const checks = [reachability(list.outcome), clock(offset())];
   const [first] = list.read !== null && 'rows' in list.read ? list.read.rows : [];
-  const product_id = Number(first?.id);
+  const product_id = identifier(first?.id);
   if (list.outcome.kind !== 'answer') return checks;
-  if (!Number.isSafeInteger(product_id))
+  if (product_id === null)
     return [...checks, wrong('one product', 'the list has no row with an id', 'catalogued probe')];
   const { outcome } = await ask({ kind: 'product', product_id, language, currency });
   const what = `${product_id} (${language}, ${currency})`;

@@ -39,7 +39,8 @@ function decodeExperience(json: unknown, currency: string, mayPublish: MayPublis
     ...rated(ratings ?? {}),
     from_price: from_price !== null && from_price < 0 ? null : from_price,
     product_ids: [...new Set(product_ids.filter((id) => id !== null))],
-    // If null or missing, the known ones stay until their 14 days are over.
+    // If null or missing, the known ones stay until their 14 days are over. An image with a refused address is left out
+    // without a report.
     images: images == null ? null : decodeImages(elements(images, 'images'), mayPublish).images,
     document: JSON.stringify(rest),
   };

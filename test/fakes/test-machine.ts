@@ -1,7 +1,7 @@
 import { type Machine, thisMachine } from '../../src/daemon/machine.ts';
 import { testLog } from './test-log.ts';
 
-/** This machine, where an image host may be on it too and is asked without a pause. Nothing is logged. */
+/** This machine, with the parts that a test replaces. Nothing is logged. */
 export function testMachine(replaced: Partial<Machine> = {}): Machine {
   return thisMachine(testLog('silent').log, replaced);
 }

@@ -1,6 +1,5 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import { DoubtedService } from '../../daemon/conditions/doubts.ts';
-import type { Machine } from '../../daemon/machine.ts';
 import { type Mirroring, openMirroring } from '../../daemon/mirroring.ts';
 import { storageSays } from '../../domain/conditions/of-files.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -28,14 +27,13 @@ export async function resyncAlone(
   loaded: LoadedConfig,
   request: ResyncRequest,
   options: { json?: boolean },
-  replaced: Partial<Machine> = {},
 ): Promise<void> {
   const { config } = loaded;
   for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
   io.ifStopped('nothing was read', sameAgain);
   // People see progress; failures of single records go to the log.
   const log = createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr);
-  const machine = { ...machineFor(io, log), ...replaced };
+  const machine = machineFor(io, log);
   const patiently = <Result>(work: () => Result | Promise<Result>) => whileLocked(io, machine.clock, work);
   await using mirroring = await patiently(() => openMirroring(machine, loaded));
   const { clock } = mirroring.ports;

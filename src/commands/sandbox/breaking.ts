@@ -103,6 +103,8 @@ export class Breaking implements AsyncDisposable {
   readonly #presses = new Map<DeedName, Press>();
   /** Measurements under way, which use the reader and the page. */
   readonly #watches = new Set<Promise<void>>();
+  /** The press under way: the next one waits for it. */
+  #pressing: Promise<void> = Promise.resolve();
 
   constructor(ports: BreakingPorts) {
     this.#ports = ports;
@@ -132,6 +134,12 @@ export class Breaking implements AsyncDisposable {
 
   /** Breaks something, or undoes it. Resolves once the service has changed, or rejects with the reason why it has not. */
   async press(name: DeedName, wanted: Target): Promise<void> {
+    const pressed = this.#pressing.then(() => this.#press(name, wanted));
+    this.#pressing = pressed.catch(() => undefined);
+    await pressed;
+  }
+
+  async #press(name: DeedName, wanted: Target): Promise<void> {
     const deed = this.#deeds[name];
     const before = this.#presses.get(name) ?? null;
     before?.watching.abort();

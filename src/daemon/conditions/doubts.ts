@@ -11,7 +11,7 @@ const restMs = { first: 5000, longest: 60_000 };
  * calls are. It also ends an outage when nothing is due.
  */
 export class DoubtedService {
-  readonly #wiring: Mirroring;
+  readonly #mirroring: Mirroring;
   /** Number of calls made at the end of our last one. While other calls wait, ours alternate with them. */
   #calls = Number.NaN;
   /** The call under way, at most one; null: none. */
@@ -19,8 +19,8 @@ export class DoubtedService {
   #asked_at = Number.NEGATIVE_INFINITY;
   #rest_ms = 0;
 
-  constructor(wiring: Mirroring) {
-    this.#wiring = wiring;
+  constructor(mirroring: Mirroring) {
+    this.#mirroring = mirroring;
   }
 
   /** Makes the call if it is needed. Run every few seconds. */
@@ -32,7 +32,7 @@ export class DoubtedService {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { limiter, probe, ports } = this.#wiring;
+    const { limiter, probe, ports } = this.#mirroring;
     const { away, told_until, in_flight, waiting, calls } = limiter.state();
     const isAlone = away === null && limiter.isInDoubt();
     if (!isAlone) this.#rest_ms = 0;

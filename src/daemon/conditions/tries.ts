@@ -25,7 +25,7 @@ const arrivalsAtMost = 2000;
  * outside.
  */
 export class ConditionTries {
-  readonly #wiring: Mirroring;
+  readonly #mirroring: Mirroring;
   /**
    * Number of calls at the last attempt. If it has grown since, those calls have shown whether the service can be
    * reached.
@@ -44,15 +44,15 @@ export class ConditionTries {
   readonly #limit = descriptorLimit();
   #descriptors: Tried['descriptors'] = null;
 
-  constructor(wiring: Mirroring) {
-    this.#wiring = wiring;
-    this.#rights = new ReaderRights(wiring.config.mirror.path);
+  constructor(mirroring: Mirroring) {
+    this.#mirroring = mirroring;
+    this.#rights = new ReaderRights(mirroring.config.mirror.path);
   }
 
   tried(): Tried {
     return {
       unreachable: this.#unreachable,
-      clock_offset_ms: this.#wiring.serviceClock.offset(),
+      clock_offset_ms: this.#mirroring.serviceClock.offset(),
       public_address: this.#public_address,
       unshown: this.#unshown,
       mute: this.#mute,
@@ -66,7 +66,7 @@ export class ConditionTries {
    * a failed one. Run every few seconds.
    */
   async lookForService(signal: AbortSignal): Promise<void> {
-    const { limiter, config, ports } = this.#wiring;
+    const { limiter, config, ports } = this.#mirroring;
     const { calls, in_flight, away } = limiter.state();
     const idle = calls === this.#calls && in_flight === 0;
     this.#calls = calls;
@@ -92,7 +92,7 @@ export class ConditionTries {
    * minute.
    */
   async look(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#wiring.ports;
+    const { clock } = this.#mirroring.ports;
     this.#lookAtMachine();
     this.#lookAtReads();
     if (clock.monotonic() - this.#tested_at < addressEveryMs) return;
@@ -105,12 +105,12 @@ export class ConditionTries {
 
   #lookAtMachine(): void {
     const says = this.#rights.lost();
-    this.#shut_out = says === null ? null : { since: this.#shut_out?.since ?? this.#wiring.ports.clock.now(), says };
+    this.#shut_out = says === null ? null : { since: this.#shut_out?.since ?? this.#mirroring.ports.clock.now(), says };
     this.#descriptors = descriptorsNow(this.#limit);
   }
 
   #lookAtReads(): void {
-    const { files, mirror, ports } = this.#wiring;
+    const { files, mirror, ports } = this.#mirroring;
     const now = ports.clock.now();
     if (!files.isWell('mirror')) return;
     this.#unshown = unshownOf({
@@ -120,7 +120,7 @@ export class ConditionTries {
   }
 
   #listen(): void {
-    const { files, inbox, ports } = this.#wiring;
+    const { files, inbox, ports } = this.#mirroring;
     if (!files.isWell('inbox')) return;
     const now = ports.clock.now();
     const silent = [...inbox.deliveries.arrivals(arrivalsAtMost)].filter(([, times]) => isMute(times, now));
@@ -129,7 +129,7 @@ export class ConditionTries {
   }
 
   async #testAddress(signal: AbortSignal): Promise<void> {
-    const { subscriptions, ports } = this.#wiring;
+    const { subscriptions, ports } = this.#mirroring;
     if ('why' in subscriptions) return;
     const { result, message, answered = false } = await subscriptions.work.selfTest(signal);
     const now = ports.clock.now();

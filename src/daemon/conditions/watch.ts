@@ -37,7 +37,7 @@ const settlingMs = 2 * 60_000;
  * if the inbox cannot record it.
  */
 export class ConditionWatch {
-  readonly #wiring: Mirroring;
+  readonly #mirroring: Mirroring;
   readonly #tries: ConditionTries;
   readonly #started_at: number;
   #watched: Watched | null = null;
@@ -59,11 +59,11 @@ export class ConditionWatch {
    */
   #looking: Promise<unknown> = Promise.resolve();
 
-  constructor(wiring: Mirroring) {
-    this.#wiring = wiring;
-    this.#tries = new ConditionTries(wiring);
-    this.#started_at = wiring.ports.clock.monotonic();
-    for (const { code, began_at } of wiring.inbox.conditions.open()) {
+  constructor(mirroring: Mirroring) {
+    this.#mirroring = mirroring;
+    this.#tries = new ConditionTries(mirroring);
+    this.#started_at = mirroring.ports.clock.monotonic();
+    for (const { code, began_at } of mirroring.inbox.conditions.open()) {
       if (!isCondition(code)) continue;
       this.#announced.set(code, { since: began_at, severity: conditionTable[code].severity });
       this.#recalled.add(code);
@@ -73,14 +73,14 @@ export class ConditionWatch {
 
   /** Returns the conditions that hold according to a status. */
   conditionsOf(status: Unjudged): HeldCondition[] {
-    return conditionsOf(this.#factsOf(status), this.#wiring.ports.clock.now(), this.#memory);
+    return conditionsOf(this.#factsOf(status), this.#mirroring.ports.clock.now(), this.#memory);
   }
 
   /**
    * Checks whether the service can be reached, and inspects everything else if that has changed. Run every few seconds.
    */
   async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
-    const { limiter, ports } = this.#wiring;
+    const { limiter, ports } = this.#mirroring;
     await this.#tries.lookForService(signal);
     const { away, asked } = limiter.pause();
     const there = asked === null || asked.until - ports.clock.now() < minute ? 'there' : 'asks for a pause';
@@ -107,7 +107,7 @@ export class ConditionWatch {
 
   /** Acknowledges a condition until it ends. Returns false if it does not hold. */
   acknowledge(status: Unjudged, code: string, because: string): boolean {
-    const { inbox, ports } = this.#wiring;
+    const { inbox, ports } = this.#mirroring;
     const now = ports.clock.now();
     const held = this.conditionsOf(status);
     this.#announce(held, now);
@@ -124,7 +124,7 @@ export class ConditionWatch {
   }
 
   #settleNow(found: Unjudged): void {
-    const { files, storage, ports } = this.#wiring;
+    const { files, storage, ports } = this.#mirroring;
     const now = ports.clock.now();
     this.#watched = watchedNow(this.#watched, this.#factsOf(found), now);
     const facts = this.#factsOf(found);
@@ -141,7 +141,7 @@ export class ConditionWatch {
 
   /** Logs the conditions that have begun and ended since the last inspection, at their severity. */
   #announce(held: readonly HeldCondition[], now: number): void {
-    const { clock, log } = this.#wiring.ports;
+    const { clock, log } = this.#mirroring.ports;
     const holds = new Map(held.map((each) => [each.code, each]));
     for (const { code, severity, says, todo, since } of held) {
       this.#recalled.delete(code);
@@ -164,7 +164,7 @@ export class ConditionWatch {
 
   /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
   #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
-    const { files, ports } = this.#wiring;
+    const { files, ports } = this.#mirroring;
     try {
       this.#write(held, ages, now);
       this.#failure = null;
@@ -177,13 +177,13 @@ export class ConditionWatch {
 
   #write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
     const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
-    this.#wiring.inbox.conditions.note([...held, ...goesOn, ...ages].map(ofInstants), now);
+    this.#mirroring.inbox.conditions.note([...held, ...goesOn, ...ages].map(ofInstants), now);
     this.#recall();
   }
 
   /** Reads the records into memory, because the status is needed even while the inbox is lost. */
   #recall(): void {
-    const periods = this.#wiring.inbox.conditions.open();
+    const periods = this.#mirroring.inbox.conditions.open();
     const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
     this.#memory = {
       met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...this.#memory.met]),

@@ -81,7 +81,7 @@ export const products = table(
     ),
     highlights: json(
       { from: '$.highlights', null: 'not sent, as nearly always' },
-      'What it is praised for: mostly an array of texts. The service does not define its form.',
+      'Its strong points: mostly an array of texts. The service does not define its form.',
     ),
     whats_included: text(
       { from: '$.whats_included', null: 'not sent' },
@@ -120,7 +120,7 @@ export const products = table(
     starting_point_longitude: degrees({ from: '$.starting_point.lng', null: 'not sent' }, 'East of Greenwich.'),
     languages: texts({ from: '$.languages', null: 'not sent' }, 'The languages that the service has texts in.'),
     live_guide_languages: texts({ from: '$.live_guide_languages', null: 'not sent' }, 'The languages of guides.'),
-    audio_guide_languages: texts({ from: '$.audio_guide_languages', null: 'not sent' }, 'Those of audio guides.'),
+    audio_guide_languages: texts({ from: '$.audio_guide_languages', null: 'not sent' }, 'Languages of audio guides.'),
     cancellation_policy: text(
       { from: '$.cancellation.policy', null: 'not sent' },
       'A word of the service: before_date, before_timeslot, never …',

@@ -28,7 +28,7 @@ export const variants = table(
     variant_id: id({ from: '$.id' }, 'The variant.'),
     label: text({ from: '$.label', null: 'not sent' }, 'Its name.'),
     variant_type: text({ from: '$.variant_type', null: 'not sent' }, 'A word of the service: adult, child …'),
-    description: text({ from: '$.description', null: 'not sent' }, 'Whom or what it is for.'),
+    description: text({ from: '$.description', null: 'not sent' }, 'Visitors or service that it is for.'),
     cancellation_policy: text(
       { from: '$.cancellation.policy', null: 'not sent' },
       'A word of the service, as in products; where it is sent, it holds for the variant.',

@@ -20,7 +20,7 @@ export function readImagesNearLimit(ports: Sync): void {
 /**
  * Raises or clears the alarm about images not confirmed for twelve days; it lasts until each is confirmed or withdrawn.
  */
-export function updateImageAlarm({ mirror, clock, log }: Omit<Sync, 'policy'>): void {
+export function updateImageAlarm({ mirror, clock, log }: Sync): void {
   const now = clock.now();
   const products = mirror.images.unconfirmed(instant(now - imageAlarmAfterMs)).length;
   const came = mirror.alarms.set('images-unverified', products === 0 ? null : { at: now, products });

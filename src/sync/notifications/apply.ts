@@ -139,7 +139,9 @@ function applyNotices(
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closing = known.filter(({ closure }) => closure !== null);
   const visible = closing.length > 0 ? mirror.products.count() : 0;
-  for (const notice of closing) close(ports, delivery, notice, visible);
+  const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
+  if (held > 0)
+    ports.log.error({ held }, 'too many closures announced at once: the rest take effect only after their reads');
   const closed = idsOf(closing);
   if (closed.length > 0) askDecidingReads(ports, closed, 'closure-unconfirmed');
   if (known.length > 0) createPlacesInLists(ports, idsOf(known));
@@ -164,14 +166,17 @@ function noteNotice(
     if (said[change_type]) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at, awaited });
 }
 
-/** Takes a known product off sale at once, unless too many closures are unconfirmed. */
+/**
+ * Takes a known product off sale at once, unless too many closures are unconfirmed. Returns whether the closure is held
+ * until its read.
+ */
 function close(
   { mirror, clock }: Sync,
   { delivery_id, received_at }: StoredDelivery,
   { product_id, closure, enabled }: ProductNotice,
   visible: number,
-): void {
-  if (closure === null) return;
+): boolean {
+  if (closure === null) return false;
   const now = clock.now();
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
@@ -188,6 +193,7 @@ function close(
   };
   mirror.closures.put(announced, reopened ? 'reopened' : undefined);
   if (applies) mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
+  return !applies;
 }
 
 /** Returns whether a notification has announced a reopening since, regardless of reads. */

@@ -5,7 +5,7 @@ import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domai
 import { either, type Looks, signalTier } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { Ports, Sync } from './context.ts';
+import type { Sync } from './context.ts';
 
 /** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */
 export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
@@ -40,10 +40,7 @@ export interface SiblingGroup {
 }
 
 /** Returns the groups of products whose dates may change together with those of a record. */
-export function siblingGroups(
-  { mirror }: Pick<Ports, 'mirror'>,
-  { product_id, edition, part }: RecordKey,
-): SiblingGroup[] {
+export function siblingGroups({ mirror }: Sync, { product_id, edition, part }: RecordKey): SiblingGroup[] {
   const ids = mirror.siblings.groupsOf(product_id);
   return siblingKinds.flatMap((kind): SiblingGroup[] => {
     const id = ids[kind];
