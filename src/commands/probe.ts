@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { AdapterRefused, loadAdapter } from '../config/adapter.ts';
 import { documentText } from '../config/document.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { probeAlone } from '../daemon/probing.ts';
@@ -59,8 +60,17 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** The same environment, as if it named the adapter. */
+/** Returns the same environment, as if it named the adapter. Throws (78) if the adapter cannot be used. */
 function withAdapter(io: Io, file: string): Io {
+  try {
+    loadAdapter(file);
+  } catch (error) {
+    if (!(error instanceof AdapterRefused)) throw error;
+    throw new CataloguedError('configuration', `--adapter: ${error.message}`, {
+      exitCode: exitCodes.configuration,
+      hint: 'correct the module (docs/service.md, service.adapter)',
+    });
+  }
   return { ...io, env: { ...io.env, CATALOGUED_SERVICE__ADAPTER: file } };
 }
 

@@ -122,7 +122,7 @@ describe('probe --adapter', () => {
     await using at = await stage(cursorShape);
     const { error } = await probe(at.config, '--adapter', join(at.path, 'nothing.mjs'));
     expect(error).toMatchObject({ exitCode: 78 });
-    expect(error?.details[0]).toMatch(/^service.adapter: there is no file .*nothing.mjs; expected a module/);
+    expect(error?.message).toMatch(/^--adapter: there is no file .*nothing.mjs; expected a module/);
   });
 
   it('is not for a running daemon (75)', async () => {

@@ -51,5 +51,15 @@ it.each([
   ['page 1001 is refused: 499 closed', { status: 499, failure: { code: 'closed', message: '' } }],
   ['500 internal', { status: 500, failure: { code: 'internal', message: '' } }],
 ])('a page beyond the last: %s', (says, asked) => {
-  expect(seen('end of the list', [exchange('beyond the end', { question: list(1001), ...asked })])).toBe(says);
+  const readable = exchange('list', { question: list(1), read: { rows: [{ id: 1 }] } });
+  expect(seen('end of the list', [readable, exchange('beyond the end', { question: list(1001), ...asked })])).toBe(
+    says,
+  );
+});
+
+it('says nothing about empty pages where no row of the list can be read', () => {
+  const empty = (name: string, page: number) => exchange(name, { question: list(page), read: { rows: [] } });
+  const evidence = [empty('list', 1), empty('page 0', 0), empty('beyond the end', 1001)];
+  for (const name of ['first page', 'end of the list'])
+    expect(seen(name, evidence), name).toBe('the list has no row that can be read');
 });

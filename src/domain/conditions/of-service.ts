@@ -88,7 +88,7 @@ export const ofService = {
     severity: 'error',
     means:
       'answers about a list or about many products cannot be used: other names of rows or ids, no page numbers, another language, no JSON. Such a list does not fill the mirror',
-    todo: 'Run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, write or correct an adapter (docs/service.md) and test it with `catalogued probe --adapter FILE`; if it answered otherwise before, tell the service',
+    todo: 'If the text names your adapter, correct it, try it with `catalogued probe --adapter FILE --recorded DIR`, and run `catalogued reload`. Else run `catalogued probe`, and compare its lines with `service.profile`. If no key describes the service, write an adapter (docs/service.md); if it answered otherwise before, tell the service',
     depends_on: ['key-refused', 'service-unreachable', 'service-unusable', 'service-pause'],
     found: ({ unusable }) => {
       if (unusable === null) return null;

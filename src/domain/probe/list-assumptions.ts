@@ -61,6 +61,8 @@ function listShape(evidence: ProbeEvidence): Judgement {
   return without === rows.length ? unusable(seen, notFollowed) : otherwise(seen, 'such rows are left out');
 }
 
+const noRows = 'the list has no row that can be read';
+
 function firstPage(evidence: ProbeEvidence): Judgement {
   const { first_page } = evidence;
   if (first_page !== 1) return asBelieved(`page ${first_page}, as configured`);
@@ -70,6 +72,7 @@ function firstPage(evidence: ProbeEvidence): Judgement {
     return before.status === null ? cannotTell(ending(before)) : asBelieved('page 0 is refused');
   const listed = new Set(rowsIn(evidence, 'list').map(({ id }) => String(id)));
   const rows = rowsIn(evidence, 'page 0');
+  if (listed.size === 0) return cannotTell(noRows);
   const unknown = rows.filter(({ id }) => !listed.has(String(id))).length;
   if (unknown <= rows.length / 2) return asBelieved(rows.length === 0 ? 'page 0 is empty' : 'page 0 is page 1');
   return otherwise(
@@ -170,7 +173,8 @@ function listEnd(evidence: ProbeEvidence): Judgement {
     return beyond.status !== null && beyond.status >= 400 && beyond.status < 500
       ? otherwise(`page ${page} is refused: ${ending(beyond)}`, 'a walk ends at the total that the list names')
       : cannotTell(ending(beyond));
-  if (rows === 0) return asBelieved(`page ${page} is empty`);
+  if (rows === 0)
+    return rowsIn(evidence, 'list').length === 0 ? cannotTell(noRows) : asBelieved(`page ${page} is empty`);
   return otherwise(
     `page ${page} has ${rows} rows`,
     'the list does not end by itself: a walk ends where pages bring nothing new, and nothing is withdrawn by it',
