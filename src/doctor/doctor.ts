@@ -265,9 +265,15 @@ function reachability(outcome: Outcome): Check {
     case 'throttled':
       return wrong('service', `it throttles (${outcome.status})`, 'wait, or lower budget.requests_per_second');
     case 'refused':
+      if (outcome.status === 404)
+        return wrong(
+          'service',
+          `it has no such path (404): ${outcome.message}`,
+          'compare service.base_url and service.profile.paths',
+        );
       return wrong('service', `it refuses (${outcome.status}): ${outcome.message}`, todoOf('key-refused'));
     default:
-      return wrong('service', outcome.message, `${todoOf('service-unreachable')}; see service.profile.paths`);
+      return wrong('service', outcome.message, todoOf('service-unreachable'));
   }
 }
 

@@ -168,6 +168,8 @@ describe('a read over HTTP', () => {
     ['/v1/products/7', 404, '7 is not in the mirror'],
     ['/v1/experiences/7', 404, '7 is not in the mirror'],
     ['/v1/products/7/images?language=en', 400, 'language: is not known'],
+    ['/v1/products/7/prices?currency=USD', 400, 'currency: is not known; expected no parameters'],
+    ['/v1/search?limit=201', 400, 'limit: found "201"; expected a number of rows from 1 to 200'],
     ['/v1/products?language=xx', 400, 'language: "xx" is not mirrored'],
     ['/v1/products?currency=JPY', 400, 'currency: "JPY" is not mirrored'],
     ['/v1/products?language=en&language=de', 400, 'language: found ["en","de"]; expected a mirrored language'],

@@ -61,7 +61,10 @@ it('the demo tells the same story at each start, and ends with a shop, a page an
   expect(explained.stdout).toContain(product_id);
   expect(statSync(join(directory.path, 'data/demo/state/api_key')).mode & 0o777).toBe(0o600);
   // A second demo leaves the files of one that runs alone.
-  expect(await runCli(['demo'], { cwd: directory.path })).toMatchObject({ code: 75 });
+  expect(await runCli(['demo'], { cwd: directory.path })).toMatchObject({
+    code: 75,
+    stderr: expect.stringContaining('choose another --directory'),
+  });
   const ended = async ({ demo }: typeof first) => {
     demo.child.kill('SIGINT');
     return (await demo.ended).code;

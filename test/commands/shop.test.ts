@@ -214,6 +214,15 @@ describe('a button changes the service until the shop, the page and the log show
         .sort(),
     ).toEqual(Object.keys(shows).sort());
     expect((await post('/press', { button: 'constructor' })).status).toBe(400);
+    for (const wrong of [{ product: '999' }, { product: String(product_id), date: 'abc' }])
+      expect((await post('/press', { button: 'sell-out', date, ...wrong })).status).toBe(400);
+  });
+
+  it('pressed twice at once is pressed and undone', async () => {
+    const price = () => sandbox.products().find(({ id }) => id === product_id)?.price;
+    const before = price();
+    expect(await Promise.all([press('price'), press('price')])).toEqual([303, 303]);
+    expect(price()).toBe(before);
   });
 });
 

@@ -59,6 +59,8 @@ export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
 
 /** An object of a request with these members and no others. Otherwise a misspelt member would count as absent. */
 export function strict<Shape extends z.ZodRawShape>(shape: Shape, expected: string) {
-  const known = `is not known; known are ${Object.keys(shape).join(', ')}`;
+  const names = Object.keys(shape);
+  const known =
+    names.length === 0 ? 'is not known; expected no parameters' : `is not known; known are ${names.join(', ')}`;
   return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : expected) });
 }

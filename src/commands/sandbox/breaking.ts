@@ -128,6 +128,12 @@ export class Breaking implements AsyncDisposable {
     });
   }
 
+  /** Returns whether buttons can change a product on a date. */
+  isTarget({ product_id, date }: Target): boolean {
+    const isDate = /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date));
+    return isDate && this.#ports.sandbox.products().some(({ id }) => id === product_id);
+  }
+
   isButton(name: string): name is DeedName {
     return Object.hasOwn(this.#deeds, name);
   }
@@ -238,7 +244,7 @@ function deeds({ sandbox, reader, clock, page }: BreakingPorts): Readonly<Record
     new RegExp(`id=${product_id}">${product_id}</a>.*?<td[^>]*>.*?</td>(.*?)</tr>`, 'gs');
   const announced = 'The service announces it.';
   const asked =
-    'The service announces no such change: the next check by a shopper finds it, and then everybody sees it.';
+    'The service announces no such change: a check by a shopper finds it, and then everybody sees it. The demo checks now.';
   return {
     close: {
       label: 'Close this product',

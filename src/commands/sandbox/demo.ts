@@ -262,9 +262,21 @@ function refuseForeign(directory: string): void {
 function beginAgain(directory: string): void {
   const path = mirrorFile(directory);
   if (!existsSync(path)) return;
-  using _ = acquireMirrorLock(path);
+  using _ = lockOfDemo(directory);
   for (const file of [path, `${path}-wal`, `${path}-shm`, join(directory, 'state'), join(directory, 'backup')])
     rmSync(file, { recursive: true, force: true });
+}
+
+function lockOfDemo(directory: string): Disposable {
+  try {
+    return acquireMirrorLock(mirrorFile(directory));
+  } catch (error) {
+    if (!(error instanceof CataloguedError) || error.code !== 'already-running') throw error;
+    throw new CataloguedError(error.code, `another demo runs in ${directory}`, {
+      exitCode: error.exitCode,
+      hint: 'stop it first, or choose another --directory',
+    });
+  }
 }
 
 function mirrorFile(directory: string): string {

@@ -51,7 +51,13 @@ async function serve(options: ShopServerOptions, request: IncomingMessage, respo
   const { method = 'GET', headers } = request;
   // Nobody has to log in: pages of other origins, and names that lead here by DNS rebinding, are refused.
   const refusal = refusalOf({ method, headers, route: '/' }, { token: null, host: '127.0.0.1', hosts: [] });
-  if (refusal !== null) return send(response, refusal.status, 'text/plain', refusal.message);
+  if (refusal !== null)
+    return send(
+      response,
+      refusal.status,
+      'text/plain',
+      'this shop is for this machine alone: open it at its own address',
+    );
   const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://shop');
   if (path === '/shop.css') return send(response, 200, 'text/css', shopStyle);
   if (path === '/shop.js') return send(response, 200, 'text/javascript', shopScript);
@@ -76,7 +82,9 @@ async function press({ breaking }: ShopServerOptions, form: URLSearchParams, res
   const text = (name: string) => form.get(name) ?? '';
   const name = text('button');
   if (!breaking.isButton(name)) return send(response, 400, 'text/plain', 'there is no such button');
-  await breaking.press(name, { product_id: Number(text('product')), date: text('date') });
+  const target = { product_id: Number(text('product')), date: text('date') };
+  if (!breaking.isTarget(target)) return send(response, 400, 'text/plain', 'there is no such product, or no such date');
+  await breaking.press(name, target);
   const back = /^\/(?![/\\])/.test(text('back')) ? text('back') : '/';
   response.writeHead(303, { location: back }).end();
 }

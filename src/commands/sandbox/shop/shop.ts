@@ -1,3 +1,4 @@
+import { exitCodes } from '../../../errors.ts';
 import {
   CataloguedError,
   type CheckAnswer,
@@ -45,9 +46,9 @@ export async function shopAnswer(shop: Shop, request: ShopRequest): Promise<Shop
     return await route(shop, request);
   } catch (error) {
     if (!(error instanceof CataloguedError)) throw error;
-    const { code, message } = error;
+    const { code, message, exitCode } = error;
     if (code === 'unknown-product' || code === 'unknown-variant') return stopPage(404, 'This ticket is not sold here.');
-    if (code === 'bad-argument' || code === 'bad-request') return stopPage(400, message);
+    if (exitCode === exitCodes.usage) return stopPage(400, message);
     return stopPage(503, `The shop cannot answer now: ${message}.`);
   }
 }
