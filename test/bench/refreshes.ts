@@ -19,8 +19,9 @@ import { asked, type Program, startProgramHere } from './stage.ts';
 const connections = 4;
 const targets = {
   'first load': 0.45,
+  'every date changed': 0.15,
   '1 % of the dates changed': 1.1,
-  'only an instant in it changed': 0.7,
+  'only an instant in it changed': 1.5,
   unchanged: 2,
 } as const;
 type Kind = keyof typeof targets;
@@ -46,6 +47,7 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
   using bare = await startProgramHere('bare-client.ts', service.first, connections);
   const rounds: Readonly<Record<Kind, Round[]>> = {
     'first load': [],
+    'every date changed': [],
     '1 % of the dates changed': [],
     'only an instant in it changed': [],
     unchanged: [],
@@ -67,9 +69,16 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
     await asked(service, 'change');
     requestDates(daemon);
     await measure('1 % of the dates changed');
-    await asked(service, 'touch');
+    await asked(service, 'change all');
     requestDates(daemon);
-    await measure('only an instant in it changed');
+    await measure('every date changed');
+    // The first two show that nothing else changes.
+    for (const kind of [null, null, 'only an instant in it changed'] as const) {
+      await asked(service, 'touch');
+      requestDates(daemon);
+      if (kind === null) await beside(daemon, { service, bare });
+      else await measure(kind);
+    }
   }
   const lines = Object.entries(rounds).map(([kind, found]) => lineOf(kind as Kind, found));
   return [...lines, ...writtenLines(rounds), sizeLine(stored, rounds['first load'])];

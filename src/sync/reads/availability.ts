@@ -201,6 +201,7 @@ export async function readAvailability(
         const where = { from: answered.from, today: window.today, product, first } as const;
         const stored = storeAnswer(ports, record, where, cut);
         note(found, stored);
+        if (stored.changed && cut.kind === 'read') cut.matters?.();
         if (record.due_reason === 'live-check')
           applyElsewhere(ports, record, { ...where, to: answered.to }, cut, stored);
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
