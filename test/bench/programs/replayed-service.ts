@@ -41,6 +41,11 @@ interface Priced {
   }[];
 }
 
+/** Less than a doubling, which would be asked again before it is stored. */
+function dearer(price: number): number {
+  return Math.round(price * 110) / 100;
+}
+
 function change(share: number): void {
   changes += 1;
   for (const [path, body] of bodies) {
@@ -48,7 +53,8 @@ function change(share: number): void {
     const changed = (answer.dates ?? []).filter(({ date }) => roll(changes, path, date) < share);
     for (const { timeslots } of changed)
       for (const { variants } of timeslots)
-        for (const { price_mediation: prices } of variants) prices.total_retail_price_incl_vat += 1;
+        for (const { price_mediation: prices } of variants)
+          prices.total_retail_price_incl_vat = dearer(prices.total_retail_price_incl_vat);
     if (changed.length > 0) bodies.set(path, Buffer.from(JSON.stringify(answer)));
   }
 }
