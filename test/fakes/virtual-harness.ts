@@ -56,6 +56,9 @@ export interface Down {
   refused?(error: unknown): Promise<void>;
 }
 
+/** Products of a sandbox for which a test names no number. */
+const defaultProducts = 40;
+
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
@@ -126,8 +129,9 @@ export async function filledHarness(
     await harness.fill();
     return harness;
   }
-  // Who watches the sandbox does not change what it answers.
-  const { served: _, counts: __, ...sandbox } = options;
+  // Who watches the sandbox does not change what it answers, and a fill asks for no product that is gone.
+  const { served: _, counts: __, gone: ___, ...others } = options;
+  const sandbox = { products: defaultProducts, ...others };
   const { start = noon } = overrides;
   const key = filledWorlds.key({ sandbox, config, start, quirks: process.env.CATALOGUED_QUIRKS });
   return harnessOf(options, { ...config, ...later }, overrides, {
@@ -188,7 +192,7 @@ async function harnessOf(
   const path = directory ?? stack.use(temporaryDirectory()).path;
   const began = await prepare?.(path);
   // Before the clock shows that instant: its calendars change from the start of the world on.
-  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
+  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: defaultProducts, ...options }));
   if (began !== undefined) await clock.advance(began.elapsed);
   const log = testLog(level);
   let step = began?.chance ?? 0;
