@@ -205,7 +205,8 @@ export function answer(question, status, body, standard) {
         const { searchParams } = request.url;
         if (!isList(request)) return null;
         if (searchParams.has('page')) return refused;
-        searchParams.set('page', String(Number(searchParams.get('offset')) / 5 + 1));
+        const [offset, page_size] = [Number(searchParams.get('offset')), Number(searchParams.get('page_size'))];
+        searchParams.set('page', String(offset / page_size + 1));
         searchParams.delete('offset');
         return null;
       },

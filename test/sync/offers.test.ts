@@ -10,7 +10,7 @@ const day = 24 * hour;
 const week = 7 * day;
 const never = new AbortController().signal;
 const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
-const lean = { lean: true, products: 40 };
+const lean = { lean: true, products: 12 };
 
 const noProduct = { kind: 'status', status: 404, path: '^/v2/products/\\d+(\\?|$)' } as const;
 const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } as const;
@@ -43,7 +43,7 @@ describe('a service with exactly the calls of the specification', () => {
     await filled(harness);
     expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
     expect(missing(harness)).toEqual(['experiences', 'product']);
-    expect(harness.daemon.mirror.products.count()).toBe(40);
+    expect(harness.daemon.mirror.products.count()).toBe(lean.products);
     expect(harness.daemon.mirror.records.fill().failing).toBe(0);
     expect(harness.daemon.mirror.records.isAnyUnread()).toBe(false);
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
@@ -51,7 +51,7 @@ describe('a service with exactly the calls of the specification', () => {
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
     await harness.liveUntil(harness.clock.now() + 2 * day);
     expect(harness.daemon.mirror.removals.absent()).toEqual([]);
-    expect(harness.daemon.mirror.products.count()).toBe(40);
+    expect(harness.daemon.mirror.products.count()).toBe(lean.products);
   });
 
   it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
@@ -118,7 +118,7 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['product']);
     expect(harness.daemon.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.daemon.mirror.products.count()).toBe(40);
+    expect(harness.daemon.mirror.products.count()).toBe(lean.products);
   });
 
   it('still withdraws what really goes, by two lists and the read of checkout information', async () => {
@@ -128,7 +128,7 @@ describe('a service with exactly the calls of the specification', () => {
     if (gone !== undefined) gone.withdrawn = true;
     await harness.liveUntil(harness.clock.now() + 3 * hour);
     expect(harness.daemon.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
-    expect(harness.daemon.mirror.products.count()).toBe(39);
+    expect(harness.daemon.mirror.products.count()).toBe(lean.products - 1);
   });
 });
 
