@@ -79,8 +79,13 @@ function change(sql: string): void {
 
 /** The first date from `date` on that is on sale: which dates are sold out hangs on the day on which the test runs. */
 function availableFrom(date: string): string {
-  const rows = daemon.mirror.db.prepare("SELECT min(date) FROM day WHERE product_id = ? AND state = 'available' AND date >= ?");
-  return String(rows.pluck().get(ids.open, date));
+  const db = otherWriter(mirrorPath());
+  const first = db
+    .prepare("SELECT min(date) FROM day WHERE product_id = ? AND state = 'available' AND date >= ?")
+    .pluck();
+  const found = String(first.get(ids.open, date));
+  db.close();
+  return found;
 }
 
 async function readAgain(product_id: number): Promise<void> {
