@@ -331,6 +331,10 @@ function isFilled({ mirror }: Sync): boolean {
 }
 
 function report({ log }: Sync, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {
+  if (result.kind === 'stored' && result.warning !== undefined) {
+    log.warn({ ...keyFields(record), ...result.warning }, 'record refreshed with a warning');
+    return;
+  }
   if (result.kind === 'stored') {
     log.debug({ ...keyFields(record), reason: record.due_reason, changed: result.changed }, 'record refreshed');
     return;
