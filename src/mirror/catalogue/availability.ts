@@ -10,7 +10,7 @@ import type { OfProduct, WindowRead } from './dates/window.ts';
 
 /** Dates, their slots and the windows that say when each was read. */
 export interface AvailabilityTables
-  extends Pick<DateWindowTable, 'confirm' | 'wasRead' | 'variantIds'>,
+  extends Pick<DateWindowTable, 'confirm' | 'moveStaleAt' | 'wasRead' | 'variantIds'>,
     Pick<DayTable, 'shown'> {
   /**
    * Stores an answer, priced by whom its variants are for: store those first. Days that are stored as
@@ -31,7 +31,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
   const days = dayTable(db, changes);
   const printed = printedPrices(db);
   const settingOf = dateSettings(db);
-  const { confirm, wasRead, variantIds, ...windows } = dateWindowTable(db, days.move);
+  const { confirm, moveStaleAt, wasRead, variantIds, ...windows } = dateWindowTable(db, days.move);
 
   const store: AvailabilityTables['store'] = (read, answer) => {
     const { product_id, currency, from } = read;
@@ -76,6 +76,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
 
   return {
     confirm,
+    moveStaleAt,
     wasRead,
     variantIds,
     shown: days.shown,

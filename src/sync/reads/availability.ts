@@ -400,14 +400,14 @@ function storeAnswer(
   const { mirror, clock, policy } = ports;
   const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
+  const { availability: tiers, variants } = policy.of(product.category).cadence;
   if (reading.kind === 'unchanged') {
-    mirror.availability.confirm({ product_id, currency, hash, sent_at });
+    mirror.availability.confirm({ product_id, currency, hash, sent_at, today, tiers });
     return { changed: false, noticed: [] };
   }
   const now = clock.now();
   const { refused_prices: prices = 0 } = reading.value;
   if (prices > 0) noteRefused(ports, [{ product_id, refused: { images: 0, prices } }], now);
-  const { availability: tiers, variants } = policy.of(product.category).cadence;
   const [language] = policy.extent.languages;
   const by = { sent_at, reason, stale_at: instant(sent_at + variants), now };
   const read = { ...by, source: 'availability' as const, product_id, language };

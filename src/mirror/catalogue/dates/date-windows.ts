@@ -1,9 +1,9 @@
-import { instant } from '../../../clock.ts';
+import { type Instant, instant } from '../../../clock.ts';
 import { cadenceOfDay, type Tiers, tierStarts } from '../../../domain/catalogue/availability.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
-import { daysBetween } from '../../../domain/time/dates.ts';
-import { type Bound, pick, type Writes } from '../../../sqlite/statements.ts';
-import { query } from '../../sql/sql.ts';
+import { addDays, daysBetween } from '../../../domain/time/dates.ts';
+import { type Bound, type ExpressionBuilder, pick, sql, type Writes } from '../../../sqlite/statements.ts';
+import { query, type Schema } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
@@ -33,8 +33,10 @@ export interface WindowRoom {
 export interface DateWindowTable {
   /** Looks at what there is where an answer is to be stored, given the stored dates of its range. */
   room(read: WindowRead, to: string, stored: readonly DateOfWindow[]): WindowRoom;
-  /** The same bytes came again: only the windows of that answer are marked. */
-  confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
+  /** Records that the same bytes came again: all dates of that answer were read at `sent_at`. */
+  confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at' | 'today' | 'tiers'>): void;
+  /** Moves `stale_at` of a product's windows after a cadence has changed. `todayAt`: the venue's day at an instant. */
+  moveStaleAt(product_id: number, tiers: Tiers, todayAt: (at: Instant) => string): void;
   /** Returns whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
   /** Returns the variants that the stored answers of a product speak of, over all its windows. */
@@ -177,12 +179,13 @@ export function dateWindowTable(
 }
 
 /** Returns what concerns stored windows as they are. */
-function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'variantIds'> {
-  const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
+function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'moveStaleAt' | 'wasRead' | 'variantIds'> {
+  type Confirmed = OfProduct & Pick<WindowRead, 'hash' | 'sent_at'> & TierBounds;
+  const mark = db.change((bound: Bound<Confirmed>) =>
     query
       .updateTable('date_window')
       .set((of) => ({
-        stale_at: of(of('stale_at', '-', of.ref('checked_at')), '+', bound.sent_at),
+        stale_at: sql<Instant>`${bound.sent_at} + ${cadenceOfWindow(of, bound)}`,
         checked_at: bound.sent_at,
         held_at: null,
       }))
@@ -191,6 +194,19 @@ function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'varia
       .where('body_hash', '=', bound.hash)
       .where('checked_at', '<=', bound.sent_at),
   );
+  const reads = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('date_window').select('checked_at').distinct().where('product_id', '=', product_id),
+  );
+  type ReadAt = { product_id: number; checked_at: Instant };
+  const move = db.change((bound: Bound<ReadAt & TierBounds>) => {
+    const stale_at = (of: OfWindow) => sql<Instant>`${bound.checked_at} + ${cadenceOfWindow(of, bound)}`;
+    return query
+      .updateTable('date_window')
+      .set((of) => ({ stale_at: stale_at(of) }))
+      .where('product_id', '=', bound.product_id)
+      .where('checked_at', '=', bound.checked_at)
+      .where((of) => of('stale_at', '<>', stale_at(of)));
+  });
   const known = db.values(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
     query
       .selectFrom('day')
@@ -206,13 +222,45 @@ function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'varia
   );
 
   return {
-    confirm: (read) => {
-      mark.run(read);
+    confirm: ({ today, tiers, ...read }) => {
+      mark.run({ ...read, ...tierBounds(tiers, today) });
+    },
+    moveStaleAt: (product_id, tiers, todayAt) => {
+      for (const checked_at of reads.all({ product_id }))
+        move.run({ product_id, checked_at, ...tierBounds(tiers, todayAt(checked_at)) });
     },
     wasRead: ({ product_id, currency }, from, to) => known.get({ product_id, currency, from, to }) !== undefined,
     variantIds: (product_id) =>
       new Set(variants.all({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[])),
   };
+}
+
+/** The first dates of the later tiers, and the cadence of each tier. */
+interface TierBounds {
+  readonly middle_from: string;
+  readonly far_from: string;
+  readonly near: number;
+  readonly middle: number;
+  readonly far: number;
+}
+
+function tierBounds({ near, middle, far }: Tiers, today: string): TierBounds {
+  const [middle_from, far_from] = [addDays(today, near.days), addDays(today, middle.days)];
+  return { middle_from, far_from, near: near.every, middle: middle.every, far: far.every };
+}
+
+type OfWindow = ExpressionBuilder<Schema, 'date_window'>;
+
+/** Returns the cadence of a stored window: that of the tier of its first date. */
+function cadenceOfWindow(of: OfWindow, { middle_from, far_from, near, middle, far }: Bound<TierBounds>) {
+  return of
+    .case()
+    .when('from_date', '<', middle_from)
+    .then(near)
+    .when('from_date', '<', far_from)
+    .then(middle)
+    .else(far)
+    .end();
 }
 
 /** Returns the dates of each tier, with its cadence. */
