@@ -52,6 +52,9 @@ const askAgainMs = 250;
 /** The number of records after which the write-ahead log is checked. */
 const checkpointEvery = 100;
 
+/** Milliseconds between two looks for jobs whose last record was read. */
+const endJobsEveryMs = 1000;
+
 /**
  * Milliseconds after which a long sync cycle is ended in the change feed, so that its followers do not wait for hours.
  */
@@ -116,6 +119,7 @@ class Pass {
   #willPump = false;
   #checkpointed = 0;
   #told_at: number;
+  #ended_jobs_at: number;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: PassOptions) {
@@ -133,6 +137,7 @@ class Pass {
     );
     this.#together = commitTogether(given, 'reject');
     this.#told_at = ports.clock.monotonic();
+    this.#ended_jobs_at = this.#told_at;
   }
 
   async run(): Promise<PassResult> {
@@ -211,6 +216,7 @@ class Pass {
       .then(() => {
         free();
         this.#inFlight.delete(keyOf(record));
+        this.#endJobs();
         this.#housekeep();
         this.#pumpSoon();
       })
@@ -261,6 +267,18 @@ class Pass {
         this.#changing -= changes;
       }
     };
+  }
+
+  /**
+   * Ends jobs that have no record left: whoever waits for a small one need not wait for the end of the sync cycle. During
+   * the first fill jobs stay open, because records of products that are yet to be found join them.
+   */
+  #endJobs(): void {
+    const { mirror, clock } = this.#ports;
+    if (clock.monotonic() - this.#ended_jobs_at < endJobsEveryMs) return;
+    this.#ended_jobs_at = clock.monotonic();
+    if (mirror.filledAt() === null || !mirror.jobs.isAnyOpen()) return;
+    if (mirror.transaction(() => mirror.jobs.finish(clock.now())) > 0) completePass(this.#ports);
   }
 
   /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
