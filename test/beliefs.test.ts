@@ -26,7 +26,7 @@ import { thorough } from './fakes/thorough.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*
- * Who wrote the assumption? For every default of `service.profile`, and for what reliability.md marks as assumed: the
+ * Who wrote the assumption? For every default of `service.profile`, and for what else is assumed: the
  * service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
  */
 

@@ -46,7 +46,7 @@ export interface CheckedDate {
   }[];
 }
 
-/** The answer of `POST /v1/check` and `catalogued check --json` (design 3.4). */
+/** The answer of `POST /v1/check` and `catalogued check --json`. */
 export interface CheckAnswer {
   readonly verdict: CheckVerdict;
   /** The reasons why the offer does not hold; empty if it does. */

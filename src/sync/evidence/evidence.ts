@@ -49,7 +49,7 @@ const undecided = { state: 'held', shares: [], decision: null, decided_until: nu
 const countedMs = 60_000;
 
 /**
- * Judges every answer that removes data before it is stored (evidence.md). All its methods but `look` and `decide` run
+ * Judges every answer that removes data before it is stored. All its methods but `look` and `decide` run
  * in the transaction of their caller.
  */
 export class Evidence implements ClaimJudge {

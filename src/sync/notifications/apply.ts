@@ -41,7 +41,7 @@ const largeBytes = 64 * 1024;
 const forgottenMs = 24 * 3_600_000;
 
 /**
- * Applies the stored deliveries in order (reliability.md 2.3). Deliveries that arrive meanwhile are left for the next
+ * Applies the stored deliveries in order. Deliveries that arrive meanwhile are left for the next
  * run. Idempotent: the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a
  * delivery but never skip one.
  */

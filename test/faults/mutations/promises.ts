@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mutation, replaced } from './mutation.ts';
 
-/** Lines of one file, each with what it becomes, that keep one of reliability.md's fourteen promises (section 8). */
+/** Lines of one file, each with what it becomes, that keep one of the fourteen promises (docs/promises.md). */
 interface Kept {
   readonly promise: number;
   /** Below src/, unless it begins with a slash: then it is below the root. */
