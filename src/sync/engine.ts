@@ -28,7 +28,7 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
 };
 
 /** The result of a sync cycle: numbers of records. */
-export interface PassResult {
+export interface SyncCycleResult {
   readonly stored: number;
   readonly changed: number;
   readonly failed: number;
@@ -70,7 +70,7 @@ interface Source {
   dry: { at: Instant; generation: number } | null;
 }
 
-export interface PassOptions {
+export interface SyncCycleOptions {
   /** Null: all due records, of every job. */
   readonly job_id: number | null;
   readonly signal: AbortSignal;
@@ -84,8 +84,8 @@ export interface PassOptions {
  * fails or is stored independently. Rejects if a file cannot be written: then no record counts as failed, and the
  * records being read stay due.
  */
-export async function pass(ports: Ports, workers: number, options: PassOptions): Promise<PassResult> {
-  const result = await new Pass(ports, workers, options).run();
+export async function runSyncCycle(ports: Ports, workers: number, options: SyncCycleOptions): Promise<SyncCycleResult> {
+  const result = await new SyncCycle(ports, workers, options).run();
   const { mirror, clock } = ports;
   const filled = isFilled(ports);
   if (filled || mirror.jobs.isAnyOpen())
@@ -98,7 +98,7 @@ export async function pass(ports: Ports, workers: number, options: PassOptions):
 }
 
 /** One sync cycle: its reads, from the first due record until none is due. */
-class Pass {
+class SyncCycle {
   readonly #ports: Ports;
   readonly #workers: number;
   readonly #mayBulk: () => boolean;
@@ -122,7 +122,7 @@ class Pass {
   #ended_jobs_at: number;
   #failure: { readonly error: unknown } | null = null;
 
-  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: PassOptions) {
+  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: SyncCycleOptions) {
     const { upstream, ...given } = ports;
     this.#ports = ports;
     this.#workers = workers;
@@ -140,12 +140,12 @@ class Pass {
     this.#ended_jobs_at = this.#told_at;
   }
 
-  async run(): Promise<PassResult> {
+  async run(): Promise<SyncCycleResult> {
     this.#pump();
     try {
       await this.#over.promise;
     } finally {
-      this.#stop.abort(new Error('the pass has ended'));
+      this.#stop.abort(new Error('the sync cycle has ended'));
     }
     return this.#counts;
   }
@@ -253,11 +253,12 @@ class Pass {
 
   /** Returns a commit that frees the worker. */
   #committing(free: () => void): Commit {
-    return async (work, when) => {
-      const changes = when === 'now' ? 1 : 0;
+    return async (work, answer) => {
+      const changes = answer === 'changed' ? 1 : 0;
       this.#waiting += 1;
       this.#changing += changes;
-      const stored = this.#together.commit(work, 'soon');
+      // `same` for changes too: this cycle decides itself when to flush.
+      const stored = this.#together.commit(work, 'same');
       free();
       this.#pumpSoon();
       try {

@@ -61,8 +61,8 @@ export interface ReadRequest {
   /** The hash of the stored body: if the same body comes again, nothing is parsed. */
   readonly known_hash: string | null;
   readonly signal: AbortSignal;
-  /** Called when the request is sent. */
-  readonly sent?: (() => void) | undefined;
+  /** Called when the turn of the request has come, before it is sent. */
+  readonly begins?: (() => void) | undefined;
 }
 
 export interface UpstreamOptions {
@@ -149,7 +149,7 @@ interface HowToRead {
   readonly known_hash?: string | null;
   readonly salt?: string;
   readonly signal: AbortSignal;
-  readonly sent?: (() => void) | undefined;
+  readonly begins?: (() => void) | undefined;
 }
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
@@ -158,7 +158,7 @@ function reader({ asker, limiter, timeouts, max_bytes }: UpstreamOptions, receiv
     entry: LaneEntry,
     question: ReadQuestion,
     decode: (came: CameText, asker: ServiceAsker) => Value,
-    { known_hash = null, salt = '', signal, sent }: HowToRead,
+    { known_hash = null, salt = '', signal, begins }: HowToRead,
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
@@ -170,7 +170,7 @@ function reader({ asker, limiter, timeouts, max_bytes }: UpstreamOptions, receiv
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
-      sent?.();
+      begins?.();
       const outcome = await asker.send(prepared, { ...limits, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;

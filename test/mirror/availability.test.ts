@@ -71,7 +71,7 @@ function store(
   given: AvailabilityAnswer,
 ): number {
   const { from, sent_at = now, hash = 'h1' } = read;
-  const why = { reason: 'cadence-elapsed', first: 'first' } as const;
+  const why = { reason: 'cadence-elapsed', readBefore: false } as const;
   const { changed, added } = test.mirror.transaction(() =>
     test.mirror.availability.store(
       { product_id: 7, currency: 'EUR', from: day(from), sent_at: instant(sent_at), now, hash, today, tiers, ...why },
@@ -162,7 +162,7 @@ it('an unchanged day is not written again, a day that sells out loses its slots'
   expect(test.all<{ n: number }>('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
 });
 
-it('an answer costs a window a tier, each stale after its own cadence', () => {
+it('an answer costs a span a tier, each stale after its own cadence', () => {
   using test = testMirror();
   put(test);
   store(test, { from: 0 }, answer({}, day(30)));

@@ -5,7 +5,7 @@ import { venueToday } from '../../src/domain/time/venue.ts';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
 import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -40,7 +40,7 @@ function falselySoldOut(harness: VirtualHarness): string[] {
 
 async function readAll(harness: VirtualHarness) {
   const job = requestResync(harness.daemon.ports, availability);
-  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
   await harness.drive(runChores(harness.daemon.ports, never));
   return harness.daemon.mirror.jobs.find(job.job_id);
 }
@@ -100,7 +100,7 @@ describe('a service that', () => {
       harness.sandbox.setQuirks({ dates });
       if (dates === 'honoured') for (let days = 33; days <= 99; days += 1) product.sold_out.add(dateIn(days));
       requestResync(harness.daemon.ports, { ...availability, product_ids: [product.id] });
-      await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+      await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
       expect(far()).toEqual(before);
       expect(falselySoldOut(harness)).toEqual([]);
       await harness.liveUntil(harness.clock.now() + 3 * 60_000);
@@ -191,7 +191,7 @@ describe('a service that', () => {
       }),
     };
     expect(record()?.failures).toBe(4);
-    const result = await harness.drive(pass({ ...ports, upstream }, 4, { job_id: null, signal: never }));
+    const result = await harness.drive(runSyncCycle({ ...ports, upstream }, 4, { job_id: null, signal: never }));
     expect(result).toMatchObject({ stored: expect.toSatisfy((stored: number) => stored > 0), failed: 0 });
     expect(record()).toMatchObject({ failures: 0, failure: null, unanswered_at: expect.any(Number) });
     const told = harness.log.lines().filter(({ product_id }) => product_id === id);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pass } from '../../src/sync/engine.ts';
-import { priceResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
+import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -108,7 +108,7 @@ describe('a resync', () => {
     const all = requestResync(daemon.ports, request);
     const one = requestResync(daemon.ports, { ...request, product_ids: [product_id] });
     const job = (job_id: number) => daemon.mirror.jobs.find(job_id);
-    const cycle = pass(daemon.ports, 1, { job_id: null, signal: new AbortController().signal });
+    const cycle = runSyncCycle(daemon.ports, 1, { job_id: null, signal: new AbortController().signal });
     while ((job(one.job_id)?.left ?? 0) > 0) await harness.drive(clock.sleep(500));
     await harness.drive(clock.sleep(2500));
     expect(job(one.job_id)?.finished_at).toEqual(expect.any(Number));
@@ -203,8 +203,8 @@ describe('a resync', () => {
     const one = daemon.mirror.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
     if (one === undefined) throw new Error('nothing is due');
     daemon.mirror.transaction(() => daemon.mirror.jobs.giveUp(one, first.job_id));
-    const whole = priceResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
-    const left = priceResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
+    const whole = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
+    const left = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
     expect([whole.calls, left.calls]).toEqual([3, 2]);
   });
 });

@@ -153,7 +153,10 @@ export function lower(lowest: number | null, price: number): number {
   return price === 0 ? lowest : Math.min(lowest, price);
 }
 
-/** A span of availability dates with a cadence of its own. */
+/**
+ * A span of availability dates with a cadence of its own. It is not the lane or the held subject of the same name: these
+ * distinguish the first window of a product from its later ones.
+ */
 export type Tier = 'near' | 'middle' | 'far';
 
 /** Tiers of availability dates, counted in days from the venue's today. */

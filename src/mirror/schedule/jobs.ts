@@ -24,8 +24,8 @@ export interface JobState {
 export interface JobTable {
   /** Returns how many records a selection names, by resource. */
   count(selection: RecordSelection): Map<string, number>;
-  /** The unfinished job of the same scope, which is under way or was interrupted by a kill. */
-  interrupted(selection: RecordSelection): JobState | null;
+  /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
+  unfinishedOf(selection: RecordSelection): JobState | null;
   /**
    * Ties the selected records to a new job. `dueAt` returns when each kind is due, all in one lane. A record has one job:
    * another open job that waited for it counts it no more.
@@ -77,7 +77,7 @@ export function jobTable(db: Writes): JobTable {
   );
   return {
     count,
-    interrupted: (selection) => jobs.ofScope(JSON.stringify(selection)),
+    unfinishedOf: (selection) => jobs.ofScope(JSON.stringify(selection)),
     open: (selection, at, lane, dueAt) => {
       const { kinds, product_ids } = selection;
       const others = jobs.open().map((job) => ({ job_id: job.job_id, left: jobs.find(job.job_id)?.left ?? 0 }));

@@ -8,7 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 /** A kind of record, for any product. */
 export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
-/** Records that a resync asks for. Null means all of that dimension. */
+/** Records by kind and product. `product_ids` null: of all products. */
 export interface RecordSelection {
   readonly kinds: readonly KindKey[];
   readonly product_ids: readonly number[] | null;

@@ -59,7 +59,7 @@ export interface CheckAnswer {
   readonly alternatives: readonly Alternative[];
 }
 
-/** A question, with the tier of its date. */
+/** A question about one date. */
 export interface AskedDate {
   readonly product_id: number;
   readonly date: string;
@@ -160,8 +160,11 @@ export function unansweredCheck(ports: Sync, asked: AskedDate, seen: Seen, reaso
   };
 }
 
-/** Returns the answer to a question that needs no call: the product or its time is gone, or its date is not mirrored. */
-export function withoutAsking(
+/**
+ * Returns the answer to a question without dates of the service: the product or its time is gone, or its date is not
+ * mirrored.
+ */
+export function withoutDates(
   ports: Sync,
   asked: AskedDate,
   sale: SaleState,

@@ -9,10 +9,10 @@ import { type CallPause, callPause, type LiveResult, unanswered } from './live-r
 
 /**
  * Live reads in the checkout lane: one call for all callers that ask for the same window of a product before it is
- * sent. They also share `Found`, their conclusions from the answer. Disposing answers all waiters, and stores the
- * answers received so far.
+ * sent. A call in flight is not joined, because its answer may be older than the question. Callers also share `Found`,
+ * their conclusions from the answer. Disposing answers all waiters, and stores the answers received so far.
  */
-export class SingleFlight<Found> implements AsyncDisposable {
+export class SharedReads<Found> implements AsyncDisposable {
   readonly #ports: SyncPorts;
   readonly #pause: CallPause;
   readonly #together: ReturnType<typeof commitTogether>;
@@ -99,7 +99,7 @@ export class SingleFlight<Found> implements AsyncDisposable {
       ports: this.#ports,
       commit: this.#together.commit,
       pause: this.#pause,
-      sends: () => {
+      begins: () => {
         call.sent('yes');
         if (this.#joinable.get(id) === call) this.#joinable.delete(id);
         this.#sent.set(id, call);
