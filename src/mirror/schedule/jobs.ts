@@ -18,8 +18,8 @@ export interface JobState {
 }
 
 /**
- * Resyncs. A record leaves its job when it is fetched (record-outcomes.ts), when it is given up, or when another job
- * takes it.
+ * Resyncs, which `/v1/jobs` calls jobs; the daemon's scheduled jobs are in daemon/jobs.ts. A record leaves its job when
+ * it is fetched (record-outcomes.ts), when it is given up, or when another job takes it.
  */
 export interface JobTable {
   /** Returns how many records a selection names, by resource. */

@@ -74,7 +74,7 @@ export class SharedReads<Found> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     for (const call of this.#underWay.keys()) {
-      this.#told(call, () => call.settle(unanswered('stopping')));
+      this.#answerWaiters(call, () => call.settle(unanswered('stopping')));
       call.stop('the checks are closed');
     }
     this.#together.close();
@@ -94,7 +94,7 @@ export class SharedReads<Found> implements AsyncDisposable {
       },
     );
     this.#joinable.set(id, call);
-    const settle = (result: LiveResult) => this.#told(call, () => call.settle(result));
+    const settle = (result: LiveResult) => this.#answerWaiters(call, () => call.settle(result));
     const reading = {
       ports: this.#ports,
       commit: this.#together.commit,
@@ -108,7 +108,7 @@ export class SharedReads<Found> implements AsyncDisposable {
     };
     const failed = (error: unknown) => {
       if (!call.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
-      this.#told(call, () => call.fail(error));
+      this.#answerWaiters(call, () => call.fail(error));
     };
     const end = readLive(reading, call)
       .then(settle, failed)
@@ -121,7 +121,7 @@ export class SharedReads<Found> implements AsyncDisposable {
   }
 
   /** Gives the waiters of a call their result. No caller can join it afterwards. */
-  #told(call: LiveCall<Found>, tell: () => void): void {
+  #answerWaiters(call: LiveCall<Found>, tell: () => void): void {
     this.#forget(call);
     this.#storing.add(call);
     tell();

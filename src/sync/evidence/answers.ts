@@ -7,7 +7,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
-import type { Sync, Verdict } from '../records/context.ts';
+import type { Sync, ClaimVerdict } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';
@@ -29,7 +29,7 @@ export function judgeDates(
   { from, to }: Dates,
   answer: DatesSaid,
   by: { readonly sent_at: Instant; readonly withdraws?: boolean },
-): Verdict {
+): ClaimVerdict {
   const product = mirror.products.find(record.product_id);
   // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
@@ -72,8 +72,8 @@ function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>): { dates: number; lo
 }
 
 /** The verdict on an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
-export interface EntryVerdict extends Pick<Verdict, 'next'> {
-  readonly kind: Verdict['kind'] | 'sale-only';
+export interface EntryVerdict extends Pick<ClaimVerdict, 'next'> {
+  readonly kind: ClaimVerdict['kind'] | 'sale-only';
 }
 
 /**

@@ -29,7 +29,7 @@ import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
-import type { ClaimedBy, ClaimJudge, Sync, Verdict } from '../records/context.ts';
+import type { ClaimedBy, ClaimJudge, Sync, ClaimVerdict } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -37,7 +37,7 @@ import { datesOf } from '../records/window-dates.ts';
 /**
  * The verdict on one claim of an answer. `applies`: the claim that the mirror takes over if the whole answer is stored.
  */
-type Judgement = Verdict & { readonly applies?: StoredClaim };
+type Judgement = ClaimVerdict & { readonly applies?: StoredClaim };
 
 /** The verdict on an answer that removes nothing. */
 const harmless: Judgement = { kind: 'store', next: null };
@@ -63,7 +63,7 @@ export class Evidence implements ClaimJudge {
   }
 
   /** Decides whether an answer about a record is stored: completely, or not at all. */
-  judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Verdict {
+  judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict {
     const judged = said.map((each) => this.#judgeOne(record, each, answer));
     const kept = judged.find(({ kind }) => kind === 'keep');
     if (kept !== undefined) return kept;

@@ -9,7 +9,7 @@ import {
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
-import type { Sync, Verdict } from './context.ts';
+import type { Sync, ClaimVerdict } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
 /** A complete walk over the primary list. */
@@ -42,7 +42,7 @@ function claimAbsence(
   ports: Sync,
   product_id: number,
   { sent_at, decides }: { readonly sent_at: Instant; readonly decides: boolean },
-): Verdict {
+): ClaimVerdict {
   const { primary } = walkKinds(ports.policy.extent);
   const gone = { subject: 'products', shown: 1, said: 0 } as const;
   return ports.evidence.judge({ ...primary, product_id }, [gone], {

@@ -97,7 +97,7 @@ export interface ClaimedBy {
 }
 
 /** The verdict on an answer: it is stored, or the mirror keeps its copy. */
-export interface Verdict {
+export interface ClaimVerdict {
   readonly kind: 'store' | 'keep';
   /** The next read about the removal, or the confirming read; null: the next read by the cadence. */
   readonly next: Due | null;
@@ -106,7 +106,7 @@ export interface Verdict {
 /** Judges every answer that removes data before it is stored (evidence/evidence.ts). */
 export interface ClaimJudge {
   /** Decides in a transaction whether an answer about a record is stored: completely, or not at all. */
-  judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Verdict;
+  judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict;
   /** Draws and judges the samples of the holds, and ends holds that are over. Run once a minute. */
   look(): void;
   /** Records a person's decision about holds. Returns the subjects. */

@@ -62,7 +62,7 @@ export function dateSpanTable(
       .where('from_date', '<=', to)
       .where('to_date', '>=', from),
   );
-  const datesOf = db.values(
+  const datesWithin = db.values(
     ({ product_id, currency, window_id, from, to }: Bound<OfProduct & Range & { window_id: number }>) =>
       query
         .selectFrom('day')
@@ -119,7 +119,7 @@ export function dateSpanTable(
   function separate(span: StoredSpan, { from, to }: Range, within: number): boolean {
     if (from <= span.from_date && span.to_date <= to) return true;
     const all = { ...span, from: span.from_date, to: span.to_date };
-    const others = datesOf.all(all).filter((date) => date < from || date > to);
+    const others = datesWithin.all(all).filter((date) => date < from || date > to);
     const [first, last] = [others[0], others.at(-1)];
     if (first === undefined || last === undefined) return true;
     const rest = { ...span, from_date: first, to_date: last };
