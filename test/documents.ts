@@ -8,6 +8,7 @@ const homes = {
   'What to do with what is stale': 'docs/reading.md',
   'Every word as it is typed': 'docs/search.md',
   'How often records are read': 'docs/operating.md',
+  'What is supported': 'docs/operating.md',
   Commands: 'docs/operating.md',
   Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',
