@@ -15,7 +15,7 @@ FROM ${BASE}
 ARG VERSION=1.0.0-rc
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="catalogued" \
-  org.opencontainers.image.description="Keeps a partner's local copy of a ticketing service's catalogue true" \
+  org.opencontainers.image.description="Keeps a local SQLite copy of a ticketing service's catalogue in sync" \
   org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"

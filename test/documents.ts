@@ -44,9 +44,11 @@ export function firstColumn(heading: keyof typeof homes): string[] {
   );
 }
 
-/** Paths of the README and of everything in docs/. */
+/** Paths of the README, of what lies beside it, and of everything in docs/. */
 export const documents: readonly string[] = [
   'README.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
   ...readdirSync(new URL('docs/', root))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
