@@ -162,7 +162,7 @@ export function answersOf(
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
         return { conditions: (await status.shown()).conditions };
       },
-      'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
+      'GET /v1/plan': () => makePlan(ports),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
         const found = explainProduct(ports, id);
         return date === undefined
