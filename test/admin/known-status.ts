@@ -17,6 +17,21 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   written_by: 'catalogued 1.0.0-rc',
   filled_at: now - 50 * hour,
   products: { visible: 12, sellable: 11, withdrawn: 0 },
+  bookable: {
+    currency: 'EUR',
+    days: 1_320,
+    earlier: { counted_at: now - 168 * hour - 20 * 60_000, sellable: 12, days: 1_410 },
+  },
+  last_hour: {
+    changes: 41,
+    products: 9,
+    kinds: [
+      { kind: 'price_changed', changes: 28 },
+      { kind: 'slots_changed', changes: 10 },
+      { kind: 'date_sold_out', changes: 2 },
+      { kind: 'date_back', changes: 1 },
+    ],
+  },
   images: 60,
   oldest_image_at: now - 48 * hour,
   unconfirmed_images: [],
