@@ -43,11 +43,20 @@ export function countedIn(conditions: readonly HeldCondition[]): HeldCondition[]
 }
 
 /** Returns the problem, its duration and the instruction for it, without the heading. */
-export function conditionSays({ since, says, todo, explains, acknowledged }: HeldCondition, now: number): string {
+export function conditionSays(condition: HeldCondition, now: number): string {
+  return `${problemOf(condition, now)} ${condition.todo}.${acknowledgement(condition)}`;
+}
+
+/** Returns the problem and its duration, as a sentence. */
+export function problemOf({ since, says, explains }: HeldCondition, now: number): string {
   const lasts = since === null ? '' : ` (for ${duration(now - since)})`;
   const folded = explains.length === 0 ? '' : `, hence ${explains.join(', ')}`;
-  const known = acknowledged === null ? '' : ` Acknowledged: ${acknowledged}.`;
-  return `${says}${lasts}${folded}. ${todo}.${known}`;
+  return `${says}${lasts}${folded}.`;
+}
+
+/** Returns the reason for which somebody acknowledged it, after a space; empty if nobody did. */
+export function acknowledgement({ acknowledged }: HeldCondition): string {
+  return acknowledged === null ? '' : ` Acknowledged: ${acknowledged}.`;
 }
 
 /** Facts on which conditions are decided without the observations of a daemon. */

@@ -1,10 +1,14 @@
 import type { PageMemory } from '../../src/admin/page/memory.ts';
+import type { PageView } from '../../src/admin/page/page.ts';
 import type { ProductView } from '../../src/admin/page/product.ts';
 import { instant } from '../../src/clock.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
 export const now = instant(Date.parse('2026-11-21T11:20:03Z'));
 export const hour = 3_600_000;
+
+/** The page as it is opened by a test: it stands still, and what is well is folded. */
+export const folded: PageView = { refresh: null, unfolded: false };
 
 /** A mirror of which everything can be said that the page has words for. */
 export const known: Omit<DaemonStatus, 'conditions'> = {

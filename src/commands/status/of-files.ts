@@ -1,6 +1,6 @@
 import { backupStatus } from '../../backup/keep.ts';
-import type { Config } from '../../config/load.ts';
 import type { Instant } from '../../clock.ts';
+import type { Config } from '../../config/load.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { notFailing } from '../../domain/files/failing.ts';
 import { startRefusal } from '../../files/pair.ts';

@@ -13,7 +13,7 @@ const keepsOld = [...stopsReads, 'daemon-silent'];
 /** Conditions of the data that storefronts read. */
 export const ofCatalogue = {
   'promise-broken': {
-    about: 'Promises',
+    about: 'Freshness',
     headline: 'Some records have been outdated',
     severity: 'error',
     means: 'freshness targets are missed: records are older than their target, or hidden',

@@ -115,7 +115,9 @@ export function lastHour(db: Reads): (now: Instant) => LastHour {
       .where('at', '>', sql<Instant>`${now} - ${sql.lit(hourMs)}`)
       .where('at', '<=', now)
       .where('product_id', '<>', noProduct);
-  const products = db.values((asked: Bound<Pick<Asked, 'now'>>) => recent(asked).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')));
+  const products = db.values((asked: Bound<Pick<Asked, 'now'>>) =>
+    recent(asked).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')),
+  );
   const kinds = db.rows((asked: Bound<Pick<Asked, 'now'>>) =>
     recent(asked)
       .select(({ fn }) => ['kind', fn.countAll<number>().as('changes')])
