@@ -100,7 +100,7 @@ function failing(
     await using jobs = await startJobs(testMachine(), testConfig(directory.path, service.url, more));
     const db = openMirrorForReading(jobs.daemon.mirror.path);
     using until = systemClock.deadline(20_000);
-    const seen = () => readStatus(db, 5).failures;
+    const seen = () => readStatus(db, 5, systemClock.now()).failures;
     const working = jobs.run('pass');
     while (!seen().some((each) => each.resource === failure.resource) && !until.signal.aborted)
       await systemClock.sleep(20);
