@@ -12,6 +12,7 @@ import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { readPlace, walkProducts } from './reads/walk-products.ts';
+import { walkTags } from './reads/walk-tags.ts';
 import type { Commit, Ports, Sync, SyncPorts } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
@@ -21,6 +22,7 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
   products: (ports, record, signal) =>
     record.product_id === 0 ? walkProducts(ports, record, signal) : readPlace(ports, record, signal),
   experiences: walkExperiences,
+  tags: walkTags,
   product_detail: refreshProductDetail,
   checkout_information: refreshCheckoutInformation,
   variants: refreshVariants,
@@ -331,6 +333,10 @@ function isFilled({ mirror }: Sync): boolean {
 }
 
 function report({ log }: Sync, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {
+  if (result.kind === 'stored' && result.warning !== undefined) {
+    log.warn({ ...keyFields(record), ...result.warning }, 'record refreshed with a warning');
+    return;
+  }
   if (result.kind === 'stored') {
     log.debug({ ...keyFields(record), reason: record.due_reason, changed: result.changed }, 'record refreshed');
     return;

@@ -91,11 +91,11 @@ export async function refreshAvailability(
   if (read.kept) return { kind: 'postponed' };
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
-    return { kind: 'failed', code: 'sale-contradicted', message };
+    return { ...read, warning: { code: 'sale-contradicted', message } };
   }
   const [left] = read.unanswered;
   if (left === undefined) return read;
-  return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
+  return { ...read, warning: { code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` } };
 }
 
 /** Records a wrong-range answer: it says nothing about the requested dates, only that the product is on sale. */

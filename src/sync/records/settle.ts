@@ -22,7 +22,12 @@ const restSpreadMs = 60_000;
 
 /** The result of refreshing a record. */
 export type Refreshed =
-  | { readonly kind: 'stored'; readonly changed: boolean }
+  | {
+      readonly kind: 'stored';
+      readonly changed: boolean;
+      /** A reason why the stored answer is not enough. The record is read again soon, and has not failed. */
+      readonly warning?: { readonly code: string; readonly message: string };
+    }
   /** The record itself failed. It is retried after a backoff, and no other record waits for it. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /**
