@@ -156,7 +156,7 @@ describe('a service that', () => {
         mirror.records.find(record) ?? record,
         never,
       );
-      expect(await harness.drive(read)).toMatchObject({ kind: 'failed', code: 'other-dates' });
+      expect(await harness.drive(read)).toMatchObject({ kind: 'stored', warning: { code: 'other-dates' } });
       waits.push(((far()?.due_at ?? 0) - harness.clock.now()) / 60_000);
       await harness.drive(harness.clock.sleep(60_000));
     }
