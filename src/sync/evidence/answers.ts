@@ -7,7 +7,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
-import type { Sync, ClaimVerdict } from '../records/context.ts';
+import type { ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';

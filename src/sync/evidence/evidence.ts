@@ -29,7 +29,7 @@ import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
-import type { ClaimedBy, ClaimJudge, Sync, ClaimVerdict } from '../records/context.ts';
+import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
-import type { Sync, ClaimVerdict } from './context.ts';
+import type { ClaimVerdict, Sync } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
 /** A complete walk over the primary list. */
