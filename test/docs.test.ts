@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
+import { leftNames } from '../src/config/problems.ts';
+import { secretSources } from '../src/config/secrets.ts';
 import { untieredResources } from '../src/domain/schedule/resources.ts';
 import { exitCodes } from '../src/errors.ts';
 import { allImports, packageOf } from './architecture/import-graph.ts';
@@ -120,7 +122,9 @@ describe('the documents', () => {
       ),
     );
     expect(named.length).toBeGreaterThan(10);
-    expect(named.filter((key) => !keys.has(key))).toEqual([]);
+    const inChangelog = new Set([...document('CHANGELOG.md').matchAll(/`([a-z_.]+)`/g)].map(([, key = '']) => key));
+    expect(named.filter((key) => !keys.has(key) && !(leftNames.includes(key) && inChangelog.has(key)))).toEqual([]);
+    expect(leftNames.filter((key) => !inChangelog.has(key))).toEqual([]);
     for (const path of documents)
       for (const { file, heading } of links(path)) {
         expect(() => readFileSync(new URL(file, root)), `${path}: ${file}`).not.toThrow();
@@ -158,6 +162,13 @@ it('every command’s help has two examples, unless it only has commands of its 
   expect(few).toEqual([]);
 });
 
+it('SECURITY.md says of every secret where it may come from, and of no other', () => {
+  const rows = [...document('SECURITY.md').matchAll(/^\| `(\w+)`.* \| `([\w.]+)` \| `(\w+)` \|$/gm)];
+  expect(rows.map(([, name, key, variable]) => [name, { key, variable }])).toEqual(
+    Object.entries(secretSources).map(([name, { key, variable }]) => [name, { key, variable }]),
+  );
+});
+
 it('the top level holds what the card gives, and nothing else', () => {
   const visible = readdirSync(root).filter(
     (name) => !name.startsWith('.') && !['node_modules', 'dist', 'data'].includes(name),
@@ -168,6 +179,7 @@ it('the top level holds what the card gives, and nothing else', () => {
       'Dockerfile',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
       'config',
       'docs',
       'package-lock.json',

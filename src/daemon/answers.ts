@@ -122,6 +122,7 @@ export function answersOf(
     shownStatus: status.shown,
     memory: () => pageMemory(daemon, { feed, started_at: figures.started_at }),
     product: (product_id) => productView(ports, { feed, shown }, product_id),
+    find: (text, limit) => searches.search({ text, limit }),
     resync: { price, start: resync, tokens: formTokens(ports.entropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {
@@ -162,7 +163,7 @@ export function answersOf(
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
         return { conditions: (await status.shown()).conditions };
       },
-      'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
+      'GET /v1/plan': () => makePlan(ports),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
         const found = explainProduct(ports, id);
         return date === undefined

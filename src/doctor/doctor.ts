@@ -178,7 +178,7 @@ function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['se
   const key = readSigningKey(secret.reveal());
   return 'problem' in key
     ? wrong(name, key.problem, 'set signing.key_file to an RSA private key')
-    : ok(name, `${signing.algorithm}; its public key is ${key.fingerprint}, which the service must know`);
+    : ok(name, `RS256; its public key is ${key.fingerprint}, which the service must know`);
 }
 
 function disk(path: string, state_dir: string): Check {

@@ -86,8 +86,7 @@ describe('a price in a further currency', () => {
     const { harness } = await filled({ service });
     await using _ = harness;
     const { mirror, policy } = harness.daemon.ports;
-    const shares = { checkout: 0, notification: 0, reopening: 0, near: 0, far: 0, weekly: 0, fill: 0 };
-    const line = makePlan({ mirror, policy }, shares).lines.find(({ what }) => what === 'prices in further currencies');
+    const line = makePlan({ mirror, policy }).lines.find(({ what }) => what === 'prices in further currencies');
     expect(line).toMatchObject({ records: 12 });
     expect(line?.calls_per_day).toBeGreaterThan(0);
   });

@@ -36,14 +36,7 @@ export interface Policy extends ProductPolicy {
   /** `check`: a list is complete only if it has as many rows as its total says. */
   readonly listTotal: 'check' | 'ignore';
   /** Extra reads of records that are likely to have changed. Null: records are read by their cadences alone. */
-  readonly adaptive: {
-    readonly limits: ExtraLimits;
-    /**
-     * The shortest interval between two reads of a record, in milliseconds. Null: it depends on the number of products
-     * (call-value.ts).
-     */
-    readonly floor: number | null;
-  } | null;
+  readonly adaptive: ExtraLimits | null;
   /** The share of all calls that are random reads (truth/audits.ts); 0: no random reads. */
   readonly audit: number;
   /** The configured reaction to answers that remove data from many records at once. */
