@@ -14,6 +14,7 @@ import type {
 } from '../domain/service/adapter.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
 import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
+import type { callLimits } from './call-limits.ts';
 import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
@@ -64,16 +65,15 @@ export interface ReadRequest {
   /** The hash of the stored body: if the same body comes again, nothing is parsed. */
   readonly known_hash: string | null;
   readonly signal: AbortSignal;
-  /** Called when the request is sent. */
-  readonly sent?: (() => void) | undefined;
+  /** Called when the turn of the request has come, before it is sent. */
+  readonly begins?: (() => void) | undefined;
 }
 
 export interface UpstreamOptions {
   readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly page_size: number;
-  readonly timeouts: { readonly total: number; readonly list: number };
-  readonly max_bytes: { readonly list: number; readonly product: number };
+  readonly limits: ReturnType<typeof callLimits>;
   /** True if the distributor's commission is mirrored. */
   readonly commission: boolean;
   /** Decides which image URLs are given to readers. */
@@ -158,29 +158,26 @@ interface HowToRead {
   readonly known_hash?: string | null;
   readonly salt?: string;
   readonly signal: AbortSignal;
-  readonly sent?: (() => void) | undefined;
+  readonly begins?: (() => void) | undefined;
 }
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
-function reader({ asker, limiter, timeouts, max_bytes }: UpstreamOptions, received: { all: number }) {
+function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: number }) {
   return async function read<Value>(
     entry: LaneEntry,
     question: ReadQuestion,
     decode: (came: CameText, asker: ServiceAsker) => Value,
-    { known_hash = null, salt = '', signal, sent }: HowToRead,
+    { known_hash = null, salt = '', signal, begins }: HowToRead,
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     const about = 'product_id' in question ? question.product_id : question.kind;
-    const limits = {
-      deadline_ms: 'page' in question ? timeouts.list : timeouts.total,
-      max_bytes: 'page' in question ? max_bytes.list : max_bytes.product,
-    };
+    const within = 'page' in question ? limits.list : limits.other;
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
-      sent?.();
-      const outcome = await asker.send(prepared, { ...limits, signal: turn, known_hash: known });
+      begins?.();
+      const outcome = await asker.send(prepared, { ...within, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;
       received.all += bytes;

@@ -70,6 +70,7 @@ export const ownTables = [
   '_list_absence',
   '_notice',
   '_offer',
+  '_on_sale',
   '_product_experience',
   '_search_rules',
   '_short_list',

@@ -47,5 +47,5 @@ function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Cat
   const rate = Math.min(mirror.budget.learned()?.rate ?? ceiling, ceiling) * 86_400;
   const demand = mirror.budget.demand()?.demand ?? null;
   const most = demand === null || demand.needed === 0 ? Number.POSITIVE_INFINITY : mostExtra(demand) / demand.needed;
-  return { ...adaptive.limits, rate, most };
+  return { ...adaptive, rate, most };
 }

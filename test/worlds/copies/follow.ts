@@ -47,7 +47,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
   const { path: directory } = stack.use(temporaryDirectory());
   const script = await copyScript(directory);
   const [path, state_dir] = [join(directory, 'mirror', 'mirror.db'), join(directory, 'state')];
-  const mirror = { path, inbox_path: join(state_dir, 'inbox.db'), state_dir, commission: true };
+  const mirror = { path, state_dir, commission: true };
   const service = { languages: ['en', 'de'], currencies: ['EUR', 'USD'] };
   const harness = stack.use(
     await virtualHarness({ products: 6, seed }, { service, cadence, scheduling: 'fixed', mirror }),
