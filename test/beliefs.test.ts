@@ -26,8 +26,8 @@ import { thorough } from './fakes/thorough.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*
- * Who wrote the assumption? For every default of `service.profile`, for the constants beside it, and for what reliability.md marks as
- * assumed: the service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
+ * Who wrote the assumption? For every default of `service.profile`, for the constants beside it, and for what else is assumed: the
+ * service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
  */
 
 const minute = 60_000;

@@ -17,7 +17,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
   const general: ProductPolicy = { extent: extentOf(config, cadence, offers), cadence, weight: 1 };
   const byCategory = new Map(
     config.categories.map((category) => {
-      const own = cadenceOf(config, category);
+      const own = cadenceOfCategory(config, category);
       return [category.name, { extent: extentOf(config, own, offers), cadence: own, weight: category.weight ?? 1 }];
     }),
   );
@@ -56,7 +56,7 @@ function extentOf(
 }
 
 /** Returns the cadence of a category: its own settings over the general ones. */
-function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
+function cadenceOfCategory({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
   const { near, middle, far } = cadence.availability;
   const { availability: tiers, ...resources } = own;
   return {

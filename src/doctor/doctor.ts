@@ -42,8 +42,7 @@ export interface ServiceProbes {
 
 const megabyte = 1024 * 1024;
 /**
- * SQLite version that is needed: older ones can corrupt a file when two connections write or checkpoint at once
- * (reliability.md §0.6).
+ * SQLite version that is needed: older ones can corrupt a file when two connections write or checkpoint at once.
  */
 const sqliteNeeded = [3, 51, 3];
 

@@ -28,7 +28,7 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
 };
 
 /** The result of a sync cycle: numbers of records. */
-export interface PassResult {
+export interface SyncCycleResult {
   readonly stored: number;
   readonly changed: number;
   readonly failed: number;
@@ -52,6 +52,9 @@ const askAgainMs = 250;
 /** The number of records after which the write-ahead log is checked. */
 const checkpointEvery = 100;
 
+/** Milliseconds between two looks for jobs whose last record was read. */
+const endJobsEveryMs = 1000;
+
 /**
  * Milliseconds after which a long sync cycle is ended in the change feed, so that its followers do not wait for hours.
  */
@@ -67,7 +70,7 @@ interface Source {
   dry: { at: Instant; generation: number } | null;
 }
 
-export interface PassOptions {
+export interface SyncCycleOptions {
   /** Null: all due records, of every job. */
   readonly job_id: number | null;
   readonly signal: AbortSignal;
@@ -81,8 +84,8 @@ export interface PassOptions {
  * fails or is stored independently. Rejects if a file cannot be written: then no record counts as failed, and the
  * records being read stay due.
  */
-export async function pass(ports: Ports, workers: number, options: PassOptions): Promise<PassResult> {
-  const result = await new Pass(ports, workers, options).run();
+export async function runSyncCycle(ports: Ports, workers: number, options: SyncCycleOptions): Promise<SyncCycleResult> {
+  const result = await new SyncCycle(ports, workers, options).run();
   const { mirror, clock } = ports;
   const filled = isFilled(ports);
   if (filled || mirror.jobs.isAnyOpen())
@@ -95,7 +98,7 @@ export async function pass(ports: Ports, workers: number, options: PassOptions):
 }
 
 /** One sync cycle: its reads, from the first due record until none is due. */
-class Pass {
+class SyncCycle {
   readonly #ports: Ports;
   readonly #workers: number;
   readonly #mayBulk: () => boolean;
@@ -116,9 +119,10 @@ class Pass {
   #willPump = false;
   #checkpointed = 0;
   #told_at: number;
+  #ended_jobs_at: number;
   #failure: { readonly error: unknown } | null = null;
 
-  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: PassOptions) {
+  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: SyncCycleOptions) {
     const { upstream, ...given } = ports;
     this.#ports = ports;
     this.#workers = workers;
@@ -133,14 +137,15 @@ class Pass {
     );
     this.#together = commitTogether(given, 'reject');
     this.#told_at = ports.clock.monotonic();
+    this.#ended_jobs_at = this.#told_at;
   }
 
-  async run(): Promise<PassResult> {
+  async run(): Promise<SyncCycleResult> {
     this.#pump();
     try {
       await this.#over.promise;
     } finally {
-      this.#stop.abort(new Error('the pass has ended'));
+      this.#stop.abort(new Error('the sync cycle has ended'));
     }
     return this.#counts;
   }
@@ -211,6 +216,7 @@ class Pass {
       .then(() => {
         free();
         this.#inFlight.delete(keyOf(record));
+        this.#endJobs();
         this.#housekeep();
         this.#pumpSoon();
       })
@@ -247,11 +253,12 @@ class Pass {
 
   /** Returns a commit that frees the worker. */
   #committing(free: () => void): Commit {
-    return async (work, when) => {
-      const changes = when === 'now' ? 1 : 0;
+    return async (work, answer) => {
+      const changes = answer === 'changed' ? 1 : 0;
       this.#waiting += 1;
       this.#changing += changes;
-      const stored = this.#together.commit(work, 'soon');
+      // `same` for changes too: this cycle decides itself when to flush.
+      const stored = this.#together.commit(work, 'same');
       free();
       this.#pumpSoon();
       try {
@@ -261,6 +268,18 @@ class Pass {
         this.#changing -= changes;
       }
     };
+  }
+
+  /**
+   * Ends jobs that have no record left: whoever waits for a small one need not wait for the end of the sync cycle. During
+   * the first fill jobs stay open, because records of products that are yet to be found join them.
+   */
+  #endJobs(): void {
+    const { mirror, clock } = this.#ports;
+    if (clock.monotonic() - this.#ended_jobs_at < endJobsEveryMs) return;
+    this.#ended_jobs_at = clock.monotonic();
+    if (mirror.filledAt() === null || !mirror.jobs.isAnyOpen()) return;
+    if (mirror.transaction(() => mirror.jobs.finish(clock.now())) > 0) completePass(this.#ports);
   }
 
   /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
@@ -331,6 +350,10 @@ function isFilled({ mirror }: Sync): boolean {
 }
 
 function report({ log }: Sync, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {
+  if (result.kind === 'stored' && result.warning !== undefined) {
+    log.warn({ ...keyFields(record), ...result.warning }, 'record refreshed with a warning');
+    return;
+  }
   if (result.kind === 'stored') {
     log.debug({ ...keyFields(record), reason: record.due_reason, changed: result.changed }, 'record refreshed');
     return;

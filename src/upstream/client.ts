@@ -62,8 +62,8 @@ export interface ReadRequest {
   /** The hash of the stored body: if the same body comes again, nothing is parsed. */
   readonly known_hash: string | null;
   readonly signal: AbortSignal;
-  /** Called when the request is sent. */
-  readonly sent?: (() => void) | undefined;
+  /** Called when the turn of the request has come, before it is sent. */
+  readonly begins?: (() => void) | undefined;
 }
 
 export interface UpstreamOptions {
@@ -149,7 +149,7 @@ interface HowToRead {
   readonly known_hash?: string | null;
   readonly salt?: string;
   readonly signal: AbortSignal;
-  readonly sent?: (() => void) | undefined;
+  readonly begins?: (() => void) | undefined;
 }
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
@@ -158,7 +158,7 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
     entry: LaneEntry,
     question: ReadQuestion,
     decode: (came: CameText, asker: ServiceAsker) => Value,
-    { known_hash = null, salt = '', signal, sent }: HowToRead,
+    { known_hash = null, salt = '', signal, begins }: HowToRead,
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
@@ -167,7 +167,7 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
-      sent?.();
+      begins?.();
       const outcome = await asker.send(prepared, { ...within, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;

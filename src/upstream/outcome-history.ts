@@ -136,7 +136,7 @@ export class OutcomeHistory {
     return length >= calls && subjects.size >= few && this.#fruitless.some((each) => typeof each === 'string');
   }
 
-  /** Half of the last calls broke the service: nothing is wrong with what was asked for (reliability.md section 3). */
+  /** Half of the last calls broke the service: nothing is wrong with what was asked for. */
   #isBroken(): boolean {
     const about = this.#broken.filter((each) => each !== undefined);
     return about.length >= trouble.calls && new Set(about).size >= trouble.subjects;
@@ -150,7 +150,7 @@ export class OutcomeHistory {
     return failedStatus(outcome.status);
   }
 
-  /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */
+  /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key. */
   #judgeBurst<Got extends Came>(outcome: Got): Got | WithoutAnswer {
     const hit = outcome.kind === 'refused' && outcome.status === burstStatus;
     this.#refused_in_a_row = hit ? this.#refused_in_a_row + 1 : 0;

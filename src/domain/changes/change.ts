@@ -2,7 +2,7 @@ import { parseExact } from '../values/exact-json.ts';
 import { isMembers } from '../values/members.ts';
 
 /**
- * Kinds of change in the feed. Readers skip kinds that they do not know, because the list is open (design 3.3). Until a
+ * Kinds of change in the feed. Readers skip kinds that they do not know, because the list is open. Until a
  * mirror is filled, only the older kinds are published, and of a product's first reads only `product_added`.
  */
 export type ChangeKind = OlderKind | NewerKind;

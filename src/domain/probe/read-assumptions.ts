@@ -20,7 +20,7 @@ import {
   unusable,
 } from './assumption.ts';
 
-/** The assumptions about reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
+/** The assumptions about reads of one product. */
 export const readAssumptions: readonly Assumption[] = [
   {
     name: 'GET product',

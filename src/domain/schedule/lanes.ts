@@ -2,7 +2,7 @@ import type { DueReason, RecordKey } from './record.ts';
 import { usualLane } from './resources.ts';
 
 /*
- * Shares of the call budget (design 4.3). The most urgent lane goes first. But each lane has a share of the rate that
+ * Shares of the call budget. The most urgent lane goes first. But each lane has a share of the rate that
  * no other lane can take from it, so that a shopper never queues behind a sweep and a sweep never starves.
  */
 
@@ -12,8 +12,7 @@ export type Lane = (typeof lanes)[number];
 
 /**
  * Queue in which a call waits: a lane, or `triggered`, the part of the notification lane that anyone who knows a
- * callback address can fill. Reads that notifications request are never more than `triggeredShare` of the rate
- * (reliability.md 2.3).
+ * callback address can fill. Reads that notifications request are never more than `triggeredShare` of the rate.
  */
 export type LaneEntry = Lane | 'triggered';
 export const laneEntries: readonly LaneEntry[] = [...lanes, 'triggered'];

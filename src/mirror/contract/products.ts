@@ -72,7 +72,7 @@ export const products = table(
     rating: real({ from: '$.ratings.average', null: 'not rated' }, 'Average of the ratings.'),
     rating_count: integer({ from: '$.ratings.total', null: 'not said' }, 'How many people rated it.'),
     prediscount_price: prediscountPrice,
-    slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page (service-facts §2).'),
+    slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page.'),
     url: pageUrl({ from: '$.product_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
     summary: text({ from: '$.summary', null: 'not sent' }, 'A few paragraphs.'),
     description: text(

@@ -6,7 +6,7 @@ import { convert, printAmount } from './money.ts';
 import { translate } from './translate.ts';
 
 /*
- * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the
+ * The service's answers as JSON text. Amounts are printed by hand, because the
  * service sends 9, 9.5 and 17.0, and JSON.stringify cannot. The id of a product decides which optional members it
  * lacks. No generated id is a multiple of three.
  */
@@ -157,7 +157,7 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
   return JSON.stringify(said(product, answer, ['success', id % 2 === 0 ? 'has_timeslots' : 'has_dynamic_pricing']));
 }
 
-/** The group of variants without a group (service-facts.md section 6). */
+/** The group of variants without a group. */
 const noGrouping = { id: 7, name: 'Default' };
 
 /** Returns the members of the variants read. Availability has more members. */

@@ -32,7 +32,7 @@ import { believed, siblingJump, signalOf } from './beliefs.ts';
 import type { Ports, Sync } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
-import { cadenceOf, listCadence } from './reschedule.ts';
+import { cadenceOfRecord, listCadence } from './reschedule.ts';
 import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** Milliseconds for which a demand is valid: rates of change move slowly, and each new survey corrects a wrong price. */
@@ -180,7 +180,7 @@ function pricedOf(
   record: AdaptiveRecord,
   { weight, floor, walk_every }: Pick<Priced, 'weight' | 'floor'> & Pick<Market, 'walk_every'>,
 ): Priced & { readonly watch: Watch } {
-  const cap = dayMs / readsPerPeriod(dayMs, cadenceOf(policy.of(record.category), record, null));
+  const cap = dayMs / readsPerPeriod(dayMs, cadenceOfRecord(policy.of(record.category), record, null));
   const watch = watchOf(mirror.signals.of(signalTier(record.part)), walk_every);
   return { volatility: believed(record), weight, cap, floor, watch };
 }
