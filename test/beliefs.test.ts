@@ -26,8 +26,8 @@ import { thorough } from './fakes/thorough.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*
- * Who wrote the assumption? For every default of `service.profile`, for the constants beside it, and for what else is assumed: the
- * service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
+ * Who wrote the assumption? For every default of `service.profile`, for the constants beside it, and for what else is assumed:
+ * the service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
  */
 
 const minute = 60_000;
@@ -100,7 +100,7 @@ function failing(
     await using jobs = await startJobs(testMachine(), testConfig(directory.path, service.url, more));
     const db = openMirrorForReading(jobs.daemon.mirror.path);
     using until = systemClock.deadline(20_000);
-    const seen = () => readStatus(db, 5).failures;
+    const seen = () => readStatus(db, 5, systemClock.now()).failures;
     const working = jobs.run('pass');
     while (!seen().some((each) => each.resource === failure.resource) && !until.signal.aborted)
       await systemClock.sleep(20);

@@ -853,6 +853,13 @@ CREATE TABLE _audit (
   PRIMARY KEY (from_at, tier)
 ) STRICT, WITHOUT ROWID;
 
+-- Products on sale and bookable days in the primary currency, counted once an hour, for a week.
+CREATE TABLE _on_sale (
+  counted_at INTEGER PRIMARY KEY,   -- beginning of the hour
+  sellable INTEGER NOT NULL,
+  days INTEGER NOT NULL
+) STRICT;
+
 -- The product list shows some of the changes of dates, and so do changes of products of the same venue or supplier: how
 -- many, and how often that is right, is learned from reads.
 CREATE TABLE _signal (

@@ -122,6 +122,7 @@ export function answersOf(
     shownStatus: status.shown,
     memory: () => pageMemory(daemon, { feed, started_at: figures.started_at }),
     product: (product_id) => productView(ports, { feed, shown }, product_id),
+    find: (text, limit) => searches.search({ text, limit }),
     resync: { price, start: resync, tokens: formTokens(ports.entropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {

@@ -49,6 +49,7 @@ import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
+import { type OnSaleTable, onSaleTable } from './status/on-sale.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
@@ -80,6 +81,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly checks: CheckTables;
   readonly audits: AuditTable;
   readonly offers: OfferTable;
+  readonly onSale: OnSaleTable;
   readonly removals: RemovalTable;
   readonly evidence: EvidenceTable;
   readonly rows: RowRetention;
@@ -171,6 +173,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checks: checkTables(writes),
     audits: auditTable(writes),
     offers: offerTable(writes),
+    onSale: onSaleTable(writes),
     evidence: evidenceTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),

@@ -249,7 +249,7 @@ describe('the promise before the limit', () => {
     const status = () => {
       const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
       try {
-        return readStatus(db, 5);
+        return readStatus(db, 5, harness.clock.now());
       } finally {
         db.close();
       }

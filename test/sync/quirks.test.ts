@@ -11,7 +11,7 @@ async function lived(quirks: Partial<Quirks>) {
   await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
   const { differences, first } = await harness.compare();
   const db = openMirrorForReading(harness.daemon.mirror.path);
-  const { alarms, failures } = readStatus(db, 5);
+  const { alarms, failures } = readStatus(db, 5, harness.clock.now());
   const dates = db.prepare<[], { state: string; count: number }>(
     'SELECT state, count(*) AS count FROM availability_days GROUP BY state',
   );

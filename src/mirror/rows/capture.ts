@@ -69,6 +69,7 @@ export const ownTables = [
   '_job',
   '_notice',
   '_offer',
+  '_on_sale',
   '_product_experience',
   '_search_rules',
   '_short_list',

@@ -150,6 +150,7 @@ export const mirrorInstants: MirrorInstants = {
   _gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
   _check_count: { day: 'day' },
   _audit: { from_at: 'row' },
+  _on_sale: { counted_at: 'row' },
   _interest: { counted_at: 'now' },
   _offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
 };

@@ -57,6 +57,7 @@ export interface Tables {
   _variant_group: { product_id: number; group_id: number; name: string; read_at: Instant };
   _interest: { product_id: number; part: number; views: number; counted_at: Instant };
   _audit: { from_at: Instant; tier: 'all' | 'near' | 'middle' | 'far'; audited: number; untrue: number };
+  _on_sale: { counted_at: Instant; sellable: number; days: number };
   _signal: { tier: Is['_signal.tier']; rightly: number; wrongly: number; shown: number; hidden: number };
   _row: { number: number; source: string; key: string };
   _row_feed: { row_feed_id: 1; origin: string; floor: number; publish: Is['publish']; schema_version: number; last_seq: number | null };
