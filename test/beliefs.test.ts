@@ -202,6 +202,12 @@ const beliefs: readonly Belief[] = [
     shows: told(lacks(/experiences$/), 'GET experiences', /not offered/, { paths: { experiences: null } }),
   },
   {
+    belief: 'paths.tags',
+    otherwise: 'there are none',
+    seen: '`probe`: GET tags otherwise, `paths: { tags: null }`; `status`: not offered',
+    shows: told(lacks(/tags$/), 'GET tags', /not offered/, { paths: { tags: null } }),
+  },
+  {
     belief: 'paths.subscription',
     otherwise: 'it is elsewhere',
     seen: '`subscription list`: refused (404); alarm “Failing”',

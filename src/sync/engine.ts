@@ -12,6 +12,7 @@ import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { readPlace, walkProducts } from './reads/walk-products.ts';
+import { walkTags } from './reads/walk-tags.ts';
 import type { Commit, Ports, Sync, SyncPorts } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
@@ -21,6 +22,7 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
   products: (ports, record, signal) =>
     record.product_id === 0 ? walkProducts(ports, record, signal) : readPlace(ports, record, signal),
   experiences: walkExperiences,
+  tags: walkTags,
   product_detail: refreshProductDetail,
   checkout_information: refreshCheckoutInformation,
   variants: refreshVariants,

@@ -2,6 +2,7 @@ import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
+import type { Tag } from '../domain/catalogue/tag.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
@@ -18,6 +19,7 @@ import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
+import { decodeTagPage } from './decode-tag.ts';
 import { decodeVariants } from './decode-variants.ts';
 import type { Limiter } from './limiter.ts';
 import { ListPages } from './list-pages.ts';
@@ -48,6 +50,7 @@ export interface ServiceReads {
     currency: string,
     signal: AbortSignal,
   ): Promise<Reading<Page<Experience>>>;
+  tagPage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<Tag>>>;
   product(read: ReadRequest & { currency: string }): Promise<Reading<ProductEntry>>;
   checkoutInformation(read: ReadRequest): Promise<Reading<CheckoutInformation>>;
   variants(read: ReadRequest): Promise<Reading<Variant[]>>;
@@ -106,6 +109,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         read(entry, question, (came, asker) => decodeExperiencePage(asker.rows(question, came), currency, mayPublish), {
           signal,
         }),
+      );
+    },
+    tagPage: (page, language, currency, signal) => {
+      const list = { kind: 'tags', page_size, language, currency, ordered: false } as const;
+      return pages.read(list, page, (question) =>
+        read(entry, question, (came, asker) => decodeTagPage(asker.rows(question, came)), { signal }),
       );
     },
     product: ({ product_id, language, currency, ...how }) => {

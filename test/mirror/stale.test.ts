@@ -52,6 +52,7 @@ it('every table whose rows say when they are stale follows a new cadence of its 
     price: [every('products')],
     product: [every('products')],
     _experience: [every('experiences')],
+    _tag: [every('tags')],
     checkout: [30 * hour, every('checkout_information')],
     _variant: [every('variants')],
   });

@@ -42,6 +42,11 @@ export const readAssumptions: readonly Assumption[] = [
       optional(evidence, ['experiences'], 'no experiences; products say their venue', { paths: { experiences: null } }),
   },
   {
+    name: 'GET tags',
+    believed: 'it exists, although the specification does not list it',
+    judge: (evidence) => optional(evidence, ['tags'], 'tags have ids and no names', { paths: { tags: null } }),
+  },
+  {
     name: 'GET product-variants',
     believed: 'it is at this path, which the specification does not show',
     judge: (evidence) =>

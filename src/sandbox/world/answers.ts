@@ -248,6 +248,17 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
   };
 }
 
+/** Returns a tag. Some have no type, and some no name in any language but the service's own. */
+export function tag(
+  id: number,
+  { language, edits }: { language: string; edits: Readonly<Record<string, unknown>> },
+): Record<string, unknown> {
+  const name = id % 11 === 3 && language !== 'en' ? null : translate(`Tag ${id}`, language);
+  const type_id = 1 + (id % 4);
+  const type = { type_name: translate(`Theme ${type_id}`, language), type_id, type_group_name: `Group ${type_id % 2}` };
+  return { id: String(id), name, ...(id % 7 === 0 ? {} : type), ...edits };
+}
+
 /** Returns the images of an experience: none to two. */
 function venueImages(id: number): SandboxImage[] {
   return Array.from({ length: id % 3 }, (_, each) => ({

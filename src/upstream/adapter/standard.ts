@@ -32,6 +32,8 @@ function request(question: Question, settings: AdapterSettings): AdapterRequest 
       });
     case 'experiences':
       return get(paths.experiences, { ...edition(question, settings), ...paged(question, settings) });
+    case 'tags':
+      return get(paths.tags, { [parameters.language]: question.language, ...paged(question, settings) });
     case 'product':
       return get(paths.product, edition(question, settings));
     case 'checkout_information':
@@ -72,6 +74,7 @@ function read({ kind }: Question, body: unknown): AdapterAnswer {
   switch (kind) {
     case 'products':
     case 'experiences':
+    case 'tags':
       return list(answered(body), kind);
     case 'product':
       return { row: membersIn(answered(body), 'product') };

@@ -15,7 +15,7 @@ const day = 24 * hour;
 
 const everyHour = { near: { days: 3, every: '1h' }, middle: { days: 6, every: '1h' }, far: { every: '1h' } };
 const cadence = {
-  products: '1h', product_detail: '1h', checkout_information: '1h', variants: '1h', experiences: '1h',
+  products: '1h', product_detail: '1h', checkout_information: '1h', variants: '1h', experiences: '1h', tags: '1h',
   dynamic_pricing: { products: '1h', checkout_information: '1h' },
   availability: { horizon: 7, ...everyHour },
 }; // biome-ignore format: one line a kind of record
