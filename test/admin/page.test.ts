@@ -92,7 +92,7 @@ describe('the operator page says', () => {
       'what is held for a person',
       { ...known, held: [heldDates] },
       [
-        /^ Up to date\. Changes have been held back for 3 hours Warning · Held: near-dates, near dates all sold out: 812 of 900 records \(90 %, the limit is 90\), such as product 973698, 703295, 100001; the mirror shows what it had \(for 3 h\)\. Ask the service; then type catalogued held approve KIND/,
+        /^ Changes have been held back for 3 hours Warning · Held: near-dates, near dates all sold out: 812 of 900 records \(90 %, the limit is 90\), such as product 973698, 703295, 100001; the mirror shows what it had \(for 3 h\)\. Ask the service; then type catalogued held approve KIND/,
         /973698\W+24 dates, answered none; .* catalogued held approve near-dates ?catalogued held reject near-dates/,
       ],
     ],

@@ -84,5 +84,7 @@ function storing({ mirror }: TestMirror): number {
 }
 
 function status({ reader }: TestMirror): number {
-  return undisturbed(Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter, systemClock.now()))));
+  return undisturbed(
+    Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter, systemClock.now()))),
+  );
 }

@@ -72,8 +72,10 @@ export async function startJobs(
   const mirroring = stack.use(await openMirroring(quick, loaded));
   spoilt?.(mirroring);
   const outside = outsideOf(mirroring);
-  let shown: { readonly reader: ReturnType<typeof openMirrorWithClock>; readonly read: (now: Instant) => MirrorStatus } | null =
-    null;
+  let shown: {
+    readonly reader: ReturnType<typeof openMirrorWithClock>;
+    readonly read: (now: Instant) => MirrorStatus;
+  } | null = null;
   stack.defer(() => void shown?.reader.db.close());
   const openShown = () => {
     const reader = openMirrorWithClock(path);
