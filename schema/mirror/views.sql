@@ -263,6 +263,18 @@ CROSS JOIN languages l
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
+-- Named in each language; where the list in that language does not name it, in the primary one.
+CREATE VIEW tags AS
+SELECT t.*, l.language, t.language AS language_shown,
+  CAST(unixepoch()*1000 >= t.stale_at AS INTEGER) AS stale, CAST(4 * t.stale_at - 3 * t.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * t.stale_at - 3 * t.checked_at THEN 'expired'
+    WHEN unixepoch()*1000 >= t.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM _mirror m
+CROSS JOIN languages l
+CROSS JOIN _tag p ON p.language = m.language
+CROSS JOIN _tag t ON t.tag_id = p.tag_id AND t.language = COALESCE((SELECT x.language FROM _tag x
+  WHERE x.tag_id = p.tag_id AND x.language = l.language AND x.name IS NOT NULL), m.language);
+
 -- A city that products put into several countries is in that of most of them, of equally many the one with the smaller id.
 CREATE VIEW cities AS
 SELECT c.city_id, l.language, n.city_name AS name, CAST(COALESCE(n.city_path || '-', '') || c.city_id AS TEXT) AS slug, c.country_id, CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products

@@ -24,6 +24,7 @@ import { type RemovalTable, removalTable } from './catalogue/removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
 import { applySearchRules } from './catalogue/search/rules.ts';
 import { searchTable } from './catalogue/search.ts';
+import { type TagTables, tagTables } from './catalogue/tags.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { zoneTable } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
@@ -68,6 +69,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
   readonly experiences: ExperienceTables;
+  readonly tags: TagTables;
   readonly imageFiles: ImageFileTable;
   readonly records: RecordTable;
   readonly walks: WalkTable;
@@ -160,6 +162,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checkoutInformation: checkoutInformationTable(writes, changes),
     variants: variantTables(writes, changes, pricing),
     experiences: experienceTables(writes, { search, changes }),
+    tags: tagTables(writes, { changes }),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),
     walks: walkTable(writes),

@@ -76,6 +76,7 @@ export const reader: Readonly<Record<string, readonly string[]>> = {
   experiences: rowOf('experiences'),
   cities: rowOf('cities'),
   countries: rowOf('countries'),
+  tags: rowOf('tags'),
   images: rowOf('images'),
   experienceImages: rowOf('experience_images'),
   checkoutInformation: rowOf('checkout_information'),

@@ -94,6 +94,7 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
   product_tags: `DELETE FROM product_tags WHERE product_id = ${first}`,
   product_experiences: `UPDATE _product SET venue_id = 1 WHERE product_id = ${first}`,
   experiences: `UPDATE _experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM _product WHERE sellable)`,
+  tags: `UPDATE _tag SET name = 'forged' WHERE tag_id = (SELECT min(tag_id) FROM _tag)`,
   experience_images: `UPDATE _experience SET images = replace(images, 'Harbour', 'Other') WHERE images LIKE '%Harbour%'`,
   cities: `UPDATE _product_text SET city_name = 'forged' WHERE product_id = ${first}`,
   countries: `UPDATE _product SET country_id = 1 WHERE product_id = ${first}`,

@@ -10,6 +10,7 @@ import {
   productDetail,
   productEntry,
   productVariants,
+  tag,
 } from '../world/answers.ts';
 import { type CalendarDay, dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
@@ -42,6 +43,11 @@ export interface ProductState {
   readonly experience_ids: readonly number[];
   /** Its main venue in the list of experiences, without the venue's products; null: there is no such list. */
   readonly venue: Record<string, unknown> | null;
+  /**
+   * Tags of the list that no product with a smaller id has, as served: those of all products are the list. Null: there
+   * is no such list.
+   */
+  readonly listed_tags: readonly Record<string, unknown>[] | null;
   /** As served, in the requested language. */
   readonly entry: Record<string, unknown>;
   readonly detail: Record<string, unknown>;
@@ -104,6 +110,10 @@ export function productState(
     prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     venue: endpoints === 'all' ? parse(experience(venue_id, [], { language, currency, edits })) : null,
+    listed_tags:
+      endpoints === 'all'
+        ? world.tagsOf(product.id).map((id) => tag(id, { language, edits: world.tagEdits.get(id) ?? {} }))
+        : null,
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
     has_detail: endpoints === 'all',

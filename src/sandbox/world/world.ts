@@ -17,6 +17,12 @@ export interface World extends Mutations {
   experiences(): Map<number, number[]>;
   /** Members of experiences with other values than the generated ones, by experience id. */
   readonly experienceEdits: Map<number, Readonly<Record<string, unknown>>>;
+  /** Ids in the list of tags, in ascending order: those of all products as they were at first. */
+  tags(): number[];
+  /** Returns the ids in the list of tags that this product had at first, and none with a smaller id had. */
+  tagsOf(product_id: number): number[];
+  /** Members of tags with other values than the generated ones, by tag id; null: the list has it no more. */
+  readonly tagEdits: Map<number, Readonly<Record<string, unknown>> | null>;
   /** Returns the first and the last date on sale now, at the product's venue. */
   dates(product: SandboxProduct): { today: string; last: string };
   /** Returns the days with tickets in a range. `within`: only those in `dates`, or any. */
@@ -54,6 +60,12 @@ export function createWorld(
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
+  const firstWith = new Map<number, number>();
+  for (const { id, tag_ids } of products)
+    for (const tag of tag_ids) firstWith.set(tag, Math.min(id, firstWith.get(tag) ?? id));
+  const tags = [...firstWith.keys()].sort((a, b) => a - b);
+  const tagEdits: World['tagEdits'] = new Map();
+  const isListed = (tag: number) => tagEdits.get(tag) !== null;
   let hidden: ((product: SandboxProduct) => boolean) | null = null;
   const calendarState = (): CalendarState => ({
     seed,
@@ -100,6 +112,9 @@ export function createWorld(
       }
       return new Map([...members].sort(([a], [b]) => a - b));
     },
+    tags: () => tags.filter(isListed),
+    tagsOf: (product_id) => tags.filter((tag) => firstWith.get(tag) === product_id && isListed(tag)),
+    tagEdits,
     dates,
     days: (product, from, to, currency, within = 'sold') => {
       const { today, last } = within === 'sold' ? dates(product) : { today: from, last: to };
