@@ -96,6 +96,7 @@ footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
   .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; }
   table, tbody, caption { display: block; } thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 1.75rem; padding: .5rem 0; border-top: 1px solid var(--line); }
+  form.find label { flex-basis: 100%; }
   .verdict { padding: 1rem; } .verdict ul, .verdict p { grid-column: 1 / -1; } .typed { white-space: normal; }
   tbody th, td:has(svg), td:has(code), td:has(a), td:last-child:nth-child(even) { grid-column: 1 / -1; }
   tbody th, td { display: flex; justify-content: space-between; gap: 1rem; padding: .12rem 0; border: 0; text-align: right; white-space: normal; }
