@@ -28,10 +28,10 @@ function count({ daemon, clock }: VirtualHarness, sql: string): number {
   }
 }
 
-function statusOf({ daemon }: VirtualHarness) {
+function statusOf({ daemon, clock }: VirtualHarness) {
   const db = openMirrorForReading(daemon.mirror.path);
   try {
-    return readStatus(db, 5);
+    return readStatus(db, 5, clock.now());
   } finally {
     db.close();
   }
