@@ -20,7 +20,7 @@ import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
-import type { Found, SearchQuestion } from '../storefront/reader.ts';
+import type { SearchQuestion } from '../storefront/reader.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { countSeen } from '../sync/checks/views.ts';
@@ -145,8 +145,9 @@ export function answersOf(
       represent: async (call) => {
         if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
         const found = await threadOfSearches.represent(call);
-        // Safe casts: question and answer are those of `reader.search`.
-        if (call.name === 'search') fruitless.note(call.asked[0] as SearchQuestion, JSON.parse(found.body) as Found);
+        const { matched } = found;
+        // Safe cast: the question is that of `reader.search`.
+        if (matched !== null) fruitless.note(call.asked[0] as SearchQuestion, { matched });
         return found;
       },
     },

@@ -38,8 +38,8 @@ export interface Caller {
 const refusedKept = 10;
 /**
  * Milliseconds for which deliveries after a round wait for further ones, because each round waits for the disk three
- * times (mirror, inbox, subscriptions). They do not wait if they take more than this share of the inbox's space, because unapplied deliveries leave no
- * room.
+ * times (mirror, inbox, subscriptions). They do not wait if they take more than this share of the inbox's space, because
+ * unapplied deliveries leave no room.
  */
 const applyApartMs = 100;
 const applyAtOnce = 1 / 16;

@@ -5,22 +5,12 @@ import { requestResync, resyncResources } from '../../src/sync/records/resync.ts
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { comparedViews } from '../oracle/expected.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
 function cells({ daemon, clock }: VirtualHarness): unknown[] {
   const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const views = [
-    'products',
-    'product_prices',
-    'product_tags',
-    'product_experiences',
-    'checkout_information',
-    'variants',
-    'images',
-    'availability_days',
-    'availability_slots',
-  ];
-  const rows = views.map((view) =>
+  const rows = comparedViews.map((view) =>
     db
       .prepare<[], Record<string, unknown>>(`SELECT * FROM ${view}`)
       .all()

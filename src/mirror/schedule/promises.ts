@@ -18,7 +18,8 @@ export interface Promised {
 export interface PromiseTable {
   /**
    * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves the `stale_at`
-   * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned. Returns whether anything changed.
+   * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned.
+   * Returns whether anything changed.
    */
   write(promised: Promised, daysPerRequest: number): boolean;
   /** Returns up to which product the records are planned by the current targets; null if all are. */

@@ -39,7 +39,7 @@ interface Edition {
 
 const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
-/** Answers the read endpoints of the specification, and those that docs/service.md lists beside it, with the service's quirks. */
+/** Answers the read endpoints that the specification and docs/service.md list, with the service's quirks. */
 export function route(world: World, url: URL, options: RouteOptions): SandboxAnswer {
   const { rough } = options;
   const isList = /^\/v2\/[a-z]+$/.test(url.pathname);

@@ -19,8 +19,6 @@ export interface World extends Mutations {
   readonly experienceEdits: Map<number, Readonly<Record<string, unknown>>>;
   /** Ids in the list of tags, in ascending order: those of all products as they were at first. */
   tags(): number[];
-  /** Returns the ids in the list of tags that this product had at first, and none with a smaller id had. */
-  tagsOf(product_id: number): number[];
   /** Members of tags with other values than the generated ones, by tag id; null: the list has it no more. */
   readonly tagEdits: Map<number, Readonly<Record<string, unknown>> | null>;
   /** Returns the first and the last date on sale now, at the product's venue. */
@@ -60,12 +58,8 @@ export function createWorld(
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
-  const firstWith = new Map<number, number>();
-  for (const { id, tag_ids } of products)
-    for (const tag of tag_ids) firstWith.set(tag, Math.min(id, firstWith.get(tag) ?? id));
-  const tags = [...firstWith.keys()].sort((a, b) => a - b);
+  const tags = [...new Set(products.flatMap(({ tag_ids }) => tag_ids))].sort((a, b) => a - b);
   const tagEdits: World['tagEdits'] = new Map();
-  const isListed = (tag: number) => tagEdits.get(tag) !== null;
   let hidden: ((product: SandboxProduct) => boolean) | null = null;
   const calendarState = (): CalendarState => ({
     seed,
@@ -112,8 +106,7 @@ export function createWorld(
       }
       return new Map([...members].sort(([a], [b]) => a - b));
     },
-    tags: () => tags.filter(isListed),
-    tagsOf: (product_id) => tags.filter((tag) => firstWith.get(tag) === product_id && isListed(tag)),
+    tags: () => tags.filter((id) => tagEdits.get(id) !== null),
     tagEdits,
     dates,
     days: (product, from, to, currency, within = 'sold') => {
