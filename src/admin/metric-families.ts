@@ -25,8 +25,10 @@ export const metricFamilies: readonly MeasuredFamily[] = [
       value: 1,
     },
   ]),
-  gauge('catalogued_true', 'Is 1 if status and page call the mirror true, else 0.', ({ status, now }) =>
-    one(bit(verdictOf(status, now).state === 'true')),
+  gauge(
+    'catalogued_true',
+    'Is 1 if the mirror is filled and no condition is active, but for acknowledged warnings; else 0.',
+    ({ status, now }) => one(bit(verdictOf(status, now).state === 'true')),
   ),
   gauge(
     'catalogued_counted_timestamp_seconds',
@@ -72,6 +74,9 @@ export const metricFamilies: readonly MeasuredFamily[] = [
 
   gauge('catalogued_products_visible', 'Products that storefronts see.', ({ status }) => one(status.products.visible)),
   gauge('catalogued_products_sellable', 'Products on sale.', ({ status }) => one(status.products.sellable)),
+  gauge('catalogued_bookable_days', 'Bookable days in the primary currency.', ({ status }) =>
+    one(status.bookable.currency === null ? null : status.bookable.days),
+  ),
   gauge('catalogued_products_withdrawn', 'Products that the service no longer offers.', ({ status }) =>
     one(status.products.withdrawn),
   ),

@@ -3,12 +3,12 @@ import { readImagesNearLimit, updateImageAlarm } from './images/confirm.ts';
 import { forgetDropped } from './notifications/apply.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
+import { surveyDemand } from './records/call-value.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateOtherDatesAlarm } from './records/doubted-answers.ts';
-import { surveyDemand } from './records/pricing.ts';
 import { replan, replanRest } from './records/replan.ts';
-import { priceStoredDates } from './records/stored-dates.ts';
+import { repriceDates } from './records/reprice-dates.ts';
 
 /** The number of products handled between two turns of the event loop. */
 const slice = 200;
@@ -27,7 +27,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   await updateCoverage(ports, signal);
   await replanRest(ports, signal);
   healGaps(ports);
-  await priceStoredDates(ports, signal);
+  await repriceDates(ports, signal);
   await surveyDemand(ports, signal);
 }
 

@@ -89,7 +89,7 @@ describe('outside a unix socket the admin interface', () => {
 
   it.each([
     ['?id=1', 404, 'Product 1 is not in the mirror'],
-    ['', 200, 'Which product?'],
+    ['', 200, 'Find a product'],
     ['?id=0', 400, 'A product id'],
     ['?id=1&id=2', 400, 'A product id'],
     ['?id=%3Cscript%3E', 400, 'A product id'],

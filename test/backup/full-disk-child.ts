@@ -31,7 +31,7 @@ const backups = keepBackups(
     clock: systemClock,
     log: createLog('silent', process.stderr),
   },
-  { directory, at: null, zone: 'UTC', keep: 7, every: null },
+  { directory, at: null, zone: 'UTC', keep: 7 },
 );
 
 /** Takes what room there is. */

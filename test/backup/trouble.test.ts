@@ -52,10 +52,7 @@ describe('the schedule', () => {
     const ports = { clock: systemClock, log: testLog('silent').log, inbox: { path: join(here.path, 'inbox.db') } };
     const mirror = { path: here.mirror, filledAt: () => 1 };
     writeFileSync(here.backups, 'no directory');
-    const backups = keepBackups(
-      { ...ports, mirror },
-      { directory: here.backups, at: null, zone: 'UTC', keep: 2, every: null },
-    );
+    const backups = keepBackups({ ...ports, mirror }, { directory: here.backups, at: null, zone: 'UTC', keep: 2 });
     await backups.make(signal);
     expect(backups.failing()).toEqual({
       failure: expect.stringContaining(here.backups),

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { systemClock } from '../../src/clock.ts';
 import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
@@ -83,5 +84,7 @@ function storing({ mirror }: TestMirror): number {
 }
 
 function status({ reader }: TestMirror): number {
-  return undisturbed(Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter))));
+  return undisturbed(
+    Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter, systemClock.now()))),
+  );
 }

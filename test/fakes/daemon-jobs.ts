@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
+import type { Instant } from '../../src/clock.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
 import { assemble } from '../../src/daemon/daemon.ts';
@@ -71,8 +72,10 @@ export async function startJobs(
   const mirroring = stack.use(await openMirroring(quick, loaded));
   spoilt?.(mirroring);
   const outside = outsideOf(mirroring);
-  let shown: { readonly reader: ReturnType<typeof openMirrorWithClock>; readonly read: () => MirrorStatus } | null =
-    null;
+  let shown: {
+    readonly reader: ReturnType<typeof openMirrorWithClock>;
+    readonly read: (now: Instant) => MirrorStatus;
+  } | null = null;
   stack.defer(() => void shown?.reader.db.close());
   const openShown = () => {
     const reader = openMirrorWithClock(path);
@@ -82,7 +85,7 @@ export async function startJobs(
     shown ??= openShown();
     const as_of = mirroring.clock.now();
     shown.reader.set(as_of);
-    return { ...shown.read(), as_of };
+    return { ...shown.read(as_of), as_of };
   };
   const stopping = new AbortController();
   const watched = (job: Job): Job => ({

@@ -49,11 +49,15 @@ export class FilledWorlds {
     this.#sources = sources;
   }
 
-  /** Returns the key of a world that is made from `parts`. Throws where one of them is a function: it has no text. */
+  /**
+   * Returns the key of a world that is made from `parts`, whatever the order of their members. Throws where one of
+   * them is a function: it has no text.
+   */
   key(parts: unknown): string {
     const text = JSON.stringify(parts, (name, value: unknown) => {
       if (typeof value === 'function') throw new Error(`${name} is a function: it cannot be part of a world's key`);
-      return value;
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+      return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
     });
     this.#hash ??= this.#hashOfSources();
     return hash('sha256', `${this.#hash} ${text}`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Secrets } from '../../src/config/load.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
 import type { Machine } from '../../src/daemon/machine.ts';
@@ -55,6 +55,12 @@ export interface Down {
   /** A start has failed: throws on, or returns when the next may be tried. */
   refused?(error: unknown): Promise<void>;
 }
+
+/** Products of a sandbox for which a test names no number. */
+const defaultProducts = 40;
+
+/** Turns of the event loop in which any call to the sandbox is answered. */
+const turnsOfCall = 200;
 
 const second = 1000;
 const minute = 60 * second;
@@ -126,8 +132,9 @@ export async function filledHarness(
     await harness.fill();
     return harness;
   }
-  // Who watches the sandbox does not change what it answers.
-  const { served: _, counts: __, ...sandbox } = options;
+  // Who watches the sandbox does not change what it answers, and a fill asks for no product that is gone.
+  const { served: _, counts: __, gone: ___, ...others } = options;
+  const sandbox = { products: defaultProducts, ...others };
   const { start = noon } = overrides;
   const key = filledWorlds.key({ sandbox, config, start, quirks: process.env.CATALOGUED_QUIRKS });
   return harnessOf(options, { ...config, ...later }, overrides, {
@@ -188,7 +195,7 @@ async function harnessOf(
   const path = directory ?? stack.use(temporaryDirectory()).path;
   const began = await prepare?.(path);
   // Before the clock shows that instant: its calendars change from the start of the world on.
-  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
+  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: defaultProducts, ...options }));
   if (began !== undefined) await clock.advance(began.elapsed);
   const log = testLog(level);
   let step = began?.chance ?? 0;
@@ -219,11 +226,12 @@ async function harnessOf(
     };
     work.then(over, over);
     const until = clock.monotonic() + ms;
-    let quiet = 0;
+    let [quiet, busy] = [0, 0];
     while (!ended && !killed() && clock.monotonic() < until) {
-      await setImmediate();
+      // A call takes some turns of the loop. What takes longer waits for another process, which needs the processor.
+      await (busy > turnsOfCall ? setTimeout(1) : setImmediate());
       const isBusy = others() || life.isOutside() || isSending();
-      quiet = isBusy ? 0 : quiet + 1;
+      [quiet, busy] = isBusy ? [0, busy + 1] : [quiet + 1, 0];
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet <= 3) continue;
       if (wire?.release()) {

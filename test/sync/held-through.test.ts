@@ -48,7 +48,7 @@ const centForOdd: FaultRule = { kind: 'prices', amount: 0.01, path: '/\\d*[13579
 
 describe('two kinds that are held at once', () => {
   it('are kept, believed and rejected apart, and end apart', async () => {
-    await using harness = await filledHarness({ products: 50, lean: true });
+    await using harness = await filledHarness({ products: 30, lean: true });
     const before = bookable(harness);
     await lie(harness, emptyForEven, centForOdd);
     expect(statesOf(harness)).toEqual(expect.arrayContaining(['near-dates held', 'near-prices held']));

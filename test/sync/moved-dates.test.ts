@@ -6,7 +6,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 it('a date that midnight moves into another window is not forgotten where the read before midnight comes after it', async () => {
-  await using harness = await filledHarness({ products: 12, counts: 'none' }, { scheduling: 'fixed' });
+  await using harness = await filledHarness({ lean: true, products: 12, counts: 'none' }, { scheduling: 'fixed' });
   const { sandbox, clock, daemon } = harness;
   await harness.liveUntil(Math.ceil(clock.now() / hour) * hour);
   const reader = openMirrorWithClock(daemon.mirror.path);
@@ -31,7 +31,7 @@ it('a date that midnight moves into another window is not forgotten where the re
 it('a fill during which midnight comes leaves out no date: what was read before it is read again', async () => {
   // Midnight in Pago Pago at 11:00, at which the near dates of its products have been read and the far ones have not.
   await using harness = await filledHarness(
-    { products: 60, counts: 'none' },
+    { lean: true, products: 60, counts: 'none' },
     { scheduling: 'fixed', budget: { requests_per_second: 1, concurrency: 4 } },
     { start: Date.parse('2026-11-21T10:58:00Z') },
   );

@@ -16,7 +16,7 @@ interface Size {
 }
 
 /** A mirror of a service with only the calls of the specification, filled half an hour ago. */
-async function filled({ products = 120, page_size = 10, quirks = {} }: Size = {}) {
+async function filled({ products = 60, page_size = 5, quirks = {} }: Size = {}) {
   const pages: number[] = [];
   const harness = await filledHarness(
     {
@@ -66,7 +66,7 @@ type Filled = Awaited<ReturnType<typeof filled>>;
 
 /** Begins another walk of the list, after which its rows stand in another order. */
 async function walkElsewhere({ harness }: Filled): Promise<void> {
-  await harness.drive(fetch(`${harness.sandbox.url}/v2/products?page=1&page_size=10`).then((answer) => answer.text()));
+  await harness.drive(fetch(`${harness.sandbox.url}/v2/products?page=1&page_size=5`).then((answer) => answer.text()));
 }
 
 /** Closes a product in the service, and announces it two minutes ago. */
@@ -83,7 +83,7 @@ describe('where only the calls of the specification exist', () => {
   it.each<[string, Size]>([
     ['a list of twelve pages', {}],
     ['pages that a cache answers as they were for half a minute', { quirks: { cached_ms: 30_000 } }],
-    ['a list of eight pages in another order at each walk', { products: 80, quirks: { list_order: 'shifting' } }],
+    ['a list of eight pages in another order at each walk', { products: 40, quirks: { list_order: 'shifting' } }],
   ])(
     'a closure is confirmed and its alternative shown within two minutes, and a reopening seen: %s',
     async (_, size) => {
@@ -163,7 +163,7 @@ describe('where only the calls of the specification exist', () => {
   it('a product that has moved by a page is found beside it, and what its page lacks is not withdrawn', async () => {
     await using test = await filled();
     const [id = 0, other = 0] = [test.ids.at(-1), test.ids[0]];
-    const gone = test.ids.slice(0, 12);
+    const gone = test.ids.slice(0, 6);
     for (const each of gone) test.sandboxed(each).withdrawn = true;
     await closeAndWait(test, id, other);
     expect(test.product(id)).toEqual(confirmed);

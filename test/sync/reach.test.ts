@@ -272,7 +272,7 @@ describe('a path that is refused', () => {
   });
 
   it('of three products counts as missing at once, by three calls', async () => {
-    await using harness = await virtualHarness({ products: 40, lean: true, faults: [noProduct] });
+    await using harness = await virtualHarness({ products: 12, lean: true, faults: [noProduct] });
     await harness.fill();
     expect(missing(harness)).toEqual(['product']);
     expect(harness.sandbox.calls.counts().by_status['404']).toBeLessThanOrEqual(

@@ -27,7 +27,7 @@ describe('a list', () => {
     ['whose order is another one at each walk', { list_order: 'shifting' }],
     ['with both', { page_size: 'ignored', list_order: 'shifting' }],
   ] as const)('%s is walked to its end, and nothing counts as missing', async (_, quirks) => {
-    await using harness = await virtualHarness({ products: 57, quirks }, { cadence: { products: '1h' } });
+    await using harness = await virtualHarness({ lean: true, products: 57, quirks }, { cadence: { products: '1h' } });
     await harness.runUntil(isFilled(harness));
     expect(harness.daemon.mirror.walks.find(walk)?.completed_at).not.toBeNull();
     await harness.liveUntil(harness.clock.now() + 5 * hour);
@@ -40,7 +40,7 @@ describe('a list', () => {
     'without an end is left after a few pages without a new row: incomplete, with a failure that says so',
     needs('time'),
     async () => {
-      await using harness = await virtualHarness({ products: 57, quirks: { list_end: 'never' } });
+      await using harness = await virtualHarness({ lean: true, products: 57, quirks: { list_end: 'never' } });
       const job = requestResync(harness.daemon.ports, everything);
       const ended = () => harness.daemon.mirror.jobs.find(job.job_id)?.left === 0;
       await harness.runUntil(() => ended() && isFilled(harness)());
@@ -88,7 +88,7 @@ describe('a row', () => {
   );
 
   it('that nobody has rated has no rating, however the service says so', async () => {
-    await using harness = await virtualHarness({ products: 40, quirks: { unrated: 'zero' } });
+    await using harness = await virtualHarness({ products: 12, quirks: { unrated: 'zero' } });
     await harness.runUntil(isFilled(harness));
     const [{ zero, unrated } = { zero: 0, unrated: 0 }] = rows<{ zero: number; unrated: number }>(
       harness,

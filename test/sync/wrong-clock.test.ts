@@ -48,7 +48,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
   const status = () => {
     const db = openMirrorAt(harness.daemon.mirror.path, clock.now());
     try {
-      return readStatus(db, 5);
+      return readStatus(db, 5, clock.now());
     } finally {
       db.close();
     }

@@ -95,15 +95,17 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
       .selectFrom('_product as p')
       .select(({ eb }) => ['p.product_id', eb('p.covered', '=', 0).$castTo<0 | 1>().as('covered')])
       .where('p.withdrawn_at', 'is', null)
-      .where(({ eb, exists, ref, selectFrom }) =>
+      // The covered products are gathered once, and not looked up again for each product: this runs every minute.
+      .where(({ eb, selectFrom }) =>
         eb(
           'p.covered',
           '<>',
-          exists(
+          eb(
+            'p.product_id',
+            'in',
             selectFrom('_subscription_product as c')
               .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
               .select('c.product_id')
-              .where('c.product_id', '=', ref('p.product_id'))
               .where('s.trusted', '=', 1)
               .where(
                 sql.lit('product_details_update'),

@@ -15,6 +15,7 @@ import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
+import { type BookableDays, bookableDays, type LastHour, lastHour } from './on-sale.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 /** One line of the view `freshness`: how far a freshness target is met, counted per record. */
@@ -41,6 +42,8 @@ export interface MirrorStatus {
   readonly written_by: string;
   readonly filled_at: number | null;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
+  readonly bookable: BookableDays;
+  readonly last_hour: LastHour;
   /** Number of images shown now. */
   readonly images: number;
   /** Instant at which the image that has waited longest for confirmation was last confirmed; null if none is shown. */
@@ -110,15 +113,17 @@ export interface SubscriptionStatus {
 }
 
 /** Reads the status once through a read-only connection. `quarantineAfter`: failures in a row. */
-export function readStatus(db: Database, quarantineAfter: number): MirrorStatus {
-  return statusOf(db, quarantineAfter)();
+export function readStatus(db: Database, quarantineAfter: number, now: Instant): MirrorStatus {
+  return statusOf(db, quarantineAfter)(now);
 }
 
 /** Returns what reads the status through a read-only connection, as often as it is called: its statements are kept. */
-export function statusOf(db: Database, quarantineAfter: number): () => MirrorStatus {
+export function statusOf(db: Database, quarantineAfter: number): (now: Instant) => MirrorStatus {
   const reads = readsOf(db);
   const itself = aboutItself(reads);
   const products = productCounts(reads);
+  const bookable = bookableDays(reads);
+  const changed = lastHour(reads);
   const images = imagesShown(reads);
   const unconfirmed = unconfirmedImages(reads);
   const records = recordCounts(reads, quarantineAfter);
@@ -134,12 +139,14 @@ export function statusOf(db: Database, quarantineAfter: number): () => MirrorSta
   const offers = offerReads(reads);
   const shortLists = shortListReads(reads);
   const alarms = reads.rows(() => query.selectFrom('_alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
-  return () => ({
+  return (now) => ({
     path: db.name,
     file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
     wal_bytes: walSizeOf(db.name),
     ...itself(),
     products: products(),
+    bookable: bookable(now),
+    last_hour: changed(now),
     ...images(),
     unconfirmed_images: unconfirmed(),
     ...records(),

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorForReading } from '../sql/files.ts';
 import { type MirrorStatus, statusOf } from './status.ts';
@@ -13,11 +14,11 @@ const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
 db.pragma('cache_size = -2000');
 const read = statusOf(db, quarantineAfter);
-parentPort?.on('message', () => parentPort?.postMessage(answer()));
+parentPort?.on('message', (now: Instant) => parentPort?.postMessage(answer(now)));
 
-function answer(): StatusAnswer {
+function answer(now: Instant): StatusAnswer {
   try {
-    return { status: read() };
+    return { status: read(now) };
   } catch (error) {
     return { error: error as Error };
   }
