@@ -22,7 +22,7 @@ export function isWrong(offset: number | null): boolean {
   return offset !== null && Math.abs(offset) > offsetWarnedMs;
 }
 
-/** `apart` is called when the clocks begin to be too far apart, once until they agree again. */
+/** Calls `apart` when the clocks become too far apart, and not again before they have agreed. */
 export function serviceClock(apart: (offset_ms: number) => void = () => undefined): ServiceClock {
   const heard: number[] = [];
   let told = false;
