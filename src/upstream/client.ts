@@ -23,6 +23,7 @@ import { decodeTagPage } from './decode-tag.ts';
 import { decodeVariants } from './decode-variants.ts';
 import type { Limiter } from './limiter.ts';
 import { ListPages } from './list-pages.ts';
+import { membersIn, PassingMembers, passingIn } from './passing-members.ts';
 import type { Reading } from './reading.ts';
 
 /** The service. Callers name the lane, or that a notification requested the call. */
@@ -142,7 +143,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         question,
         (came, asker) => decodeAvailability(asker.row(question, came, parseFast), wanted),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
-        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}` },
+        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}`, passing: ({ context }) => passingIn(context) },
       );
       if ('bytes' in reading) received.availability += reading.bytes;
       return reading;
@@ -154,39 +155,53 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
 type ReadQuestion = Exclude<Question, SubscriptionQuestion | SubscribeQuestion | ReactivateQuestion>;
 
-interface HowToRead {
+interface HowToRead<Value> {
   readonly known_hash?: string | null;
   readonly salt?: string;
   readonly signal: AbortSignal;
   readonly begins?: (() => void) | undefined;
+  /** Returns the members of an answer that feed no column; absent: any change of the bytes counts. */
+  readonly passing?: (value: Value) => readonly string[];
 }
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
 function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: number }) {
+  const members = new PassingMembers();
   return async function read<Value>(
     entry: LaneEntry,
     question: ReadQuestion,
     decode: (came: CameText, asker: ServiceAsker) => Value,
-    { known_hash = null, salt = '', signal, begins }: HowToRead,
+    { known_hash = null, salt = '', signal, begins, passing = () => [] }: HowToRead<Value>,
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     const about = 'product_id' in question ? question.product_id : question.kind;
     const within = 'page' in question ? limits.list : limits.other;
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
-    const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
+    const stored = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
+    const known = stored === null ? null : members.asNow(stored);
+    const names = known === null ? [] : membersIn(known);
+    const whole = known !== null && (members.isWholeDue(known) || (entry === 'checkout' && names.length > 0));
+    const hashOf = (parts: readonly Buffer[]) => members.of(parts, names);
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
       begins?.();
-      const outcome = await asker.send(prepared, { ...within, signal: turn, known_hash: known });
+      const how = { known_hash: whole ? null : known, ...(names.length > 0 ? { hashOf } : {}) };
+      const outcome = await asker.send(prepared, { ...within, signal: turn, ...how });
       if (outcome.kind !== 'answer') return outcome;
-      const { sent_at, bytes } = outcome;
+      const { sent_at, bytes, text } = outcome;
       received.all += bytes;
-      const hash = `${prefix}${outcome.hash}`;
-      if (outcome.hash === known) return { kind: 'unchanged', hash, sent_at, bytes };
+      const isKnown = outcome.hash === known;
+      if (isKnown && !whole) return { kind: 'unchanged', hash: `${prefix}${stored}`, sent_at, bytes };
       try {
-        return { kind: 'read', value: decode(outcome, asker), hash, sent_at, bytes };
+        const value = decode(outcome, asker);
+        const found = passing(value);
+        const same = found.join() === names.join();
+        const fingerprint = same ? outcome.hash : members.of([Buffer.from(text)], found);
+        if (known !== null && 'product_id' in question) members.differed(question.product_id, known, fingerprint);
+        const matters = isKnown && same ? { matters: () => members.matters(fingerprint) } : {};
+        return { kind: 'read', value, hash: `${prefix}${fingerprint}`, sent_at, bytes, ...matters };
       } catch (error) {
-        return asker.undecodable(question, error, outcome.text);
+        return asker.undecodable(question, error, text);
       }
     };
     return limiter.run(ask, signal, entry, about, question.kind);

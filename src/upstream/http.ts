@@ -57,6 +57,8 @@ export interface AskOptions {
   readonly effect: 'read' | 'change';
   /** The hash of a body that was read before: one that comes again is whole and UTF-8, and is not put together. */
   readonly known_hash?: string | null;
+  /** Returns the hash of a body's bytes; absent: their sha256, hexadecimal. */
+  readonly hashOf?: ((parts: readonly Buffer[]) => string) | undefined;
   /** Called with the status and the headers (in lower case) as soon as they arrive. */
   readonly head?: (status: number, headers: Readonly<Record<string, string>>) => void;
 }
@@ -104,7 +106,7 @@ export function createHttp(options: HttpOptions): Http {
 
   async function ask(
     { method, path, query, headers, body: sends }: ServiceRequest,
-    { deadline_ms, max_bytes, signal, effect, head, known_hash = null }: AskOptions,
+    { deadline_ms, max_bytes, signal, effect, head, known_hash = null, hashOf = sha256 }: AskOptions,
   ): Promise<Outcome | RefusedText> {
     signal.throwIfAborted();
     if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
@@ -121,7 +123,7 @@ export function createHttp(options: HttpOptions): Http {
     /** Returns what the head, and the body if it came, mean; null where neither says it. */
     const meaning = (body: readonly Buffer[] | null): Outcome | RefusedText | null => {
       if (said.verdict === 'done')
-        return read([], known_hash, { status: said.head?.statusCode ?? 0, sent_at: sentAt(sent, clock) });
+        return read([], { known_hash, hashOf }, { status: said.head?.statusCode ?? 0, sent_at: sentAt(sent, clock) });
       if (said.head === null || body === null) return said.verdict;
       const encoding = header(said.head, 'content-encoding');
       if (said.verdict?.kind === 'failed' && said.verdict.code === 'not-json-type')
@@ -130,7 +132,7 @@ export function createHttp(options: HttpOptions): Http {
       const { statusCode: status } = said.head;
       if (status >= 400) return { kind: 'refused-text', status, text: refusalText(body, encoding) };
       const came = { status, sent_at: sentAt(sent, clock) };
-      return cleaned(read(inflate(body, encoding, max_bytes), known_hash, came), query);
+      return cleaned(read(inflate(body, encoding, max_bytes), { known_hash, hashOf }, came), query);
     };
     const asked_at = clock.monotonic();
     const starts = () => {
@@ -207,17 +209,21 @@ function judgeHead(
 /** A body that was read before is not put together. All of it is done with the memory of its parts at once. */
 function read(
   parts: readonly Buffer[] | Failed,
-  known_hash: string | null,
+  { known_hash, hashOf }: { readonly known_hash: string | null; readonly hashOf: typeof sha256 },
   came: { readonly status: number; readonly sent_at: Instant },
 ): Outcome {
   if ('kind' in parts) return parts;
-  const sum = createHash('sha256');
-  for (const part of parts) sum.update(part);
-  const hash = sum.digest('hex');
+  const hash = hashOf(parts);
   const body = hash === known_hash ? noBytes : whole(parts);
   if (!isUtf8(body)) return failed('invalid-utf8', 'the service answers with text that is not UTF-8');
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   return { kind: 'answer', text: utf8.decode(body), hash, bytes, ...came };
+}
+
+function sha256(parts: readonly Buffer[]): string {
+  const sum = createHash('sha256');
+  for (const part of parts) sum.update(part);
+  return sum.digest('hex');
 }
 
 const noBytes = Buffer.alloc(0);

@@ -148,6 +148,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   function throttled({ status, until: wall }: Throttled, { subject, path, sent_at }: Call, now: number): void {
     throttled_count += 1;
+    turns.throttled();
     const before = budget;
     const until = wall === null ? null : now + wall - clock.now();
     // Maintenance is the account's.

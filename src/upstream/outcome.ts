@@ -29,7 +29,7 @@ export type Outcome =
       readonly kind: 'answer';
       readonly status: number;
       readonly text: string;
-      /** sha256, hexadecimal. */
+      /** The sha256, hexadecimal, or the fingerprint that was asked for (`passing-members.ts`). */
       readonly hash: string;
       readonly bytes: number;
       readonly sent_at: Instant;

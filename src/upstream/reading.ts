@@ -9,6 +9,8 @@ export type Reading<Value> =
       readonly hash: string;
       readonly sent_at: Instant;
       readonly bytes: number;
+      /** Set if the bytes differ from the last answer's in nothing that fed a column so far; called if they do change one. */
+      readonly matters?: () => void;
     }
   | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: Instant; readonly bytes: number }
   | Exclude<Outcome, { kind: 'answer' }>;

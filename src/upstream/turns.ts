@@ -39,6 +39,8 @@ export interface Turns {
   ended(): void;
   /** Ends the waiting of calls about a subject that rests, each with a turn that is not used. */
   dismiss(subject: CallSubject['subject']): void;
+  /** The call that ends now was throttled. */
+  throttled(): void;
   /** A pause has ended before its time: who waits for its end may start with the end of the call under way. */
   pauseEnded(): void;
   /** A call of whom it was the turn is sent only now, so many milliseconds later: with others, perhaps, whose turn it was meanwhile. */
@@ -62,8 +64,14 @@ export function createTurns(options: TurnsOptions): Turns {
   let [due, triggeredDue] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let in_flight = 0;
 
-  /** While nothing gets through, one call at a time probes. */
-  const allowedOthers = () => (budget().unreachable_since === null ? concurrency : 1);
+  /** Calls that were under way when a call was throttled last. */
+  let older = 0;
+
+  /** While nothing gets through, one call at a time probes; so it does after a throttle, until a call is answered. */
+  function allowedOthers(): number {
+    if (budget().unreachable_since !== null) return 1;
+    return budget().throttles === 0 ? concurrency : Math.min(older + 1, concurrency);
+  }
 
   /** A check does not wait for the end of a slow call in another lane, as long as checks are no flood. */
   function allowed(): number {
@@ -142,6 +150,9 @@ export function createTurns(options: TurnsOptions): Turns {
     },
     dismiss: (subject) => {
       while (waiters.startFirst((about) => about.subject === subject) !== null) in_flight += 1;
+    },
+    throttled: () => {
+      older = in_flight - 1;
     },
     pauseEnded: waking.stop,
     late: (ms) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Budget, pauseLeft, resumeBudget, startBudget, storedBudget } from '../../src/domain/budget/budget.ts';
+import { realShare } from '../../src/domain/budget/growth.ts';
 import { afterAnswer, afterMiss, afterThrottle } from '../../src/domain/budget/outcomes.ts';
 import { burst, dueAfter, turnIn } from '../../src/domain/schedule/call-spacing.ts';
 
@@ -63,8 +64,27 @@ describe('the rate', () => {
   });
 
   test('is cut at once where the clock was set back since', () => {
-    const budget = afterThrottle(answered(startBudget(10, now), 60, now), null, 0, now + 61 * second);
+    const cut = afterThrottle(answered(startBudget(10, now), 60, now), null, 0, now + 61 * second);
+    const budget = afterAnswer(cut, 'waiting', now - day);
     expect(afterThrottle(budget, null, 0, now - day).rate).toBeLessThan(budget.rate);
+  });
+
+  test('falls no further by the throttles that follow one without an answer in between, but the pause lasts a second then', () => {
+    const once = afterThrottle(answered(startBudget(10, now), 60, now), null, 0, now + 61 * second);
+    const twice = afterThrottle(once, null, 0, now + 62 * second);
+    expect([twice.rate, twice.limit]).toEqual([once.rate, once.limit]);
+    expect([once, twice].map((budget) => budget.not_before - budget.heard_at)).toEqual([500, 1_000]);
+    // That is learned, so the first pause is longer the next time.
+    const again = afterThrottle(answered(twice, 20, now + 64 * second), null, 0, now + 90 * second);
+    expect(again.not_before - again.heard_at).toBeGreaterThan(900);
+  });
+
+  test('falls less by throttles that come more often than a limit is met, unless none came well below it', () => {
+    const often = { calls: 400, throttled: 12 };
+    const met: Budget = { ...startBudget(100, now), limit: 10, limit_is: 'met', near: often };
+    const share = (below: Budget['below']) => realShare({ ...met, below });
+    expect(share({ calls: 100, throttled: 0 })).toBeLessThan(0.5);
+    expect(share({ calls: 2_000, throttled: 0 })).toBeGreaterThan(0.9);
   });
 
   test('comes back fast to just under the last limit, stays around it, and probes above after a while', () => {

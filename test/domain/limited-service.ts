@@ -18,7 +18,9 @@ type Shape =
   | 'sliding window'
   /** A bucket that holds a second's worth, or a single call and a half (nginx without `burst`, nearly). */
   | 'bucket'
-  | 'tight bucket';
+  | 'tight bucket'
+  /** So many in any second. The first call beyond that is throttled, and so is each call in the second after it. */
+  | 'lockout';
 
 /** What it says of the wait: a whole number of seconds, or nothing. */
 type Told = 'retry-after' | 'nothing';
@@ -55,6 +57,23 @@ function limitOf(shape: Shape, per_second: number): Limit {
         admits: (at) => {
           recent = recent.filter((each) => each > at - 1000);
           if (recent.length >= limit) return false;
+          recent.push(at);
+          return true;
+        },
+      };
+    }
+    case 'lockout': {
+      let recent: number[] = [];
+      let locked_until = Number.NEGATIVE_INFINITY;
+      return {
+        set,
+        admits: (at) => {
+          if (at < locked_until) return false;
+          recent = recent.filter((each) => each > at - 1000);
+          if (recent.length >= limit) {
+            locked_until = at + 1000;
+            return false;
+          }
           recent.push(at);
           return true;
         },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLimiter } from '../../src/upstream/limiter.ts';
+import { thorough } from '../fakes/thorough.ts';
 import { cellOf, runCell } from './limited-service.ts';
 
 const none = { kind: 'none', share: 0 } as const;
@@ -51,5 +52,53 @@ describe('of what a service allows', () => {
     const result = await runCell({ ...cell, limits: changing });
     expect(result.used).toBeGreaterThanOrEqual(0.8);
     expect(result.rate).toBeLessThan(5.5);
+  });
+});
+
+describe('the first hour with a stray 429 in a hundred calls, a limit of 10 calls a second and a ceiling of 15', () => {
+  const strays = { kind: '429', share: 0.01 } as const;
+  const hour = { ceiling: 15, per_second: 10, strays, minutes: 60 };
+  const seeds = Array.from({ length: thorough ? 20 : 2 }, (_, index) => index + 1);
+
+  test.for([
+    ['counted by the second', 'fixed window', 'nothing'],
+    ['counted over any second', 'sliding window', 'nothing'],
+    ['that comes in a bucket', 'bucket', 'nothing'],
+    ['after which everything is refused for a second', 'lockout', 'nothing'],
+    ['after which everything is refused for a second, with Retry-After', 'lockout', 'retry-after'],
+  ] as const)(
+    '%s: 85 of 100 allowed calls are made whatever the seed, and on average 7 of 1,000 are throttled at most',
+    async ([, shape, told]) => {
+      const throttled: number[] = [];
+      for (const seed of seeds) {
+        const result = await runCell({ ...cellOf({ ...hour, shape, told }), seed });
+        expect(result.used, `seed ${seed}`).toBeGreaterThanOrEqual(0.85);
+        expect(result.throttled, `seed ${seed}`).toBeLessThanOrEqual(0.01);
+        expect(result.while_told).toBe(0);
+        throttled.push(result.throttled);
+      }
+      expect(throttled.reduce((sum, share) => sum + share, 0) / seeds.length).toBeLessThanOrEqual(0.007);
+    },
+  );
+
+  test('a limiter that takes no throttle for a limit has one call in ten throttled (control)', async () => {
+    const deaf: typeof createLimiter = (options) => {
+      const limiter = createLimiter(options);
+      const answer = { kind: 'answer' } as const;
+      const heard = (call: Parameters<typeof limiter.run>[0]) => async (signal: AbortSignal) => {
+        await call(signal);
+        return answer;
+      };
+      return { ...limiter, run: (call, ...rest) => limiter.run(heard(call), ...rest) as ReturnType<typeof call> };
+    };
+    const cell = cellOf({ ...hour, minutes: 5, shape: 'lockout', told: 'nothing' });
+    expect((await runCell(cell, deaf)).throttled).toBeGreaterThan(0.1);
+  });
+
+  test('a service that refuses everything for a second is asked again after that second, without strays too', async () => {
+    const strays = { kind: 'none', share: 0 } as const;
+    const result = await runCell(cellOf({ ...usual, strays, minutes: 20, shape: 'lockout' }));
+    expect(result.used).toBeGreaterThanOrEqual(0.9);
+    expect(result.throttled).toBeLessThanOrEqual(0.007);
   });
 });

@@ -18,6 +18,11 @@ export interface Budget {
   /** Throttled pauses in a row, and failed connections in a row (`misses`). Each makes the next pause longer. */
   readonly throttles: number;
   readonly misses: number;
+  /**
+   * Length of our first pause after a throttle, in milliseconds: learned, because some services refuse everything for
+   * a while once they have throttled a call.
+   */
+  readonly refusal_ms: number;
   /** Rate at which the service last throttled. Null if no limit below the ceiling is known: then the ceiling counts. */
   readonly limit: number | null;
   /**
@@ -83,6 +88,8 @@ const floor = 1 / 20;
 const start = { share: 0.1, calls: 30 };
 /** Longest time for which a Retry-After is obeyed. */
 export const longestWaitMs = 60 * 60 * 1000;
+/** Length of our first pause after a throttle while nothing is learned, and the shortest one. */
+export const shortestRefusalMs = 500;
 /** Longest random addition to a pause. */
 const longestMoreMs = 90_000;
 /**
@@ -108,6 +115,7 @@ export function startBudget(ceiling: number, now: number): Budget {
     resting: [],
     throttles: 0,
     misses: 0,
+    refusal_ms: shortestRefusalMs,
     limit: null,
     limit_is: 'guessed',
     pressed_at: 0,

@@ -28,7 +28,14 @@ const probe = { afterMs: 30_000, afterCalls: 800, latestMs: 300_000, share: 0.15
  */
 const doubt = 20;
 /** Below this number of throttles none counts as a stray. */
-const few = 1.5;
+const few = 0.9;
+/**
+ * Throttles near a limit that the limit itself explains: so many while it is found, and so many each time it is met. A
+ * service that refuses everything for a while throttles a second call.
+ */
+const own = { finding: 2, met: 2 };
+/** Strays that chance may have kept from the calls below the limit. */
+const unseen = 2;
 
 /**
  * Returns the budget after `ms` more milliseconds without a throttle: the rate grows fast to just below the last limit,
@@ -87,20 +94,23 @@ function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: numb
 
 /**
  * Returns the share of throttles near the limit that strays do not explain. Strays are estimated from the calls below
- * the limit that were throttled.
+ * the limit that were throttled. While these calls are few, throttles near the limit that come more often than a real
+ * limit is met count as strays too, as if up to `unseen` more had been throttled below it.
  */
-export function realShare(budget: Budget): number {
-  const { near } = budget;
+export function realShare({ near, below }: Budget): number {
   if (near.throttled === 0) return 1;
-  const strays = near.calls * strayShare(budget);
-  // Allows for as many more as chance may bring.
-  return Math.max(0, 1 - (strays + Math.sqrt(strays) / 2) / near.throttled);
+  const expected = near.calls * strayShare({ below });
+  // Allows for as many more as chance may bring: to the calls near the limit, and to those below it.
+  const chance = Math.sqrt(expected * (1 + near.calls / (below.calls + doubt))) / 2;
+  const most = (near.calls * (below.throttled + unseen)) / (below.calls + doubt);
+  const tooOften = near.throttled - own.finding - (own.met * near.calls * drift.upByCall) / drift.down;
+  return Math.max(0, 1 - Math.max(expected + chance, Math.min(tooOften, most)) / near.throttled);
 }
 
 /**
  * Returns the share of calls that are throttled for no reason. Only calls well below the limit count, and 0 is returned
  * unless more than one of them was throttled.
  */
-export function strayShare({ below }: Budget): number {
+export function strayShare({ below }: Pick<Budget, 'below'>): number {
   return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
 }

@@ -1,4 +1,13 @@
-import { type Budget, lengthened, longestWaitMs, lowest, nothing, pauseLeft, type Tally } from './budget.ts';
+import {
+  type Budget,
+  lengthened,
+  longestWaitMs,
+  lowest,
+  nothing,
+  pauseLeft,
+  shortestRefusalMs,
+  type Tally,
+} from './budget.ts';
 import { drift, grown, isBack, realShare, strayShare } from './growth.ts';
 import { doubtOf } from './rests.ts';
 
@@ -18,7 +27,7 @@ const wellBelow = 0.95;
 const held = 10;
 const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, deliveredMs: 5_000, deliveredCalls: 10 };
 const pause = {
-  throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
+  throttled: { singleCalls: 10, first: 1_000, longest: 60_000, shortens: 0.99 },
   unreachable: { first: 1_000, longest: 20_000 },
 };
 /** Longest time between two outcomes that still count as related. */
@@ -34,7 +43,8 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
   // The call was sent before the throttle, so it proves nothing about the rate now.
   if (pauseLeft(before, now) > 0 || doubtOf(before, now) !== null) return budget;
   // A pause that counts as absent must not come back when the clock has caught up with it.
-  return { ...grown(budget, demand, sinceHeard(before, now)), throttles: 0, not_before: 0, told_until: 0 };
+  const rested = { throttles: 0, not_before: 0, told_until: 0, refusal_ms: refusalAfter(before, 'over') };
+  return { ...grown(budget, demand, sinceHeard(before, now)), ...rested };
 }
 
 /**
@@ -60,6 +70,7 @@ export function afterThrottle(
   return {
     ...next,
     throttles: again ? budget.throttles : budget.throttles + 1,
+    refusal_ms: again || until !== null ? budget.refusal_ms : refusalAfter(budget, 'lasts'),
     misses: 0,
     not_before,
     told_until:
@@ -90,6 +101,16 @@ export function afterMiss(budget: Budget, chance: number, now: number): Budget {
 }
 
 /**
+ * Returns the learned length of our first pause. It doubles if the first call after that pause was throttled too, and
+ * shrinks slowly while it was long enough.
+ */
+function refusalAfter({ throttles, refusal_ms }: Budget, refusal: 'over' | 'lasts'): number {
+  if (throttles !== 1) return refusal_ms;
+  const { shortens, first } = pause.throttled;
+  return refusal === 'lasts' ? Math.min(2 * refusal_ms, first) : Math.max(shortens * refusal_ms, shortestRefusalMs);
+}
+
+/**
  * Returns the pause that the service asked for, in milliseconds. A Retry-After of 0 still means at least the gap of the
  * cut rate.
  */
@@ -102,13 +123,13 @@ function asked({ rate }: Budget, wait: number): number {
  * between two cuts needs none unless more follow.
  */
 function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
-  const { rate, throttles } = budget;
+  const { rate, throttles, refusal_ms } = budget;
   if (again) return 0;
-  const { single, singleCalls, first, longest } = pause.throttled;
+  const { singleCalls, first, longest } = pause.throttled;
   if (throttles > 0) return Math.min(first * 2 ** (throttles - 1), longest);
   if (isCrowd(budget)) return first;
   if (!cuts) return 0;
-  return Math.max(Math.min(single, (1000 * singleCalls) / rate) * realShare(budget), 1000 / rate);
+  return Math.max(Math.min(refusal_ms, (1000 * singleCalls) / rate) * realShare(budget), 1000 / rate);
 }
 
 /**
@@ -117,7 +138,12 @@ function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
  */
 function isCut(budget: Budget, now: number): boolean {
   const apart = now < budget.cut_at || now - budget.cut_at >= cut.apartMs;
-  return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
+  return (
+    isBack(budget) ||
+    (isCrowd(budget)
+      ? apart
+      : budget.throttles === 0 && budget.throttled.lately >= many.soon && realShare(budget) > 0.5)
+  );
 }
 
 /** Returns the budget after a cut: a lower rate, and the new estimate of the limit. */
@@ -224,7 +250,9 @@ function heard(
   };
   // A call sent before the last cut belongs to the throttle that caused it.
   const since = limit !== null && sent_at > budget.cut_at;
-  const isBelow = since && rate < wellBelow * limit;
+  // No answer came in between, so the service refuses everything for a while: that belongs to the limit, not to strays.
+  const follows = hit === 1 && budget.throttles > 0;
+  const isBelow = since && !follows && rate < wellBelow * limit;
   return {
     ...budget,
     heard_at: now,
@@ -238,6 +266,6 @@ function heard(
       lastingly: towards(throttled.lastingly, memory.lastingly),
     },
     below: isBelow ? counted(below, memory.below) : below,
-    near: since && isBack(budget) ? counted(near, memory.near) : near,
+    near: since && (follows || isBack(budget)) ? counted(near, memory.near) : near,
   };
 }

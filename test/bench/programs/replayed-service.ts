@@ -8,7 +8,7 @@ import { startSandbox } from '../../fakes/start-sandbox.ts';
  * The sandbox's answers, each kept as its bytes, in a process of its own: what is measured beside it pays for no world.
  * Tells its parent its address; told `calls`, the paths asked for since; told `bytes`, how many bytes of dates these were answered
  * with; told `change`, it first changes the prices of
- * one date in a hundred; told `touch`, only an instant in each answer. Not compressed, as the prototypes of performance.md were not.
+ * one date in a hundred; told `change all`, of every date; told `touch`, only an instant in each answer. Not compressed, as the prototypes of performance.md were not.
  */
 
 const [products = '200'] = process.argv.slice(2);
@@ -41,14 +41,20 @@ interface Priced {
   }[];
 }
 
-function change(): void {
+/** Less than a doubling, which would be asked again before it is stored. */
+function dearer(price: number): number {
+  return Math.round(price * 110) / 100;
+}
+
+function change(share: number): void {
   changes += 1;
   for (const [path, body] of bodies) {
     const answer = JSON.parse(body.toString()) as Priced;
-    const changed = (answer.dates ?? []).filter(({ date }) => roll(changes, path, date) < 0.01);
+    const changed = (answer.dates ?? []).filter(({ date }) => roll(changes, path, date) < share);
     for (const { timeslots } of changed)
       for (const { variants } of timeslots)
-        for (const { price_mediation: prices } of variants) prices.total_retail_price_incl_vat += 1;
+        for (const { price_mediation: prices } of variants)
+          prices.total_retail_price_incl_vat = dearer(prices.total_retail_price_incl_vat);
     if (changed.length > 0) bodies.set(path, Buffer.from(JSON.stringify(answer)));
   }
 }
@@ -74,7 +80,8 @@ const server = createServer((request, response) => {
   );
 });
 process.on('message', (wanted) => {
-  if (wanted === 'change') change();
+  if (wanted === 'change') change(0.01);
+  if (wanted === 'change all') change(1);
   if (wanted === 'touch') touch();
   if (wanted === 'bytes') process.send?.(bytesOf(asked));
   else process.send?.(asked);
