@@ -76,14 +76,14 @@ const effects: readonly Effect[] = [
   },
   {
     job: 'check-flood',
-    claim: 'a minute full of checks raises an alarm',
+    claim: 'a minute full of checks is noticed',
     at: '12:01:00',
     cause: ({ drive, daemon }) => {
       const check = async () => ({ kind: 'answer', text: '', hash: '', bytes: 0, sent_at: noon }) as const;
       const checks = Array.from({ length: 45 }, () => daemon.limiter.run(check, never, 'checkout'));
       return drive(Promise.all(checks));
     },
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'checks-flood'") > 0,
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _outcome WHERE operation = 'live-checks'") > 0,
     // Too few for two minutes; and the checks themselves take most of one.
     instead: { 'half as often': 'never', 'twice as often': '12:00:59' },
   },
@@ -99,10 +99,11 @@ const effects: readonly Effect[] = [
   },
   {
     job: 'chores',
-    claim: 'images that were not confirmed for twelve days raise an alarm within a minute',
+    claim: 'products whose images were not confirmed for ten days are made due within a minute',
     at: '12:01:00',
     cause: ({ change }) => change('mirror', `UPDATE _product SET images_verified_at = ${noon - 12.5 * day}`),
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'images-unverified'") > 0,
+    seen: ({ ask }) =>
+      ask('mirror', "SELECT count(*) FROM _record WHERE 'image-limit' IN (due_reason, fetched_reason)") > 0,
   },
   {
     job: 'offers',
@@ -285,7 +286,7 @@ const effects: readonly Effect[] = [
     job: 'conditions',
     claim: 'that a condition holds is remembered within a minute',
     at: '12:01:00',
-    cause: ({ daemon }) => daemon.mirror.alarms.set('images-refused', { at: noon, products: 1 }),
+    cause: ({ daemon }) => daemon.mirror.outcomes.note('image-urls', instant(noon), { affected: 1 }),
     seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
   },
 ];

@@ -522,12 +522,14 @@ CREATE TABLE _absence (
   answered_at INTEGER
 ) STRICT;
 
--- Conditions that a person should know of, for as long as they last.
-CREATE TABLE _alarm (
-  kind TEXT PRIMARY KEY,            -- images-vanished
-  raised_at INTEGER NOT NULL,
-  seen_at INTEGER NOT NULL,
-  products INTEGER NOT NULL
+-- The last result of each operation whose failure no other row shows: domain/conditions/outcome.ts.
+CREATE TABLE _outcome (
+  operation TEXT PRIMARY KEY,       -- backup
+  last_ok_at INTEGER,               -- when it last worked; NULL: not recorded
+  failed_at INTEGER,                -- when it first failed since then; NULL: it works
+  noticed_at INTEGER,               -- when it last failed; NULL: it works
+  affected INTEGER NOT NULL,        -- how many products, calls or attempts fail
+  detail TEXT                       -- the reason, where the operation does not say it all
 ) STRICT;
 
 CREATE TABLE _experience_absence (

@@ -1,5 +1,4 @@
 import { backupStatus } from '../backup/keep.ts';
-import { quarantineAfter } from '../domain/budget/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { StatusReader } from '../mirror/status/reader.ts';
@@ -23,11 +22,12 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
-  const shown = statusOf(reader, quarantineAfter);
+  const shown = statusOf(reader);
   const thread = stack.use(new StatusReader(mirror.path));
   // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
   // mirrored data.
-  const ifLost = async () => (files.isWell('mirror') ? null : { ...shown(), as_of: ports.clock.now() });
+  const ifLost = async () =>
+    files.isWell('mirror') ? null : { ...shown(ports.clock.now()), as_of: ports.clock.now() };
   return {
     read: async () => (await ifLost()) ?? (await thread.read(ports.clock.now())),
     count: async () => (await ifLost()) ?? (await thread.count(ports.clock.now())),

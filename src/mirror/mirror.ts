@@ -48,7 +48,7 @@ import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
-import { type AlarmTable, alarmTable } from './status/alarms.ts';
+import { type OutcomeTable, outcomeTable } from './status/outcomes.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
@@ -83,7 +83,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly removals: RemovalTable;
   readonly evidence: EvidenceTable;
   readonly rows: RowRetention;
-  readonly alarms: AlarmTable;
+  readonly outcomes: OutcomeTable;
   readonly categories: CategoryTable;
   readonly languages: LanguageTable;
   readonly listPlaces: ListPlaceTable;
@@ -174,7 +174,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     evidence: evidenceTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),
-    alarms: alarmTable(writes),
+    outcomes: outcomeTable(writes),
     categories: categoryTable(writes),
     languages: languageTable(writes, shown, search),
     listPlaces: listPlaceTable(writes),

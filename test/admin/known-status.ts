@@ -19,8 +19,18 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   products: { visible: 12, sellable: 11, withdrawn: 0 },
   images: 60,
   oldest_image_at: now - 48 * hour,
+  images_unconfirmed: null,
   unconfirmed_images: [],
-  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
+  records: {
+    all: 84,
+    never_fetched: 0,
+    failing: 0,
+    quarantined: 0,
+    failing_long: 0,
+    last_read_at: now,
+    unanswered: 0,
+    unanswered_products: 0,
+  },
   failures: [],
   unusable: null,
   freshness: [
@@ -65,10 +75,12 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       last_delivery_at: now - 1000,
       trust: 0.98,
       trusted: 1,
+      broken: 0,
+      failing: 0,
     },
   ],
   gaps: [],
-  alarms: [],
+  outcomes: [],
   jobs: [
     {
       name: 'chores',

@@ -29,7 +29,16 @@ const refused = { how: 'unreachable', says: 'the connection was refused' } as co
 const empty: typeof known = {
   ...known,
   filled_at: null,
-  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
+  records: {
+    all: 0,
+    never_fetched: 0,
+    failing: 0,
+    quarantined: 0,
+    failing_long: 0,
+    last_read_at: now,
+    unanswered: 0,
+    unanswered_products: 0,
+  },
   freshness: [],
   images: 0,
   oldest_image_at: null,
@@ -87,8 +96,20 @@ describe('the operator page says', () => {
       ],
     ],
     [
-      'which alarm lasts',
-      { ...known, alarms: [{ kind: 'images-disk', raised_at: now - hour, products: 7 }] },
+      'which operation fails',
+      {
+        ...known,
+        outcomes: [
+          {
+            operation: 'image-disk',
+            last_ok_at: null,
+            failed_at: now - hour,
+            noticed_at: now,
+            affected: 7,
+            detail: null,
+          },
+        ],
+      },
       [
         /not entirely true Images: image files of 7 products cannot be fetched: images\.disk is used up \(for 1 h\)\. Raise/,
       ],
@@ -153,7 +174,9 @@ it('whatever the service or a stranger has written is text on the page, in every
     records: { ...known.records, failing: 1 },
     jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
     gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
-    alarms: [{ kind: 'never heard of', raised_at: 1, products: 1 }],
+    outcomes: [
+      { operation: 'never heard of', last_ok_at: null, failed_at: 1, noticed_at: now, affected: 1, detail: null },
+    ],
     daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
   }) as DaemonStatus;
   const page = renderPage(planted, memory, now, 30);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { keepBackups } from '../../src/backup/keep.ts';
 import { systemClock } from '../../src/clock.ts';
 import { notFailing } from '../../src/domain/files/failing.ts';
+import { Attempts } from '../../src/mirror/status/attempts.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';
@@ -53,7 +54,12 @@ describe('the schedule', () => {
     const mirror = { path: here.mirror, filledAt: () => 1 };
     writeFileSync(here.backups, 'no directory');
     const backups = keepBackups(
-      { ...ports, mirror },
+      {
+        ...ports,
+        mirror,
+        attempts: new Attempts(notFailing, () => undefined),
+        drills: new Attempts(notFailing, () => undefined),
+      },
       { directory: here.backups, at: null, zone: 'UTC', keep: 2, every: null },
     );
     await backups.make(signal);

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 import { openReader } from '../fakes/reader.ts';
@@ -83,5 +82,5 @@ function storing({ mirror }: TestMirror): number {
 }
 
 function status({ reader }: TestMirror): number {
-  return undisturbed(Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter))));
+  return undisturbed(Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, Date.now()))));
 }

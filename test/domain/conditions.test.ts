@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { conditionsOf, metSince, noMemory } from '../../src/domain/conditions/decide.ts';
 import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.ts';
+import type { Operation, OperationOutcome } from '../../src/domain/conditions/outcome.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
 import type { ToldHold } from '../../src/domain/evidence/words.ts';
@@ -84,6 +85,15 @@ describe('a fact of the status', () => {
     ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, public_address: null },
     clock_offset_ms: 2 * minute,
   };
+  const failed = (operation: Operation): OperationOutcome => ({
+    operation,
+    last_ok_at: null,
+    failed_at: since,
+    noticed_at: now,
+    affected: 7,
+    detail: null,
+  });
+  const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0 } as const;
   const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
     ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
     ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
@@ -99,7 +109,41 @@ describe('a fact of the status', () => {
     ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],
     ['job-failing', { jobs: [job] }],
+    ['images-unverified', { images_unconfirmed: { products: 7, since } }],
+    ['other-dates', { records: { ...healthy.records, unanswered: 5, unanswered_products: 5 } }],
+    ['subscription-silent', { subscriptions: [{ ...subscription, trusted: 0 }] }],
+    ['subscription-broken', { subscriptions: [subscription, { ...subscription, broken: 1 }] }],
+    ['subscription-failing', { subscriptions: [{ ...subscription, failing: 1 }] }],
+    ['images-vanished', { outcomes: [failed('image-list')] }],
+    ['images-disk', { outcomes: [failed('image-disk')] }],
+    ['images-refused', { outcomes: [failed('image-urls')] }],
+    ['prices-refused', { outcomes: [failed('prices')] }],
+    ['checks-flood', { outcomes: [failed('live-checks')] }],
+    ['clock-doubted', { outcomes: [failed('clock')] }],
+    ['old-address-used', { outcomes: [failed('callback-address')] }],
+    ['subscription-taken', { outcomes: [failed('subscription-address')] }],
   ];
+
+  it('is none: operations that work again, fewer than five products with other dates, an address unused for a day', () => {
+    const worked = { last_ok_at: now, failed_at: null, noticed_at: null, affected: 0 };
+    const outcomes = facts.flatMap(([, fact]) => fact.outcomes ?? []).map((each) => ({ ...each, ...worked }));
+    expect(outcomes).toHaveLength(8);
+    check({ ...healthy, outcomes }, []);
+    check({ ...healthy, records: { ...healthy.records, unanswered: 9, unanswered_products: 4 } }, []);
+    const used = failed('callback-address');
+    check({ ...healthy, outcomes: [{ ...used, noticed_at: now - 25 * 60 * minute }] }, []);
+    check({ ...healthy, subscriptions: [subscription] }, []);
+  });
+
+  it('has since when an operation fails, and what that concerns', () => {
+    expect(conditionsOf({ ...healthy, outcomes: [failed('prices')] }, now)).toMatchObject([
+      { since, says: expect.stringContaining('negative prices for 7 products') },
+    ]);
+    const silent = [1, 2].map(() => ({ ...subscription, trusted: 0 as const }));
+    expect(conditionsOf({ ...healthy, subscriptions: silent }, now)).toMatchObject([
+      { says: expect.stringContaining('24 products') },
+    ]);
+  });
 
   it.each(facts)('is a condition: %s', (code, fact) => {
     const met = new Map([[code, since]]);

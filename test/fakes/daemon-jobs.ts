@@ -7,7 +7,6 @@ import { jobsOf } from '../../src/daemon/jobs.ts';
 import type { Machine } from '../../src/daemon/machine.ts';
 import { type Mirroring, openMirroring } from '../../src/daemon/mirroring.ts';
 import type { Job } from '../../src/daemon/schedule.ts';
-import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { type MirrorStatus, statusOf } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
@@ -71,18 +70,20 @@ export async function startJobs(
   const mirroring = stack.use(await openMirroring(quick, loaded));
   spoilt?.(mirroring);
   const outside = outsideOf(mirroring);
-  let shown: { readonly reader: ReturnType<typeof openMirrorWithClock>; readonly read: () => MirrorStatus } | null =
-    null;
+  let shown: {
+    readonly reader: ReturnType<typeof openMirrorWithClock>;
+    readonly read: (now: number) => MirrorStatus;
+  } | null = null;
   stack.defer(() => void shown?.reader.db.close());
   const openShown = () => {
     const reader = openMirrorWithClock(path);
-    return { reader, read: statusOf(reader.db, quarantineAfter) };
+    return { reader, read: statusOf(reader.db) };
   };
   const count = async () => {
     shown ??= openShown();
     const as_of = mirroring.clock.now();
     shown.reader.set(as_of);
-    return { ...shown.read(), as_of };
+    return { ...shown.read(as_of), as_of };
   };
   const stopping = new AbortController();
   const watched = (job: Job): Job => ({

@@ -26,6 +26,8 @@ const subscription = z.object({
   last_delivery_at: never,
   trust: z.number().nullable(),
   trusted: bit,
+  broken: bit,
+  failing: bit,
 });
 
 /** The mirror's part of the status. */
@@ -41,6 +43,7 @@ const mirror = {
   products: z.object({ visible: count, sellable: count, withdrawn: count }),
   images: count,
   oldest_image_at: never,
+  images_unconfirmed: z.object({ products: count, since: instant }).nullable(),
   unconfirmed_images: z.array(
     z.object({ product_id: z.int(), images: count, verified_at: instant, hidden_from: instant }),
   ),
@@ -52,6 +55,7 @@ const mirror = {
     failing_long: count,
     last_read_at: never,
     unanswered: count,
+    unanswered_products: count,
   }),
   unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
@@ -79,7 +83,16 @@ const mirror = {
       settled: bit,
     }),
   ),
-  alarms: z.array(z.object({ kind: text, raised_at: instant, products: count })),
+  outcomes: z.array(
+    z.object({
+      operation: text,
+      last_ok_at: never,
+      failed_at: never,
+      noticed_at: never,
+      affected: count,
+      detail: maybe,
+    }),
+  ),
 };
 
 const live = z.object({

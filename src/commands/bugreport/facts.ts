@@ -5,7 +5,6 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { secretSources } from '../../config/secrets.ts';
 import { policyOf } from '../../daemon/policy.ts';
 import { credentialChecks, localChecks, withheldCredentials } from '../../doctor/doctor.ts';
-import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorFacts } from '../../mirror/reading.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { readStatus } from '../../mirror/status/status.ts';
@@ -41,7 +40,7 @@ export function factsFor(
     'config.json': () => configuration(loaded()),
     'adapter.json': () => adapter(loaded()),
     'doctor.json': () => doctor(io, loaded()),
-    'status.json': () => status(io, loaded()),
+    'status.json': () => status(io, loaded(), clock),
     'mirror.json': () => fileFacts(mirror().path),
     'inbox.json': () => fileFacts(mirror().inbox_path),
     'failing.json': () => failingRows(mirror().path),
@@ -103,12 +102,12 @@ function checkedCredentials(loaded: LoadedConfig): ReturnType<typeof credentialC
 }
 
 /** Returns what a running daemon says of itself, its jobs and its conditions; else what the file says. */
-async function status(io: Pick<Io, 'signal'>, loaded: LoadedConfig): Promise<unknown> {
+async function status(io: Pick<Io, 'signal'>, loaded: LoadedConfig, clock: Clock): Promise<unknown> {
   const live = await askDaemon(io, loaded, { operation: 'GET /v1/status' });
   if (live !== null) return live;
   const db = openMirrorForReading(loaded.config.mirror.path);
   try {
-    return readStatus(db, quarantineAfter);
+    return readStatus(db, clock.now());
   } finally {
     db.close();
   }

@@ -1,7 +1,6 @@
 import { backupStatus } from '../../backup/keep.ts';
 import type { Config } from '../../config/load.ts';
-import { quarantineAfter } from '../../domain/budget/backoff.ts';
-import { notFailing } from '../../domain/files/failing.ts';
+import { failingOf } from '../../domain/conditions/outcome.ts';
 import { startRefusal } from '../../files/pair.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
@@ -11,7 +10,7 @@ import type { ShownStatus } from './text.ts';
 
 /** Returns the status in the files, if no daemon answers: none runs, or the one that runs does not answer. */
 export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: number): ShownStatus {
-  const mirror = mirrorStatus(config);
+  const mirror = mirrorStatus(config, now);
   return withConditions(
     {
       ...mirror,
@@ -23,8 +22,12 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: nu
       storage: null,
       storefront: null,
       jobs: null,
-      snapshot: snapshotStatus(config.snapshot, config.mirror.path, notFailing, now),
-      backup: backupStatus(config.backup, { filled_at: mirror.filled_at, now }),
+      snapshot: snapshotStatus(config.snapshot, config.mirror.path, failingOf(mirror.outcomes, 'snapshot'), now),
+      backup: backupStatus(config.backup, {
+        filled_at: mirror.filled_at,
+        failing: failingOf(mirror.outcomes, 'backup'),
+        now,
+      }),
       database: null,
     },
     now,
@@ -32,11 +35,11 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: nu
 }
 
 /** Throws what a start would refuse: that also knows whether the inbox belongs to a mirror. */
-function mirrorStatus(config: Config): MirrorStatus {
+function mirrorStatus(config: Config, now: number): MirrorStatus {
   try {
     const db = openMirrorForReading(config.mirror.path);
     try {
-      return readStatus(db, quarantineAfter);
+      return readStatus(db, now);
     } finally {
       db.close();
     }

@@ -3,6 +3,7 @@ import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
+import type { OperationOutcome } from './outcome.ts';
 
 /** Facts by which conditions are decided: the status, and the observations of a running daemon. */
 export interface ConditionFacts {
@@ -17,10 +18,13 @@ export interface ConditionFacts {
     readonly last_read_at: number | null;
     /** Availability whose answers leave out requested dates. */
     readonly unanswered: number;
+    readonly unanswered_products: number;
   };
   /** Answers that repeatedly could not be used; null if there are none. */
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
-  readonly subscriptions: readonly { readonly status: string | null }[];
+  readonly subscriptions: readonly SubscriptionFacts[];
+  /** Products whose images were not confirmed for twelve days. */
+  readonly images_unconfirmed: { readonly products: number; readonly since: number } | null;
   readonly freshness: readonly FreshnessFacts[];
   /** Announced closures: those held back, and 1 if reads did not confirm most of the last hundred. */
   readonly closures: { readonly held: number; readonly mostly_false: 0 | 1 };
@@ -36,8 +40,8 @@ export interface ConditionFacts {
   };
   /** Lists that are incomplete. */
   readonly short_lists: readonly ShortListFacts[];
-  /** Alarms raised by parts of the daemon. */
-  readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
+  /** Last results of operations whose failure no other fact shows. */
+  readonly outcomes: readonly OperationOutcome[];
   /** The newest snapshot, or the last attempt. `failure` is null if it did not fail, or if no daemon runs. */
   readonly snapshot: (Copy & { readonly published_at: number | null }) | null;
   readonly backup: Copy & {
@@ -64,6 +68,18 @@ export interface ConditionFacts {
   readonly jobs: readonly JobRuns[] | null;
   readonly watched: Watched | null;
   readonly tried: Tried | null;
+}
+
+/** A declared subscription. */
+export interface SubscriptionFacts {
+  readonly status: string | null;
+  readonly covered_products: number | null;
+  /** 0: reads find changes that it did not announce. */
+  readonly trusted: 0 | 1;
+  /** 1: it sends nothing, and could not be reactivated. */
+  readonly broken: 0 | 1;
+  /** 1: the service rejects it, or sending it failed several times in a row. */
+  readonly failing: 0 | 1;
 }
 
 /** Observations of a daemon about the database into which it publishes. */

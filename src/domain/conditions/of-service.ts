@@ -1,7 +1,7 @@
 import { duration, number, printable, resourceLabel } from '../../format.ts';
 import { blocksFill } from '../sale/short-list.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
-import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
+import { type ConditionKinds, fails, minute, stopsReads } from './condition.ts';
 
 /** Milliseconds after which an outage is shown: a connection is lost now and then. */
 const awayShownMs = 10_000;
@@ -105,8 +105,8 @@ export const ofService = {
     severity: 'warning',
     means: 'live checks have used more than half of the call budget for a minute; other reads wait',
     todo: 'Check when the shopper looks and at the order, not on every page view. Name each caller (`--caller`), so that none uses the whole budget',
-    found: noted(
-      'checks-flood',
+    found: fails(
+      'live-checks',
       (calls) => `live checks have used most of the call budget, ${calls} calls in the last minute: other reads wait`,
     ),
   },
@@ -116,8 +116,8 @@ export const ofService = {
     means:
       'the machine’s clock is wrong or has jumped. Work continues by the time since boot, and nothing is deleted by age',
     todo: 'Set the clock and keep it right: `timedatectl set-ntp true`',
-    found: noted(
-      'clock-doubted',
+    found: fails(
+      'clock',
       () =>
         'the machine’s clock is wrong or has jumped: the daemon uses the time since boot and the service’s time, and deletes nothing by age',
     ),

@@ -52,7 +52,6 @@ export const publishedTables = [
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
 export const ownTables = [
   '_absence',
-  '_alarm',
   '_audit',
   '_availability_context',
   '_budget',
@@ -69,6 +68,7 @@ export const ownTables = [
   '_job',
   '_notice',
   '_offer',
+  '_outcome',
   '_product_experience',
   '_search_rules',
   '_short_list',

@@ -62,7 +62,7 @@ export class StatusReader implements AsyncDisposable {
     this.#thread ??= new StatusThread(this.#path, (ended) => {
       if (this.#thread === ended) this.#thread = null;
     });
-    const status = { ...(await this.#thread.ask()), as_of: now };
+    const status = { ...(await this.#thread.ask(now)), as_of: now };
     this.#last = status;
     return status;
   }
@@ -96,10 +96,10 @@ class StatusThread {
     this.#worker.once('exit', () => end(new Error('the thread that reads the status has ended')));
   }
 
-  ask(): Promise<MirrorStatus> {
+  ask(now: Instant): Promise<MirrorStatus> {
     const question = Promise.withResolvers<MirrorStatus>();
     this.#open.push(question);
-    this.#worker.postMessage(null);
+    this.#worker.postMessage(now);
     return question.promise;
   }
 

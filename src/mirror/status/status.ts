@@ -1,7 +1,11 @@
 import { statSync } from 'node:fs';
 import { type Instant, instant } from '../../clock.ts';
-import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
+import type { OperationOutcome } from '../../domain/conditions/outcome.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
+import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
+import { isBroken } from '../../domain/push/subscription.ts';
 import { isMisuse } from '../../domain/sale/closure.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
@@ -15,6 +19,7 @@ import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
+import { outcomeReads } from './outcomes.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 /** One line of the view `freshness`: how far a freshness target is met, counted per record. */
@@ -45,7 +50,9 @@ export interface MirrorStatus {
   readonly images: number;
   /** Instant at which the image that has waited longest for confirmation was last confirmed; null if none is shown. */
   readonly oldest_image_at: number | null;
-  /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
+  /** Products whose images were not confirmed for twelve days, and since when; null if there are none. */
+  readonly images_unconfirmed: { readonly products: number; readonly since: number } | null;
+  /** The oldest of them: ten at most. */
   readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
   readonly records: {
     readonly all: number;
@@ -57,6 +64,8 @@ export interface MirrorStatus {
     readonly last_read_at: number | null;
     /** Availability that is read, and whose answers leave out dates that were asked for. */
     readonly unanswered: number;
+    /** Number of products with such availability. */
+    readonly unanswered_products: number;
   };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
   /** Answers that came again and again and could not be used: of a list, or of many records; null: there are none. */
@@ -88,14 +97,17 @@ export interface MirrorStatus {
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
   readonly short_lists: readonly ShortListStatus[];
-  /** Conditions that a person should know of. */
-  readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
+  /** Last results of operations whose failure no other figure shows. */
+  readonly outcomes: readonly OperationOutcome[];
 }
 
 /** The mirror's status, and the instant at which it was counted. */
 export type CountedStatus = MirrorStatus & { readonly as_of: number };
 
-/** One line of the view `subscriptions`, and whether what it covers is read less often. */
+/**
+ * One line of the view `subscriptions`. `trusted`: what it covers is read less often. `broken`: it does not send, and
+ * could not be reactivated. `failing`: the service rejects it.
+ */
 export interface SubscriptionStatus {
   readonly subscription_id: string;
   readonly type: string;
@@ -107,21 +119,23 @@ export interface SubscriptionStatus {
   /** From 0 to 1; null: nothing was announceable yet. */
   readonly trust: number | null;
   readonly trusted: 0 | 1;
+  readonly broken: 0 | 1;
+  readonly failing: 0 | 1;
 }
 
-/** Reads the status once through a read-only connection. `quarantineAfter`: failures in a row. */
-export function readStatus(db: Database, quarantineAfter: number): MirrorStatus {
-  return statusOf(db, quarantineAfter)();
+/** Reads the status once through a read-only connection. */
+export function readStatus(db: Database, now: number): MirrorStatus {
+  return statusOf(db)(now);
 }
 
 /** Returns what reads the status through a read-only connection, as often as it is called: its statements are kept. */
-export function statusOf(db: Database, quarantineAfter: number): () => MirrorStatus {
+export function statusOf(db: Database): (now: number) => MirrorStatus {
   const reads = readsOf(db);
   const itself = aboutItself(reads);
   const products = productCounts(reads);
   const images = imagesShown(reads);
   const unconfirmed = unconfirmedImages(reads);
-  const records = recordCounts(reads, quarantineAfter);
+  const records = recordCounts(reads);
   const unusable = unusableAnswers(reads);
   const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
   const evidence = evidenceReads(reads);
@@ -133,15 +147,15 @@ export function statusOf(db: Database, quarantineAfter: number): () => MirrorSta
   const signal = listSignalOf(reads);
   const offers = offerReads(reads);
   const shortLists = shortListReads(reads);
-  const alarms = reads.rows(() => query.selectFrom('_alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
-  return () => ({
+  const outcomes = outcomeReads(reads);
+  return (now) => ({
     path: db.name,
     file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
     wal_bytes: walSizeOf(db.name),
     ...itself(),
     products: products(),
     ...images(),
-    unconfirmed_images: unconfirmed(),
+    ...unconfirmed(instant(now)),
     ...records(),
     unusable: unusable(),
     freshness: freshness.all(),
@@ -154,7 +168,7 @@ export function statusOf(db: Database, quarantineAfter: number): () => MirrorSta
     list_signal: signal(),
     not_offered: offers.missing().map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
     short_lists: shortLists.all(),
-    alarms: alarms.all(),
+    outcomes: outcomes.all(),
   });
 }
 
@@ -200,7 +214,7 @@ function imagesShown(db: Reads): () => Pick<MirrorStatus, 'images' | 'oldest_ima
 const longDays = 2;
 const laterFailures = 4;
 
-function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStatus, 'records' | 'failures'> {
+function recordCounts(db: Reads): () => Pick<MirrorStatus, 'records' | 'failures'> {
   const counts = db.rows(() =>
     query.selectFrom('_record').select(({ fn }) => [
       fn.countAll<number>().as('all'),
@@ -225,6 +239,11 @@ function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStat
         .countAll<number>()
         .filterWhere(({ eb, and }) => and([eb('unanswered_at', 'is not', null), eb('resource', '=', 'availability')]))
         .as('unanswered'),
+      fn
+        .count<number>('product_id')
+        .distinct()
+        .filterWhere(({ eb, and }) => and([eb('unanswered_at', 'is not', null), eb('resource', '=', 'availability')]))
+        .as('unanswered_products'),
     ]),
   );
   const failures = db.rows(() =>
@@ -246,6 +265,7 @@ function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStat
       failing_long: 0,
       last_read_at: null,
       unanswered: 0,
+      unanswered_products: 0,
     },
     failures: failures.all(),
   });
@@ -284,7 +304,7 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
       .selectFrom('subscriptions as v')
       .innerJoin('_subscription as s', 's.subscription_id', 'v.subscription_id')
       .selectAll('v')
-      .select('s.trusted')
+      .select(['s.trusted', 's.put_at', 's.failures', 's.failure_kind'])
       .orderBy('v.subscription_id'),
   );
   const gaps = db.rows(() =>
@@ -295,18 +315,31 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
       .orderBy('gap_id', 'desc')
       .limit(10),
   );
-  return () => ({ subscriptions: subscriptions.all(), gaps: gaps.all() });
+  const judged = ({ put_at, failures, failure_kind, ...shown }: ReturnType<typeof subscriptions.all>[number]) =>
+    ({
+      ...shown,
+      broken: isBroken(shown.status, put_at) ? 1 : 0,
+      failing: isWorthTelling(failure_kind, failures) ? 1 : 0,
+    }) as const;
+  return () => ({ subscriptions: subscriptions.all().map(judged), gaps: gaps.all() });
 }
 
-/** While the alarm about them lasts, as of when it was last seen. */
-function unconfirmedImages(db: Reads): () => MirrorStatus['unconfirmed_images'] {
-  const seen = db.values(() => query.selectFrom('_alarm').select('seen_at').where('kind', '=', 'images-unverified'));
+function unconfirmedImages(
+  db: Reads,
+): (now: Instant) => Pick<MirrorStatus, 'images_unconfirmed' | 'unconfirmed_images'> {
   const ledger = imageLedgerReads(db);
-  return () => {
-    const seen_at = seen.get();
-    if (seen_at === undefined) return [];
-    const late = ledger.unconfirmed(instant(seen_at - imageAlarmAfterMs));
-    return late.slice(0, 10).map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) }));
+  return (now) => {
+    const late = ledger.unconfirmed(instant(now - imageUnconfirmedMs));
+    const [oldest] = late;
+    return {
+      images_unconfirmed:
+        oldest === undefined
+          ? null
+          : { products: late.length, since: instant(oldest.verified_at + imageUnconfirmedMs) },
+      unconfirmed_images: late
+        .slice(0, 10)
+        .map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) })),
+    };
   };
 }
 

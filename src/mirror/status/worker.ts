@@ -1,5 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorForReading } from '../sql/files.ts';
 import { type MirrorStatus, statusOf } from './status.ts';
 
@@ -7,17 +6,17 @@ import { type MirrorStatus, statusOf } from './status.ts';
 export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
 
 /*
- * The thread of `StatusReader`: a connection of its own, and an answer for each message.
+ * The thread of `StatusReader`: a connection of its own, and an answer for each message, which is the instant that counts as now.
  */
 const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
 db.pragma('cache_size = -2000');
-const read = statusOf(db, quarantineAfter);
-parentPort?.on('message', () => parentPort?.postMessage(answer()));
+const read = statusOf(db);
+parentPort?.on('message', (now: number) => parentPort?.postMessage(answer(now)));
 
-function answer(): StatusAnswer {
+function answer(now: number): StatusAnswer {
   try {
-    return { status: read() };
+    return { status: read(now) };
   } catch (error) {
     return { error: error as Error };
   }

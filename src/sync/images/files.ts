@@ -76,7 +76,7 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
   }
   mirror.transaction(() => table.confirm(clock.now()));
   if (removed > 0) log.info({ files: removed }, 'removed image files whose images may no longer be shown');
-  updateDiskAlarm(ports);
+  noteRoom(ports);
 }
 
 /**
@@ -249,11 +249,12 @@ function verify(received: ReceivedImage): Verified {
   };
 }
 
-function updateDiskAlarm(ports: ImageFilePorts): void {
+/** Records whether files wait for room. */
+function noteRoom(ports: ImageFilePorts): void {
   const { mirror, clock, log, fetching } = ports;
   const now = clock.now();
   const products = fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
-  if (mirror.alarms.set('images-disk', products === 0 ? null : { at: now, products }) === 'new')
+  if (mirror.outcomes.note('image-disk', now, products === 0 ? null : { affected: products }) === 'new')
     log.error({ disk: fetching?.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 

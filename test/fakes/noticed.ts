@@ -1,0 +1,32 @@
+import { type ConditionCode, conditionTable } from '../../src/domain/conditions/table.ts';
+import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import { healthy } from '../domain/healthy-facts.ts';
+
+/** The conditions that the mirror alone shows, and that neither age nor failures of records bring about. */
+const codes = [
+  'checks-flood',
+  'clock-doubted',
+  'images-disk',
+  'images-refused',
+  'images-unverified',
+  'images-vanished',
+  'old-address-used',
+  'other-dates',
+  'prices-refused',
+  'subscription-broken',
+  'subscription-failing',
+  'subscription-silent',
+  'subscription-taken',
+] as const satisfies readonly ConditionCode[];
+
+/** Returns which of them hold according to a mirror. */
+export function noticedIn(path: string, now: number): ConditionCode[] {
+  const db = openMirrorForReading(path);
+  try {
+    const facts = { ...healthy, ...readStatus(db, now) };
+    return codes.filter((code) => conditionTable[code].found(facts, now) !== null);
+  } finally {
+    db.close();
+  }
+}
