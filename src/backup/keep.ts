@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
+import type { BackupFacts } from '../domain/conditions/facts.ts';
 import { type Failing, notFailing } from '../domain/files/failing.ts';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { backupsIn } from '../files/backups.ts';
@@ -13,19 +14,11 @@ import { drillInChild, makeInChild } from './in-child.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
 /** State of the backups. */
-export interface BackupStatus extends Failing {
-  readonly directory: string;
+export interface BackupStatus extends BackupFacts {
   readonly copies: number;
-  /** The newest backup, the instant at which it was made, and the bytes of its copies; null if there is none. */
+  /** The newest backup, and the bytes of its copies; null if there is none. */
   readonly newest: string | null;
-  readonly made_at: number | null;
   readonly bytes: number | null;
-  /** 1 if the newest is older than two intervals, or if there is none that long after the mirror was filled. */
-  readonly late: 0 | 1;
-  /** Instant at which a backup was last restored beside itself as a test; null for never. */
-  readonly tried_at: number | null;
-  /** Reason why it could not be restored; null if it could, or if there was no test. */
-  readonly tried_failure: string | null;
 }
 
 /** Makes and tests backups for the schedule. */

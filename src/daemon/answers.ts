@@ -6,7 +6,6 @@ import { instant } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { adapterCheck, serviceChecks } from '../doctor/doctor.ts';
-import { openFileChecks } from '../doctor/files.ts';
 import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { Kind, Subject } from '../domain/evidence/claims.ts';
@@ -222,7 +221,6 @@ export function answersOf(
           peers: receiving?.peers ?? null,
         };
         const checks = [
-          ...openFileChecks(files.findings()),
           secretChanges(loaded),
           adapterCheck('adapter in use', loaded.adapter),
           ...lastReload(reload.last().refused),

@@ -3,7 +3,7 @@ import { startAdmin } from '../admin/server.ts';
 import { startStorefrontDoor } from '../admin/storefront.ts';
 import { keepBackups } from '../backup/keep.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { failingOf, type Operation } from '../domain/conditions/outcome.ts';
+import { failingOf, type OperationKind } from '../domain/conditions/outcome.ts';
 import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
 import { Attempts } from '../mirror/status/attempts.ts';
@@ -164,7 +164,7 @@ export async function assemble(
 }
 
 /** Returns the attempts of an operation, which continue from what an earlier process stored. */
-function attemptsOf({ mirror, files, storage }: Mirroring, operation: Operation): Attempts {
+function attemptsOf({ mirror, files, storage }: Mirroring, operation: OperationKind): Attempts {
   const { outcomes } = mirror;
   return new Attempts(failingOf(outcomes.all(), operation), (at, failure) => {
     if (!files.isWell('mirror')) return;

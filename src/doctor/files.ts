@@ -3,7 +3,6 @@ import type { Config } from '../config/load.ts';
 import { troubleOf } from '../domain/files/files.ts';
 import { CataloguedError } from '../errors.ts';
 import { inboxSays } from '../files/pair.ts';
-import type { FileFinding } from '../files/watch.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, refuseUnusable } from '../sqlite/database-file.ts';
@@ -20,21 +19,6 @@ const repair = `stop the daemon, and: ${repairHint}`;
 export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
   const inbox = fileCheck('inbox', mirror.inbox_path, inboxFile);
   return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
-}
-
-/** Returns checks from the findings of a running daemon's watch about the files that it holds open. */
-export function openFileChecks(findings: readonly FileFinding[]): Check[] {
-  return findings.map(({ name, path, lost, damage }) => {
-    const title = `open ${name}`;
-    if (lost !== null)
-      return wrong(
-        title,
-        `${path}, or a file beside it, is ${lost} since the daemon opened it`,
-        `put it back, or ${repair}`,
-      );
-    if (damage !== null) return wrong(title, `${path} is damaged: ${damage}`, repair);
-    return ok(title, 'the daemon has this file open');
-  });
 }
 
 function fileCheck(name: string, path: string, kind: FileKind): Check {

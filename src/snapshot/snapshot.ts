@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
+import type { PublishedFacts } from '../domain/conditions/facts.ts';
 import type { Failing } from '../domain/files/failing.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
 import { runOwnProcess } from '../files/own-process.ts';
@@ -13,14 +14,10 @@ import { ownProgram } from '../package.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 
 /** State of the copy for readers on other hosts. */
-export interface SnapshotStatus extends Failing {
+export interface SnapshotStatus extends PublishedFacts {
   readonly path: string;
   readonly every_ms: number;
-  /** Null: there is none. */
-  readonly published_at: number | null;
   readonly bytes: number | null;
-  /** 1 if the published copy is missing or older than two periods. */
-  readonly late: 0 | 1;
 }
 
 /** Publishes the copies for readers on other hosts, for the schedule. */

@@ -41,12 +41,12 @@ export function conditionSays({ since, says, todo, explains, acknowledged }: Hel
 }
 
 /** Facts on which conditions are decided without the observations of a daemon. */
-type Unwatched = Omit<ConditionFacts, 'watched' | 'tried'>;
+type Unwatched = Omit<ConditionFacts, 'at' | 'watched' | 'tried'>;
 
 /** Adds to a status the conditions that hold according to the status alone. */
 export function withConditions<Status extends Unwatched>(
   status: Status,
   now: number,
 ): Status & { readonly conditions: readonly HeldCondition[] } {
-  return { ...status, conditions: conditionsOf({ ...status, watched: null, tried: null }, now) };
+  return { ...status, conditions: conditionsOf({ ...status, at: now, watched: null, tried: null }) };
 }

@@ -15,6 +15,7 @@ export const emptyInbox = {
 
 /** A mirror of which nothing is wrong. */
 export const healthy: ConditionFacts = {
+  at: now,
   filled_at: 0,
   wal_bytes: 0,
   records: {

@@ -24,8 +24,8 @@ const codes = [
 export function noticedIn(path: string, now: number): ConditionCode[] {
   const db = openMirrorForReading(path);
   try {
-    const facts = { ...healthy, ...readStatus(db, now) };
-    return codes.filter((code) => conditionTable[code].found(facts, now) !== null);
+    const facts = { ...healthy, at: now, ...readStatus(db, now) };
+    return codes.filter((code) => conditionTable[code].found(facts) !== null);
   } finally {
     db.close();
   }

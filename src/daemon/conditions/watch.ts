@@ -4,10 +4,10 @@ import { minute, type Severity } from '../../domain/conditions/condition.ts';
 import {
   conditionsOf,
   type HeldCondition,
-  type Memory,
   metSince,
   nextShownAt,
-  noMemory,
+  noPeriods,
+  type Periods,
 } from '../../domain/conditions/decide.ts';
 import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
 import { type ConditionCode, conditionTable, isCondition } from '../../domain/conditions/table.ts';
@@ -41,7 +41,7 @@ export class ConditionWatch {
   readonly #tries: ConditionTries;
   readonly #started_at: number;
   #watched: Watched | null = null;
-  #memory: Memory = noMemory;
+  #periods: Periods = noPeriods;
   /**
    * The conditions that were announced and have not ended. The log and the file are compared with the current
    * conditions one by one.
@@ -73,7 +73,7 @@ export class ConditionWatch {
 
   /** Returns the conditions that hold according to a status. */
   conditionsOf(status: Unjudged): HeldCondition[] {
-    return conditionsOf(this.#factsOf(status), this.#mirroring.ports.clock.now(), this.#memory);
+    return conditionsOf(this.#factsOf(status), this.#periods);
   }
 
   /**
@@ -126,17 +126,17 @@ export class ConditionWatch {
   #settleNow(found: Unjudged): void {
     const { files, storage, ports } = this.#mirroring;
     const now = ports.clock.now();
-    this.#watched = watchedNow(this.#watched, this.#factsOf(found), now);
-    const facts = this.#factsOf(found);
-    this.#memory = { ...this.#memory, met: metSince(facts, now, this.#memory) };
-    this.#next_at = nextShownAt(facts, now, this.#memory);
-    const held = conditionsOf(facts, now, this.#memory);
+    this.#watched = watchedNow(this.#watched, this.#factsOf(found, now));
+    const facts = this.#factsOf(found, now);
+    this.#periods = { ...this.#periods, met: metSince(facts, this.#periods) };
+    this.#next_at = nextShownAt(facts, this.#periods);
+    const held = conditionsOf(facts, this.#periods);
     this.#announce(held, now);
     if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, brokenAges(facts), now));
   }
 
-  #factsOf(status: Unjudged): ConditionFacts {
-    return { ...status, watched: this.#watched, tried: this.#tries.tried() };
+  #factsOf(status: Unjudged, at: number = this.#mirroring.ports.clock.now()): ConditionFacts {
+    return { ...status, at, watched: this.#watched, tried: this.#tries.tried() };
   }
 
   /** Logs the conditions that have begun and ended since the last inspection, at their severity. */
@@ -159,7 +159,7 @@ export class ConditionWatch {
       if (cause !== undefined) log[levelOf(severity)]({ ...fields, cause: cause.code }, 'condition has a cause now');
       else log[levelOf(severity)](fields, 'condition ended');
     }
-    this.#memory = { ...this.#memory, shown: new Set(this.#announced.keys()) };
+    this.#periods = { ...this.#periods, shown: new Set(this.#announced.keys()) };
   }
 
   /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
@@ -185,8 +185,8 @@ export class ConditionWatch {
   #recall(): void {
     const periods = this.#mirroring.inbox.conditions.open();
     const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
-    this.#memory = {
-      met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...this.#memory.met]),
+    this.#periods = {
+      met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...this.#periods.met]),
       acknowledged: new Map(
         of.flatMap(([code, { acknowledged }]) => (acknowledged === null ? [] : [[code, acknowledged] as const])),
       ),

@@ -1,5 +1,5 @@
 import type { ConditionFacts } from './facts.ts';
-import { failureOf, type Operation } from './outcome.ts';
+import { failureOf, type OperationKind } from './outcome.ts';
 
 /**
  * `error`: storefronts read outdated or wrong data, or work has stopped. `warning`: a person should look before it
@@ -30,7 +30,7 @@ export interface ConditionKind {
   /** Time for which it must have lasted to be shown; default 0. */
   readonly visible_after_ms?: number;
   /** Returns the condition if it holds; null if it does not, or if the facts do not tell. */
-  found(facts: ConditionFacts, now: number): FoundCondition | null;
+  found(facts: ConditionFacts): FoundCondition | null;
 }
 
 /** A part of the table. */
@@ -52,7 +52,7 @@ export const stopsReads = [
 ] as const;
 
 /** Returns the `found` of a condition that holds while an operation fails. */
-export function fails(operation: Operation, says: (affected: number) => string): ConditionKind['found'] {
+export function fails(operation: OperationKind, says: (affected: number) => string): ConditionKind['found'] {
   return ({ outcomes }) => {
     const failure = failureOf(outcomes, operation);
     return failure === null ? null : { since: failure.failed_at, says: says(failure.affected) };

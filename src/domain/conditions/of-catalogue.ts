@@ -154,7 +154,7 @@ function promiseBroken(facts: ConditionFacts) {
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }
 
-function heldClaims({ held }: ConditionFacts, now: number): FoundCondition | null {
+function heldClaims({ held, at: now }: ConditionFacts): FoundCondition | null {
   const told = held.filter(isTold);
   if (told.length === 0) return null;
   return {

@@ -1,7 +1,7 @@
 import { number } from '../../format.ts';
 import { isOldAddressUsed } from '../push/callback-epoch.ts';
 import { type ConditionKind, type ConditionKinds, fails, minute } from './condition.ts';
-import type { SubscriptionFacts } from './facts.ts';
+import type { DeclaredFacts } from './facts.ts';
 import { failureOf } from './outcome.ts';
 import { reachedFromOutside } from './watched.ts';
 
@@ -30,7 +30,7 @@ export const ofPush = {
     means: 'deliveries were answered 503 in the last 15 minutes, because they could not be stored. They come again',
     todo: 'See the log: the disk, or another program that writes `inbox.db`',
     depends_on: ['disk-full', 'file-locked', 'inbox-lost', 'inbox-damaged'],
-    found: ({ watched }, now) => {
+    found: ({ watched, at: now }) => {
       const at = watched?.failed.last_at ?? null;
       return at === null || now - at > 15 * minute
         ? null
@@ -79,7 +79,7 @@ export const ofPush = {
     severity: 'warning',
     means: 'a callback address that was replaced is still called',
     todo: 'See `catalogued subscription show`. If the service still calls it, raise `receiver.grace`. If not, somebody else knows it, and replacing it was right',
-    found: ({ outcomes }, now) => {
+    found: ({ outcomes, at: now }) => {
       const failure = failureOf(outcomes, 'callback-address');
       return failure === null || !isOldAddressUsed(failure, now)
         ? null
@@ -177,7 +177,7 @@ export const ofPush = {
 
 /** Returns the `found` of a condition that holds while a subscription has a problem. */
 function someSubscription(
-  has: (subscription: SubscriptionFacts) => boolean,
+  has: (subscription: DeclaredFacts) => boolean,
   says: (products: number) => string,
 ): ConditionKind['found'] {
   return ({ subscriptions }) => {

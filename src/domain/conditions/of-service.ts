@@ -1,16 +1,12 @@
 import { duration, number, printable, resourceLabel } from '../../format.ts';
 import { blocksFill } from '../sale/short-list.ts';
+import { isClockOff } from '../schedule/clock-doubt.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
 import { type ConditionKinds, fails, minute, stopsReads } from './condition.ts';
 
 /** Milliseconds after which an outage is shown: a connection is lost now and then. */
 const awayShownMs = 10_000;
 
-/**
- * Difference between our clock and the service's from which it is a condition. Smaller ones are corrected in tokens and
- * harm nobody.
- */
-const clockOffMs = minute;
 /**
  * Number of calls without a record that was read from which it is no accident. Each failing record explains
  * `callsOfFailing` further calls.
@@ -69,7 +65,7 @@ export const ofService = {
       'the service asked for a pause of more than a minute, for maintenance (503) or because it throttles (429). All calls wait. After a 429 one call in 2 to 15 minutes tests whether all have to',
     todo: 'Wait. If it happens often, lower `budget.requests_per_second` and ask the service about its limits',
     visible_after_ms: awayShownMs,
-    found: ({ daemon }, now) => {
+    found: ({ daemon, at: now }) => {
       if (daemon === null || daemon.away !== null || daemon.asked === null) return null;
       const { until, next_try_at } = daemon.asked;
       if (until - now <= minute) return null;
@@ -132,7 +128,8 @@ export const ofService = {
     visible_after_ms: 5 * minute,
     found: ({ tried }) => {
       const offset = tried?.clock_offset_ms ?? null;
-      if (offset === null || Math.abs(offset) <= clockOffMs) return null;
+      // Smaller differences are corrected in tokens, and harm nobody.
+      if (!isClockOff(offset)) return null;
       const side = offset > 0 ? 'behind' : 'ahead of';
       return { since: null, says: `it is ${duration(Math.abs(offset))} ${side} the service’s` };
     },
@@ -184,7 +181,7 @@ export const ofService = {
       'clock-doubted',
     ],
     visible_after_ms: 15 * minute,
-    found: ({ jobs }, now) => {
+    found: ({ jobs, at: now }) => {
       const failing = (jobs ?? []).filter(({ name }) => !toldElsewhere.has(name));
       const said = failing.flatMap((job) => jobTrouble(job, now) ?? []);
       return said.length === 0 ? null : { since: null, says: said.join('; ') };

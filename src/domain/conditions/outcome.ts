@@ -1,7 +1,7 @@
 import type { Failing } from '../files/failing.ts';
 
 /** An operation whose last result is stored, because no other stored fact tells it. */
-export type Operation =
+export type OperationKind =
   | 'backup'
   | 'restore-drill'
   | 'snapshot'
@@ -32,14 +32,14 @@ export interface OperationOutcome {
 /** Returns the outcome of an operation if it fails; null if it works, or was never recorded. */
 export function failureOf(
   outcomes: readonly OperationOutcome[],
-  operation: Operation,
+  operation: OperationKind,
 ): (OperationOutcome & { failed_at: number }) | null {
   const found = outcomes.find((each) => each.operation === operation);
   return found === undefined || found.failed_at === null ? null : { ...found, failed_at: found.failed_at };
 }
 
 /** Returns the failure of an operation in the form of its status. */
-export function failingOf(outcomes: readonly OperationOutcome[], operation: Operation): Failing {
+export function failingOf(outcomes: readonly OperationOutcome[], operation: OperationKind): Failing {
   const found = failureOf(outcomes, operation);
   return { failure: found?.detail ?? null, failing_since: found?.failed_at ?? null };
 }

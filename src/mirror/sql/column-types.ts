@@ -1,7 +1,7 @@
 import type { Instant } from '../../clock.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
-import type { Operation } from '../../domain/conditions/outcome.ts';
+import type { OperationKind } from '../../domain/conditions/outcome.ts';
 import type { Subject } from '../../domain/evidence/claims.ts';
 import type { Hold } from '../../domain/evidence/hold.ts';
 import type { ChangeType, SubscriptionType } from '../../domain/push/subscription.ts';
@@ -38,5 +38,5 @@ export interface ColumnTypes {
   decided_until: Instant;
   not_before: Instant;
   read_not_before: Instant;
-  operation: Operation;
+  operation: OperationKind;
 }

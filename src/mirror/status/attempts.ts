@@ -1,19 +1,19 @@
 import type { Instant } from '../../clock.ts';
 import { type Failing, notFailing } from '../../domain/files/failing.ts';
-import type { Failed } from './outcomes.ts';
+import type { OperationFailure } from './outcomes.ts';
 
 /**
  * The attempts of one operation. Their last result is known at once, also while the mirror cannot be written, and is
  * stored when it can.
  */
 export class Attempts {
-  readonly #save: (at: Instant, failure: Omit<Failed, 'at'> | null) => void;
+  readonly #save: (at: Instant, failure: Omit<OperationFailure, 'at'> | null) => void;
   #failing: Failing;
   #failures = 0;
   #failed_at: Instant | null = null;
 
   /** Continues from what an earlier process stored. */
-  constructor(before: Failing, save: (at: Instant, failure: Omit<Failed, 'at'> | null) => void) {
+  constructor(before: Failing, save: (at: Instant, failure: Omit<OperationFailure, 'at'> | null) => void) {
     this.#failing = before;
     this.#save = save;
   }

@@ -1,5 +1,5 @@
 import type { Instant } from '../../clock.ts';
-import type { Operation } from '../../domain/conditions/outcome.ts';
+import type { OperationKind } from '../../domain/conditions/outcome.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -8,7 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 export type StoredOutcome = Tables['_outcome'];
 
 /** A failure, and the number of products, calls or attempts that it concerns. */
-export interface Failed {
+export interface OperationFailure {
   readonly at: Instant;
   readonly affected: number;
   readonly detail?: string | null;
@@ -22,21 +22,25 @@ export interface OutcomeReads {
 /** The last result of each operation that can fail in a way that no other table shows. */
 export interface OutcomeTable extends OutcomeReads {
   /** Records a failure in the caller's transaction. `new`: the operation worked until now. */
-  failed(operation: Operation, failed: Failed): 'new' | 'known';
+  failed(operation: OperationKind, failed: OperationFailure): 'new' | 'known';
   /** Does the same product by product: adds to what was recorded from `started_at` on. */
-  failedFurther(operation: Operation, failed: Failed & { readonly started_at: Instant }): 'new' | 'known';
+  failedFurther(operation: OperationKind, failed: OperationFailure & { readonly started_at: Instant }): 'new' | 'known';
   /** Records in the caller's transaction that an operation worked. `ended`: it failed until now. */
-  worked(operation: Operation, at: Instant): 'ended' | 'none';
+  worked(operation: OperationKind, at: Instant): 'ended' | 'none';
   /**
    * Records either (null: it works) in a transaction of its own. Writes nothing if the operation works and has worked:
    * most are judged every minute, and never fail.
    */
-  note(operation: Operation, at: Instant, failed: Omit<Failed, 'at'> | null): 'new' | 'known' | 'ended' | 'none';
+  note(
+    operation: OperationKind,
+    at: Instant,
+    failed: Omit<OperationFailure, 'at'> | null,
+  ): 'new' | 'known' | 'ended' | 'none';
   /** Records that the list has images again if a walk that began at `started_at` met some, and no page without any. */
   imagesAreBack(started_at: Instant, now: Instant): void;
 }
 
-type OfOperation = Bound<{ operation: Operation }>;
+type OfOperation = Bound<{ operation: OperationKind }>;
 type Row = Pick<StoredOutcome, 'operation' | 'affected' | 'detail'> & { readonly at: Instant };
 
 export function outcomeReads(db: Reads): OutcomeReads {
@@ -52,9 +56,9 @@ export function outcomeTable(db: Writes): OutcomeTable {
       .where('operation', '=', operation)
       .where('failed_at', 'is not', null),
   );
-  const fails = (operation: Operation) => (failing.get({ operation }) === undefined ? 'new' : 'known');
+  const fails = (operation: OperationKind) => (failing.get({ operation }) === undefined ? 'new' : 'known');
   const { first, further } = failures(db);
-  const works = db.change(({ operation, at }: Bound<{ operation: Operation; at: Instant }>) =>
+  const works = db.change(({ operation, at }: Bound<{ operation: OperationKind; at: Instant }>) =>
     query
       .insertInto('_outcome')
       .values({ operation, last_ok_at: at, failed_at: null, noticed_at: null, affected: 0, detail: null })
@@ -65,13 +69,13 @@ export function outcomeTable(db: Writes): OutcomeTable {
       ),
   );
 
-  function failed(operation: Operation, { at, affected, detail = null }: Failed): 'new' | 'known' {
+  function failed(operation: OperationKind, { at, affected, detail = null }: OperationFailure): 'new' | 'known' {
     const was = fails(operation);
     first.run({ operation, at, affected, detail });
     return was;
   }
 
-  function worked(operation: Operation, at: Instant): 'ended' | 'none' {
+  function worked(operation: OperationKind, at: Instant): 'ended' | 'none' {
     const was = fails(operation);
     works.run({ operation, at });
     return was === 'known' ? 'ended' : 'none';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
-import type { OperationOutcome } from '../../domain/conditions/outcome.ts';
+import type { DeclaredFacts, FreshnessFacts, RecordFigures, StoredFacts } from '../../domain/conditions/facts.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
 import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
 import { isBroken } from '../../domain/push/subscription.ts';
@@ -23,63 +23,31 @@ import { outcomeReads } from './outcomes.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 /** One line of the view `freshness`: how far a freshness target is met, counted per record. */
-export interface Freshness {
-  readonly resource: string;
-  readonly tier: string | null;
-  readonly records: number;
+export interface Freshness extends FreshnessFacts {
   readonly fresh: number;
-  readonly stale: number;
-  readonly expired: number;
-  /** 0 where a record was never read; null where there is none. */
-  readonly oldest_checked_at: number | null;
-  readonly target_ms: number;
-  readonly met: 0 | 1;
 }
 
 /** Status of the mirror, read as any storefront could read it. */
-export interface MirrorStatus {
+export interface MirrorStatus extends StoredFacts {
   readonly path: string;
   readonly file_bytes: number;
-  readonly wal_bytes: number;
   readonly contract_version: number;
   readonly schema_version: number;
   readonly written_by: string;
-  readonly filled_at: number | null;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
   /** Number of images shown now. */
   readonly images: number;
   /** Instant at which the image that has waited longest for confirmation was last confirmed; null if none is shown. */
   readonly oldest_image_at: number | null;
-  /** Products whose images were not confirmed for twelve days, and since when; null if there are none. */
-  readonly images_unconfirmed: { readonly products: number; readonly since: number } | null;
-  /** The oldest of them: ten at most. */
+  /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
   readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
-  readonly records: {
-    readonly all: number;
-    readonly never_fetched: number;
-    readonly failing: number;
-    readonly quarantined: number;
-    /** Of those, the ones that have failed for two days at least. */
-    readonly failing_long: number;
-    readonly last_read_at: number | null;
-    /** Availability that is read, and whose answers leave out dates that were asked for. */
-    readonly unanswered: number;
-    /** Number of products with such availability. */
-    readonly unanswered_products: number;
-  };
+  readonly records: RecordFigures & { readonly quarantined: number };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
-  /** Answers that came again and again and could not be used: of a list, or of many records; null: there are none. */
-  readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly freshness: readonly Freshness[];
-  /** Claims that many records make at once and that the mirror does not show; also those accepted less than a day ago. */
+  /** Also those accepted less than a day ago. */
   readonly held: readonly HeldClaims[];
-  /** Products on sale by their own reads whose dates are answered as not on sale, and since when; null if there are none. */
-  readonly contradicted: { readonly products: number; readonly since: number } | null;
-  /**
-   * Products that notifications closed and no read has decided: in effect, and held back. `mostly_false`: 1 if reads did
-   * not confirm most of the last hundred closures.
-   */
-  readonly closures: ClosureCounts & { readonly mostly_false: 0 | 1 };
+  /** Products that notifications closed and no read has decided: in effect, and held back. */
+  readonly closures: ClosureCounts & StoredFacts['closures'];
   readonly subscriptions: readonly SubscriptionStatus[];
   /** Periods without notifications that are not repaired yet, the newest first. */
   readonly gaps: readonly {
@@ -88,39 +56,25 @@ export interface MirrorStatus {
     readonly to_at: number | null;
     readonly products: number;
   }[];
-  /** Share of checks before orders that found the mirror wrong, over the days that are kept. */
   readonly error_rate: ErrorRate;
   readonly truth: Truth;
   /** Value of the product list as a signal for changes of dates. */
   readonly list_signal: ListSignal;
   /** Paths that the service does not have: they are requested rarely, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
-  /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
   readonly short_lists: readonly ShortListStatus[];
-  /** Last results of operations whose failure no other figure shows. */
-  readonly outcomes: readonly OperationOutcome[];
 }
 
 /** The mirror's status, and the instant at which it was counted. */
 export type CountedStatus = MirrorStatus & { readonly as_of: number };
 
-/**
- * One line of the view `subscriptions`. `trusted`: what it covers is read less often. `broken`: it does not send, and
- * could not be reactivated. `failing`: the service rejects it.
- */
-export interface SubscriptionStatus {
+/** One line of the view `subscriptions`, and what is wrong with it. */
+export interface SubscriptionStatus extends DeclaredFacts {
   readonly subscription_id: string;
   readonly type: string;
-  /** Null: the service was never asked. */
-  readonly status: string | null;
-  /** Null for products_i_sell: only the service knows. */
-  readonly covered_products: number | null;
   readonly last_delivery_at: number | null;
   /** From 0 to 1; null: nothing was announceable yet. */
   readonly trust: number | null;
-  readonly trusted: 0 | 1;
-  readonly broken: 0 | 1;
-  readonly failing: 0 | 1;
 }
 
 /** Reads the status once through a read-only connection. */
