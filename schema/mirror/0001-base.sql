@@ -125,7 +125,7 @@ CREATE TABLE product (
   shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
   expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
   detail_read_at INTEGER,
-  detail_promise_ms INTEGER,        -- as long as that read counts as fresh
+  detail_target_ms INTEGER,        -- as long as that read counts as fresh
   utc_offset INTEGER,               -- minutes, until its zone's next change
   offset_until_at INTEGER,          -- NULL: there is none
   next_utc_offset INTEGER,
@@ -464,11 +464,11 @@ CREATE TABLE _job (
   finished_at INTEGER
 ) STRICT;
 
--- The promise a resource is held to, as configured; for availability a tier is a span of days from the venue's today.
-CREATE TABLE _promise (
+-- The freshness target of a resource, as configured; for availability a tier is a span of days from the venue's today.
+CREATE TABLE _target (
   resource TEXT NOT NULL,
   tier TEXT NOT NULL,
-  promise_ms INTEGER NOT NULL,
+  target_ms INTEGER NOT NULL,
   first_part INTEGER NOT NULL,
   last_part INTEGER NOT NULL,
   PRIMARY KEY (resource, tier)
@@ -851,7 +851,7 @@ CREATE TABLE _audit (
   from_at INTEGER NOT NULL,         -- when the period began
   tier TEXT NOT NULL CHECK (tier IN ('all', 'near', 'middle', 'far')),  -- all: of any of its dates
   audited INTEGER NOT NULL,         -- reads that showed whether what the mirror had was true
-  untrue INTEGER NOT NULL,          -- of them, those that found something else
+  outdated INTEGER NOT NULL,        -- of them, those that found something else
   PRIMARY KEY (from_at, tier)
 ) STRICT, WITHOUT ROWID;
 

@@ -39,11 +39,11 @@ import { type BudgetTable, budgetTable } from './schedule/budget.ts';
 import { type InterestTable, interestTable } from './schedule/interest.ts';
 import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
-import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
 import { type ShortListTable, shortListTable } from './schedule/short-lists.ts';
 import { type SiblingReads, siblingReads } from './schedule/siblings.ts';
 import { type SignalTable, signalTable } from './schedule/signals.ts';
+import { type TargetTable, targetTable } from './schedule/targets.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
@@ -92,7 +92,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   transaction<Result>(work: () => Result): Result;
   /** Reports each commit that added to the change feed; by then any reader sees it. Rollbacks are not reported. */
   onChanges(listener: () => void): Disposable;
-  readonly promises: PromiseTable;
+  readonly targets: TargetTable;
   /** Writes all zones again, for the years around now. */
   writeZones(now: Instant): void;
   /** Does so where the clocks of one were changed since. */
@@ -180,7 +180,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
     ...telling(connection, writes, changes),
-    promises: promiseTable(writes),
+    targets: targetTable(writes),
     writeZones: zones.write,
     renewZones: zones.renew,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),

@@ -18,7 +18,7 @@ export type JudgedStatus = {
 };
 
 /**
- * Returns the verdict. An acknowledged warning does not count: somebody knows about it, and no promise is broken. An
+ * Returns the verdict. An acknowledged warning does not count: somebody knows about it, and no freshness target is missed. An
  * acknowledged error does.
  */
 export function verdictOf({ filled_at, records, conditions }: JudgedStatus, now: number): StatusVerdict {

@@ -165,14 +165,14 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   },
   truth: {
     audited: 15_120,
-    untrue: 181,
+    outdated: 181,
     share: 181 / 15_120,
     margin: 0.00184,
     from_at: now - 168 * hour,
     to_at: now,
     by_tier: [
-      { tier: 'near', audited: 5_040, untrue: 120, share: 120 / 5_040, margin: 0.0046 },
-      { tier: 'far', audited: 12, untrue: 0, share: null, margin: null },
+      { tier: 'near', audited: 5_040, outdated: 120, share: 120 / 5_040, margin: 0.0046 },
+      { tier: 'far', audited: 12, outdated: 0, share: null, margin: null },
     ],
   },
   error_rate: {
@@ -224,13 +224,13 @@ export const remembered: PageMemory = {
         says: 'it cannot be reached',
       },
       {
-        code: 'promise-broken',
+        code: 'freshness-missed',
         began_at: instant(now - 5 * hour),
         ended_at: instant(now - 4.75 * hour),
         says: '3 of 12 are older than 6 h',
       },
       {
-        code: 'promise-broken',
+        code: 'freshness-missed',
         began_at: instant(now - 2 * hour),
         ended_at: instant(now - 1.5 * hour),
         says: '4 of 12 are older than 6 h',

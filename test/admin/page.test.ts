@@ -46,7 +46,7 @@ const empty: typeof known = {
   backup: { ...known.backup, copies: 0, newest: null, made_at: null, bytes: null, tried_at: null },
   jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
-  truth: { audited: 0, untrue: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
+  truth: { audited: 0, outdated: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
 const nothing: PageMemory = {
@@ -68,7 +68,7 @@ describe('the operator page says', () => {
     [
       'which promise is broken, and by how much',
       late,
-      [/not entirely true Promises: Availability \(near\): 3 of 12 records are older than 6 h/, /✗ missed/],
+      [/not entirely true Freshness: Availability \(near\): 3 of 12 records are older than 6 h/, /✗ missed/],
     ],
     [
       'of a mirror that was never filled what is not known, and nothing else',
@@ -144,7 +144,7 @@ describe('the operator page says', () => {
       'that the service is away, and then with what that leads to in the same line',
       { ...late, daemon: { ...known.daemon, unreachable_since: now - hour, away: refused } },
       [
-        /not entirely true Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence promise-broken\./,
+        /not entirely true Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence freshness-missed\./,
       ],
     ],
   ];

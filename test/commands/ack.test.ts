@@ -51,6 +51,6 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   db.close();
   await daemon.schedule.run('conditions');
   const broken = daemon.inbox.conditions.open().map(({ code }) => code);
-  expect(broken).toEqual(expect.arrayContaining(['promise-broken', 'promise:variants']));
-  expect(await run('ack', 'promise:variants', '--because', 'why not')).toMatchObject({ code: 64 });
+  expect(broken).toEqual(expect.arrayContaining(['freshness-missed', 'freshness:variants']));
+  expect(await run('ack', 'freshness:variants', '--because', 'why not')).toMatchObject({ code: 64 });
 });

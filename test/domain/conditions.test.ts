@@ -283,11 +283,11 @@ describe('a condition', () => {
   });
 
   it('that has a cause is folded into it, which becomes as severe', () => {
-    check(stale, ['promise-broken']);
-    check({ ...stale, daemon: away(now - 1000) }, ['promise-broken']);
+    check(stale, ['freshness-missed']);
+    check({ ...stale, daemon: away(now - 1000) }, ['freshness-missed']);
     const [root, ...others] = conditionsOf({ ...stale, daemon: away(now - 2 * minute) });
     expect(others).toEqual([]);
-    expect(root).toMatchObject({ code: 'service-unreachable', severity: 'error', explains: ['promise-broken'] });
+    expect(root).toMatchObject({ code: 'service-unreachable', severity: 'error', explains: ['freshness-missed'] });
   });
 
   it('that no backup can be made says why', () => {
@@ -334,6 +334,6 @@ describe('a condition', () => {
       return verdictOf({ filled_at: 0, records: { all: 1, never_fetched: 0 }, conditions }, now).state;
     };
     expect(verdict({ ...healthy, held: [heldSale()] }, 'held')).toBe('true');
-    expect(verdict(stale, 'promise-broken')).toBe('broken');
+    expect(verdict(stale, 'freshness-missed')).toBe('broken');
   });
 });

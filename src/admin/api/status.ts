@@ -6,7 +6,7 @@ import { heldClaims } from './reports.ts';
 import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
-const promise = z.object({
+const freshness = z.object({
   resource: text,
   tier: maybe,
   records: count,
@@ -59,7 +59,7 @@ const mirror = {
   }),
   unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
-  freshness: z.array(promise),
+  freshness: z.array(freshness),
   held: heldClaims,
   contradicted: z.object({ products: count, since: instant }).nullable(),
   closures: z.object({ unconfirmed: count, held: count, mostly_false: bit }),

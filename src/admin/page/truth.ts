@@ -2,14 +2,14 @@ import { fewestAudits } from '../../domain/truth/estimate.ts';
 import { duration, number } from '../../format.ts';
 import type { ErrorRate } from '../../mirror/status/error-rate.ts';
 import type { Truth } from '../../mirror/status/truth.ts';
-import { cannotTell, untrueText } from '../../status/untrue-share.ts';
+import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
 import { counted, tableOf } from './tables.ts';
 
 /** Returns the key figure: the share of outdated data, and the number of reads behind it. */
 export function untrueFigure(truth: Truth): [value: string, more: string] {
-  const text = untrueText(truth);
+  const text = outdatedText(truth);
   const reads = number(truth.audited);
   return text === null
     ? ['not known yet', `${reads} of ${fewestAudits} random reads`]
@@ -19,7 +19,7 @@ export function untrueFigure(truth: Truth): [value: string, more: string] {
 /** Shows the share of outdated data by random reads, in total and by tier. */
 export function truthPart(truth: Truth): Html {
   const { from_at, to_at } = truth;
-  const text = untrueText(truth);
+  const text = outdatedText(truth);
   const over = from_at === null || to_at === null ? '' : ` over ${duration(to_at - from_at)}`;
   return html`<section><h2>Untrue of what shoppers see</h2>
 ${
@@ -38,7 +38,7 @@ ${
           {
             heading: 'untrue',
             kind: 'number',
-            cell: (row) => untrueText(row) ?? html`<span class="none">not known yet</span>`,
+            cell: (row) => outdatedText(row) ?? html`<span class="none">not known yet</span>`,
           },
         ],
         truth.by_tier,

@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { type BrokenAge, brokenAges } from '../../domain/conditions/ages.ts';
+import { type MissedTarget, missedTargets } from '../../domain/conditions/ages.ts';
 import { minute, type Severity } from '../../domain/conditions/condition.ts';
 import {
   conditionsOf,
@@ -111,7 +111,7 @@ export class ConditionWatch {
     const now = ports.clock.now();
     const held = this.conditionsOf(status);
     this.#announce(held, now);
-    this.#write(held, brokenAges(status), now);
+    this.#write(held, missedTargets(status), now);
     const done = isCondition(code) && inbox.conditions.acknowledge(code, because, now);
     this.#recall();
     return done;
@@ -132,7 +132,7 @@ export class ConditionWatch {
     this.#next_at = nextShownAt(facts, this.#periods);
     const held = conditionsOf(facts, this.#periods);
     this.#announce(held, now);
-    if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, brokenAges(facts), now));
+    if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, missedTargets(facts), now));
   }
 
   #factsOf(status: Unjudged, at: number = this.#mirroring.ports.clock.now()): ConditionFacts {
@@ -163,7 +163,7 @@ export class ConditionWatch {
   }
 
   /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
-  #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
+  #record(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const { files, ports } = this.#mirroring;
     try {
       this.#write(held, ages, now);
@@ -175,7 +175,7 @@ export class ConditionWatch {
     }
   }
 
-  #write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
+  #write(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
     this.#mirroring.inbox.conditions.note([...held, ...goesOn, ...ages].map(ofInstants), now);
     this.#recall();
@@ -200,6 +200,6 @@ function levelOf(severity: Severity): 'error' | 'warn' {
 }
 
 /** Returns the recorded facts of a condition. */
-function ofInstants({ code, since, says }: Pick<BrokenAge, 'code' | 'since' | 'says'>) {
+function ofInstants({ code, since, says }: Pick<MissedTarget, 'code' | 'since' | 'says'>) {
   return { code, since: since === null ? null : instant(since), says };
 }

@@ -4,7 +4,7 @@ import { isOftenWrong } from '../checks/error-rate.ts';
 import { isOverdue } from '../evidence/hold.ts';
 import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
-import { ageLabel, brokenAges, isHeldOnly, isShortOnly, unsettled } from './ages.ts';
+import { ageLabel, isHeldOnly, isShortOnly, missedTargets, unsettled } from './ages.ts';
 import { type ConditionKinds, type FoundCondition, fails, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
@@ -13,13 +13,13 @@ const keepsOld = [...stopsReads, 'daemon-silent'];
 
 /** Conditions of the data that storefronts read. */
 export const ofCatalogue = {
-  'promise-broken': {
-    about: 'Promises',
+  'freshness-missed': {
+    about: 'Freshness',
     severity: 'error',
     means: 'freshness targets are missed: records are older than their target, or hidden',
     todo: '`catalogued status` shows which, `catalogued plan` whether the call budget is enough, `catalogued explain PRODUCT` why one is late',
     depends_on: keepsOld,
-    found: promiseBroken,
+    found: freshnessMissed,
   },
   'list-incomplete': {
     about: 'List',
@@ -134,7 +134,7 @@ export const ofCatalogue = {
     means:
       'the availability error rate is 1.5 % or more: checks and orders found the mirror wrong too often for chance (goal: 1 %)',
     todo: '`catalogued status` names the products. Shorten the cadence of their category, or check whether their changes are announced',
-    depends_on: ['promise-broken', ...keepsOld],
+    depends_on: ['freshness-missed', ...keepsOld],
     found: ({ error_rate }) => {
       if (!isOftenWrong(error_rate)) return null;
       const { checks, wrong, orders, orders_wrong } = error_rate;
@@ -148,8 +148,8 @@ export const ofCatalogue = {
   },
 } satisfies ConditionKinds;
 
-function promiseBroken(facts: ConditionFacts) {
-  const broken = brokenAges(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
+function freshnessMissed(facts: ConditionFacts) {
+  const broken = missedTargets(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }

@@ -36,7 +36,7 @@ export const publishedTables = [
   '_product',
   '_product_list_place',
   '_product_text',
-  '_promise',
+  '_target',
   '_record',
   '_search_text',
   '_subscription',

@@ -16,7 +16,7 @@ import type { SignalTier } from '../../domain/schedule/signal.ts';
  */
 export interface ColumnTypes {
   resource: Resource;
-  '_promise.resource': string;
+  '_target.resource': string;
   subject: Subject;
   due_reason: DueReason;
   fetched_reason: DueReason;
