@@ -66,7 +66,7 @@ export const noReload: Reload = {
 /** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
   daemon: Daemon,
-  loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>,
+  loaded: LoadedConfig,
   reload: Reload,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;

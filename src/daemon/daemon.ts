@@ -117,7 +117,7 @@ export interface AssemblyOptions {
 export async function assemble(
   stack: AsyncDisposableStack,
   mirroring: Mirroring,
-  { secrets }: Pick<LoadedConfig, 'secrets'>,
+  { secrets }: LoadedConfig,
   { stopping, counts, jobs = jobsOf }: AssemblyOptions,
 ): Promise<Daemon> {
   const { config, inbox, ports, limiter, files, storage } = mirroring;

@@ -41,7 +41,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
  */
 export async function openMirroring(
   machine: Machine,
-  loaded: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
+  loaded: LoadedConfig,
   sharing: Sharing | null = null,
 ): Promise<Mirroring> {
   await using stack = new AsyncDisposableStack();

@@ -48,12 +48,9 @@ const megabyte = 1024 * 1024;
 const sqliteNeeded = [3, 51, 3];
 
 /** Returns the checks of the secrets, all of which could be read. */
-export function credentialChecks({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check[] {
-  return [
-    ok('credentials', fingerprintsOf(secrets)),
-    signingKey(config, secrets.signing_key),
-    storefrontDoor({ config, secrets }),
-  ];
+export function credentialChecks(loaded: LoadedConfig): Check[] {
+  const { config, secrets } = loaded;
+  return [ok('credentials', fingerprintsOf(secrets)), signingKey(config, secrets.signing_key), storefrontDoor(loaded)];
 }
 
 /** Replaces those checks if this user must not read secrets that the running daemon has read. */
@@ -113,7 +110,7 @@ const firstAnswersMs = 10_000;
 export interface FirstProbes {
   readonly config: Config;
   readonly raw: RawReads;
-  readonly clock: Pick<Clock, 'deadline'>;
+  readonly clock: Clock;
   readonly offset: () => number | null;
 }
 

@@ -16,7 +16,7 @@ const megabyte = 1024 * 1024;
 const repair = `stop the daemon, and: ${repairHint}`;
 
 /** Checks that both files exist and are sound, page by page up to a size. Safe beside a running daemon. */
-export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
+export function fileChecks({ mirror }: Config): Check[] {
   const inbox = fileCheck('inbox', mirror.inbox_path, inboxFile);
   return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
 }

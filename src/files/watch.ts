@@ -56,7 +56,7 @@ export interface FileWatch extends Disposable {
 }
 
 export interface FileWatchOptions {
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Files that the start did not check completely. */
   readonly unchecked: readonly string[];

@@ -187,7 +187,7 @@ async function fetchOne(
 }
 
 /** Removes files; one that cannot be removed becomes an orphan for the next sweep. */
-function removeFiles({ directory, log }: Pick<ImageFilePorts, 'directory' | 'log'>, files: readonly string[]): void {
+function removeFiles({ directory, log }: ImageFilePorts, files: readonly string[]): void {
   try {
     directory.remove(files);
   } catch (error) {
