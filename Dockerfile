@@ -15,7 +15,7 @@ FROM ${BASE}
 ARG VERSION=1.0.0-rc
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="catalogued" \
-  org.opencontainers.image.description="Keeps a partner's local copy of a ticketing service's catalogue true" \
+  org.opencontainers.image.description="Keeps a local SQLite copy of a ticketing service's catalogue in sync" \
   org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
@@ -33,7 +33,6 @@ USER 10001:10001
 STOPSIGNAL SIGTERM
 ENV CATALOGUED_CONFIG=/etc/catalogued/catalogued.yaml \
   CATALOGUED_MIRROR__PATH=/data/mirror.db \
-  CATALOGUED_MIRROR__INBOX_PATH=/state/inbox.db \
   CATALOGUED_MIRROR__STATE_DIR=/state \
   CATALOGUED_IMAGES__DIRECTORY=/data/images \
   CATALOGUED_RECEIVER__LISTEN=0.0.0.0:8480

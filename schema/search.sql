@@ -186,54 +186,59 @@ answer (words, parts, extras, every, best) AS MATERIALIZED (
     (SELECT group_concat(value ->> 'best', ' AND ') FROM json_each(parts))
   FROM parts WHERE json_array_length(parts) > 0
 ),
-whole (every, best, parts, extras, telling, few) AS MATERIALIZED (
+whole (every, best, parts, extras, telling, kept, few) AS MATERIALIZED (
   SELECT every, best, parts, extras, (SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))),
+    (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p),
     20 > (SELECT count(*) FROM (
       SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language
       WHERE search_terms MATCH every LIMIT 20))
   FROM answer
 ),
 asked_of (queries) AS MATERIALIZED (
-  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept, extra)) FROM (
-    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, 1000000 AS weight,
-      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
-      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept, 0 AS extra
+  SELECT (SELECT json_group_array(json_array(query, weight + (typos << 24) + (places << 32) + (extra << 40) + (kept << 48), all_typos, field)) FROM (
+    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, 1000000 AS weight, 0 AS typos,
+      0 AS places, 0 AS extra, 0 AS kept,
+      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS all_typos, k.key AS field
     FROM json_each(CASE WHEN few THEN json_array(s0, s1, s2, s3, '(' || every || ')')
       ELSE json_array(s0, s1 || ' NOT ' || s0, s2 || ' NOT ' || s1, s3 || ' NOT ' || s2, '(' || every || ') NOT ' || s3) END) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, NULL, 1, 0, 0
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', 24, 0, 1, 0, 0, NULL, NULL
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
     UNION ALL
-    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, NULL, 0, 0, x.value ->> 1
+    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, 0, x.value ->> 1, 0, NULL, NULL
     FROM json_each(extras) x
     UNION ALL
-    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
-        || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
-      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END, 0
+    SELECT CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN '((' || k.value || (p.value ->> 'best') || ')' || CASE k.key WHEN 2 THEN ')'
+          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '{title city country} : ' ELSE '{name city country} : ' END || (p.value ->> 'best') || '))' END
+        ELSE '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')' END
+        || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END,
+      (p.value ->> 'weight') * CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN 1 + k.key ELSE 1 END,
+      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 0, 0,
+      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
     WHERE json_array_length(parts) > 1 AND few
   ))
   FROM (SELECT *, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3 FROM whole)
 ),
-sought (query, weight, typos, field, places, kept, extra) AS MATERIALIZED (
-  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5, k.value ->> 6 FROM asked_of q CROSS JOIN json_each(q.queries) k
+sought (query, packed, typos, field) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (search_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
-  SELECT f.rowid, min(sum(s.weight), 1000000),
-    CASE WHEN max(s.weight) = 1000000 THEN min(s.typos) FILTER (WHERE s.weight = 1000000) ELSE sum(s.typos) END,
-    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = 1000000 THEN max(s.kept) ELSE sum(s.kept) END AS kept
+counted (search_id, packed, typos, field) AS (
+  SELECT f.rowid, sum(s.packed) AS packed, min(s.typos) AS typos, min(s.field)
   FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
-  GROUP BY f.rowid HAVING kept > 0
+  GROUP BY f.rowid HAVING typos IS NOT NULL OR packed >> 48 > 0
 ),
-spoken (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
-  SELECT e.product_id, c.weight, c.typos, c.field, c.places, c.extra, c.kept, max(CASE WHEN c.weight < 1000000 THEN c.weight END) OVER ()
+spoken (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
+  SELECT e.product_id, CASE WHEN c.typos IS NULL THEN c.packed & 16777215 ELSE 1000000 END, COALESCE(c.typos, c.packed >> 24 & 255),
+    c.field, c.packed >> 32 & 255, c.packed >> 40 & 255,
+    CASE WHEN c.typos IS NULL THEN c.packed >> 48 ELSE (SELECT kept FROM whole) END
   FROM counted c CROSS JOIN search_entries e ON e.search_id = c.search_id AND e.language = :language
 ),
-found (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
-  SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - heaviest) / 4 END, typos, field, places, extra, kept
-  FROM spoken WHERE weight = 1000000 OR 2 * weight >= heaviest
+found (product_id, weight, typos, field, places, extra, kept) AS (
+  SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - (SELECT max(x.weight) FROM spoken x WHERE x.weight < 1000000)) / 4 END, typos, field, places, extra, kept
+  FROM spoken WHERE weight = 1000000 OR 2 * weight >= (SELECT max(x.weight) FROM spoken x WHERE x.weight < 1000000)
 ),
 -- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
 -- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.

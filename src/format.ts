@@ -14,6 +14,20 @@ export function duration(ms: number): string {
   return `${Math.round(hours / 24)} d`;
 }
 
+const spelledUnits = [
+  ['day', 24 * 3_600_000, 48 * 3_600_000],
+  ['hour', 3_600_000, 3_600_000],
+  ['minute', 60_000, 60_000],
+  ['second', 1000, 0],
+] as const;
+
+/** Formats a duration for a headline, in the largest unit that fits: `4 minutes`, `1 hour`, `2 days`. */
+export function spelled(ms: number): string {
+  const [unit, unitMs] = spelledUnits.find(([, , from]) => ms >= from) ?? spelledUnits[3];
+  const count = Math.max(0, Math.floor(ms / unitMs));
+  return `${number(count)} ${unit}${count === 1 ? '' : 's'}`;
+}
+
 /** Formats how long work takes that is still to be done: not less than a second, unless there is none. */
 export function remaining(ms: number): string {
   return duration(ms > 0 ? Math.max(ms, 1000) : 0);

@@ -23,7 +23,7 @@ const migrations = ['mirror', 'inbox'].flatMap((file) =>
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
 const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));
 
-/** What a part may import, beside itself and Node; the reason stands in design.md section 5. */
+/** What a part may import, beside itself and Node; the reason stands in docs/architecture.md. */
 const allowed: Record<string, readonly string[]> = {
   // How numbers and durations are written is part of what a condition says. Of the clock only what makes an instant.
   domain: ['clock.ts', 'format.ts'],

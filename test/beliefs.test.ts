@@ -26,8 +26,8 @@ import { thorough } from './fakes/thorough.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*
- * Who wrote the assumption? For every default of `service.profile`, and for what reliability.md marks as assumed: the
- * service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
+ * Who wrote the assumption? For every default of `service.profile`, for the constants beside it, and for what else is assumed:
+ * the service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
  */
 
 const minute = 60_000;
@@ -90,15 +90,17 @@ function failing(
   options: Partial<SandboxOptions>,
   profile: object,
   failure: { resource: string; failure: RegExp },
+  difference: Difference = {},
 ): () => Promise<void> {
   return async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, ...options });
+    await using service = await differentService(sandbox.url, difference);
     const more = { service: { profile: { authorization: { header: null }, ...profile } } };
-    await using jobs = await startJobs(testMachine(), testConfig(directory.path, sandbox.url, more));
+    await using jobs = await startJobs(testMachine(), testConfig(directory.path, service.url, more));
     const db = openMirrorForReading(jobs.daemon.mirror.path);
     using until = systemClock.deadline(20_000);
-    const seen = () => readStatus(db, Date.now()).failures;
+    const seen = () => readStatus(db, systemClock.now()).failures;
     const working = jobs.run('pass');
     while (!seen().some((each) => each.resource === failure.resource) && !until.signal.aborted)
       await systemClock.sleep(20);
@@ -111,6 +113,11 @@ function failing(
     );
   };
 }
+
+/** Adds so many MiB to each answer of a path. */
+const padded = (path: RegExp, size: number): Difference => ({
+  answer: (json, { url }) => (path.test(url.pathname) ? { ...json, padding: ' '.repeat(size * 1024 ** 2) } : undefined),
+});
 
 const key = (header: string, scheme: string): Difference => ({
   request: ({ headers }) => (headers[header]?.toString().startsWith(scheme) ? null : { status: 401 }),
@@ -193,6 +200,12 @@ const beliefs: readonly Belief[] = [
     otherwise: 'there are none',
     seen: '`probe`: GET experiences otherwise, `paths: { experiences: null }`; `status`: not offered',
     shows: told(lacks(/experiences$/), 'GET experiences', /not offered/, { paths: { experiences: null } }),
+  },
+  {
+    belief: 'paths.tags',
+    otherwise: 'there are none',
+    seen: '`probe`: GET tags otherwise, `paths: { tags: null }`; `status`: not offered',
+    shows: told(lacks(/tags$/), 'GET tags', /not offered/, { paths: { tags: null } }),
   },
   {
     belief: 'paths.subscription',
@@ -420,17 +433,6 @@ const beliefs: readonly Belief[] = [
     },
   },
   {
-    belief: 'burst_statuses',
-    otherwise: '403 means that the key has no access to a read',
-    seen: '`probe`: 403, not for this key; the daemon takes three of five for throttling and slows down',
-    shows: told(
-      { request: ({ url }) => (/product-variants$/.test(url.pathname) ? { status: 403 } : null) },
-      'GET product-variants',
-      /403.*not for this key → ask the service for access/,
-      { paths: { variants: null } },
-    ),
-  },
-  {
     belief: 'retry_after',
     otherwise: 'a pause is always meant for all calls, and each call prolongs it',
     seen: 'condition `service-pause` with one call in 2 to 15 minutes; `account` obeys it to its end',
@@ -451,69 +453,80 @@ const beliefs: readonly Belief[] = [
     },
   },
   {
-    belief: 'timeouts.connect',
+    belief: 'timeout',
+    otherwise: 'an answer takes longer',
+    seen: '`status`: deadline among the failures',
+    shows: failing(
+      { faults: [{ kind: 'delay', ms: 2000, path: 'checkout_information' }] },
+      { timeout: '500ms' },
+      { resource: 'checkout_information', failure: /^deadline/ },
+    ),
+  },
+  {
+    belief: '403 in bursts means throttling',
+    otherwise: '403 means that the key has no access to a read',
+    seen: '`probe`: 403, not for this key; the daemon takes three of five for throttling and slows down',
+    shows: told(
+      { request: ({ url }) => (/product-variants$/.test(url.pathname) ? { status: 403 } : null) },
+      'GET product-variants',
+      /403.*not for this key → ask the service for access/,
+      { paths: { variants: null } },
+    ),
+  },
+  {
+    belief: 'a connection is accepted within 5 s',
     otherwise: 'connections are accepted later',
     seen: '`probe`: no connection in time; exit 69',
     runs: ['python3'],
     shows: async () => {
       await using silent = await deafServer();
       using directory = temporaryDirectory();
-      const profile = { authorization: { header: null }, timeouts: { connect: '1s' } };
+      const profile = { authorization: { header: null }, timeout: '1s' };
       const config = testConfig(directory.path, silent.url, { service: { profile } });
       const { unusable } = await probeAlone(testMachine(), config, never);
       expect(unusable).toEqual({ code: 'unreachable', message: 'no connection in time' });
     },
   },
   {
-    belief: 'timeouts.headers',
+    belief: 'an answer begins within a quarter of `timeout`',
     otherwise: 'an answer begins later',
     seen: '`status`: deadline among the failures',
     shows: failing(
       { faults: [{ kind: 'hang', path: 'availability' }] },
-      { timeouts: { headers: '1s' } },
+      { timeout: '4s' },
       { resource: 'availability', failure: /^deadline/ },
     ),
   },
   {
-    belief: 'timeouts.idle',
+    belief: 'no answer stalls for a sixth of `timeout`',
     otherwise: 'a body stalls for longer',
     seen: 'the same',
     shows: failing(
       { faults: [{ kind: 'drip', ms: 10_000, path: 'availability' }] },
-      { timeouts: { idle: '1s' } },
+      { timeout: '6s' },
       { resource: 'availability', failure: /^deadline/ },
     ),
   },
   {
-    belief: 'timeouts.total',
-    otherwise: 'an answer takes longer',
-    seen: 'the same',
-    shows: failing(
-      { faults: [{ kind: 'delay', ms: 2000, path: 'checkout_information' }] },
-      { timeouts: { total: '500ms' } },
-      { resource: 'checkout_information', failure: /^deadline/ },
-    ),
-  },
-  {
-    belief: 'timeouts.list',
+    belief: 'a page of the list takes at most three times `timeout`',
     otherwise: 'a page of the list takes longer',
     seen: '`probe`: no complete answer; exit 69. Never filled',
     shows: refused({}, /^unreachable: no complete answer within/, {
       sandbox: { quirks: { slow_ms: 40_000 } },
-      profile: { timeouts: { list: '20s' } },
+      profile: { timeout: '10s' },
     }),
   },
   {
-    belief: 'max_bytes.list',
+    belief: 'a page of the list has at most 32 MiB',
     otherwise: 'a page of the list is larger',
-    seen: '`probe`: the product list is not answered: too-large; exit 69. Never filled',
-    shows: refused({}, /^no-list: .*too-large/, { profile: { max_bytes: { list: '1KiB' } } }),
+    seen: '`probe`: the product list is not answered: too-large; exit 69. Never filled until `page_size` is smaller',
+    shows: refused(padded(/^\/v2\/products$/, 33), /^no-list: .*too-large/),
   },
   {
-    belief: 'max_bytes.product',
+    belief: 'an answer about a product has at most 4 MiB',
     otherwise: 'an answer about a product is larger',
     seen: '`status`: too-large among the failures',
-    shows: failing({}, { max_bytes: { product: '1KiB' } }, { resource: 'availability', failure: /^too-large/ }),
+    shows: failing({}, {}, { resource: 'availability', failure: /^too-large/ }, padded(/\/availability$/, 5)),
   },
   {
     belief: 'no delivery is sent again after `receiver.grace`',
@@ -627,7 +640,7 @@ describe('the list of what is believed', () => {
   it('has every default of the profile, and what else is assumed', () => {
     const listed = beliefs.map(({ belief }) => belief);
     expect(listed.filter((each) => /^[a-z_.]+$/.test(each)).sort()).toEqual(profile.sort());
-    expect(listed.length - profile.length).toBe(2);
+    expect(listed.length - profile.length).toBe(9);
   });
 
   it('stands in docs/service.md, word by word', () => {

@@ -28,6 +28,7 @@ const all: Readonly<Record<ChangeKind, true>> = {
   images_changed: true,
   prices_changed: true,
   experience_changed: true,
+  tags_changed: true,
   held: true,
   pass_completed: true,
 };

@@ -347,7 +347,7 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
   });
 });
 
-/** reliability.md D17; needs two users besides root. */
+/** Needs two users besides root. */
 describe('a storefront of another user, in the group of the daemon', needs('root', 'sqlite3'), () => {
   const daemon = 1;
   const as = (who: number, command: readonly string[]) =>

@@ -8,6 +8,7 @@ const homes = {
   'What to do with what is stale': 'docs/reading.md',
   'Every word as it is typed': 'docs/search.md',
   'How often records are read': 'docs/operating.md',
+  'What is supported': 'docs/operating.md',
   Commands: 'docs/operating.md',
   Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',
@@ -43,9 +44,11 @@ export function firstColumn(heading: keyof typeof homes): string[] {
   );
 }
 
-/** Paths of the README and of everything in docs/. */
+/** Paths of the README, of what lies beside it, and of everything in docs/. */
 export const documents: readonly string[] = [
   'README.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
   ...readdirSync(new URL('docs/', root))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

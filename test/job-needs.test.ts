@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { instant } from '../src/clock.ts';
 import type { Need } from '../src/daemon/needs.ts';
-import { pass } from '../src/sync/engine.ts';
+import { runSyncCycle } from '../src/sync/engine.ts';
 import { requestResync } from '../src/sync/records/resync.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
 
@@ -62,7 +62,7 @@ const cases: readonly {
       sandbox.faults.add({ kind: 'status', status: 401 });
       const of = { resources: ['variants'], product_ids: daemon.mirror.products.ids(), from: null, to: null } as const;
       requestResync(daemon.ports, of);
-      await drive(pass(daemon.ports, 1, { job_id: null, signal: never }));
+      await drive(runSyncCycle(daemon.ports, 1, { job_id: null, signal: never }));
     },
     kept: ['audit', 'pass'],
     reason: /refuses the key/,

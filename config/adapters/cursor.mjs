@@ -14,6 +14,7 @@ export function answer(question, status, body, standard) {
     case 'products':
       return { rows: data.map(productOf), next: meta.next_cursor, total: meta.total };
     case 'experiences':
+    case 'tags':
       return { rows: data, next: meta.next_cursor, total: meta.total };
     case 'product':
       return { row: productOf(data) };

@@ -215,6 +215,20 @@ CREATE TABLE product_tags (
 
 CREATE INDEX product_tags_by_tag ON product_tags (tag_id, product_id);
 
+-- As the list of tags says it in each language. The list in the primary language decides which there are.
+CREATE TABLE _tag (
+  tag_id INTEGER NOT NULL,
+  language TEXT NOT NULL,
+  name TEXT,
+  type_name TEXT,
+  type_group_name TEXT,
+  document TEXT NOT NULL,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  PRIMARY KEY (tag_id, language)
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX product_by_city ON _product (city_id) WHERE withdrawn_at IS NULL;
 
 CREATE TABLE _experience (
@@ -397,7 +411,7 @@ CREATE TABLE slot_day (
 -- One row for everything that is fetched by itself, with what is known of its reads and when it is due again.
 -- A walk over a list is a record of product 0. Never fetched: due in 1970, in the order of the first fill.
 CREATE TABLE _record (
-  resource TEXT NOT NULL,           -- products, experiences, product_detail, checkout_information, variants, availability
+  resource TEXT NOT NULL,           -- products, experiences, tags, product_detail, checkout_information, variants, availability
   product_id INTEGER NOT NULL,
   edition TEXT NOT NULL,            -- language ('en'), currency ('EUR') or both ('en/EUR')
   part INTEGER NOT NULL,            -- availability: which window, counted from the venue's today; else 0
@@ -532,11 +546,14 @@ CREATE TABLE _outcome (
   detail TEXT                       -- the reason, where the operation does not say it all
 ) STRICT;
 
-CREATE TABLE _experience_absence (
-  experience_id INTEGER PRIMARY KEY REFERENCES _experience,
+-- An experience or a tag that the last complete walk of its list lacks.
+CREATE TABLE _list_absence (
+  resource TEXT NOT NULL,           -- experiences, tags
+  id INTEGER NOT NULL,
   missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
-  last_missing_at INTEGER NOT NULL
-) STRICT;
+  last_missing_at INTEGER NOT NULL,
+  PRIMARY KEY (resource, id)
+) STRICT, WITHOUT ROWID;
 
 -- A product that a notification closed, and with which words. In force until ended_at.
 CREATE TABLE _closure (
@@ -732,7 +749,7 @@ CREATE INDEX check_count_day ON _check_count (day);
 
 -- Paths of the service profile that the specification does not list: whether the service has them, by what it answered.
 CREATE TABLE _offer (
-  path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'product', 'subscription', 'reactivate')),
+  path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'tags', 'product', 'subscription', 'reactivate')),
   answered_at INTEGER,              -- the last answer that shows that it exists, to the hour; NULL: none ever did
   refused_at INTEGER,               -- the first 404 or 405 since; NULL: none
   not_offered_at INTEGER,           -- since when it counts as not offered; NULL: it is asked as usual
@@ -854,6 +871,13 @@ CREATE TABLE _audit (
   outdated INTEGER NOT NULL,        -- of them, those that found something else
   PRIMARY KEY (from_at, tier)
 ) STRICT, WITHOUT ROWID;
+
+-- Products on sale and bookable days in the primary currency, counted once an hour, for a week.
+CREATE TABLE _on_sale (
+  counted_at INTEGER PRIMARY KEY,   -- beginning of the hour
+  sellable INTEGER NOT NULL,
+  days INTEGER NOT NULL
+) STRICT;
 
 -- The product list shows some of the changes of dates, and so do changes of products of the same venue or supplier: how
 -- many, and how often that is right, is learned from reads.
@@ -992,6 +1016,10 @@ INSERT INTO policies VALUES
   ('experiences', 'stale', 'show', 4, 'a product hardly ever moves to another venue'),
   ('experiences', 'expired', 'show', 4, 'a list by venue that is old still leads to products with a freshness of their own'),
   ('experiences', 'unknown', 'hide', 4, 'the venue was never read: list the product elsewhere'),
+  ('tags', 'fresh', 'show', 4, 'the names are those of the last walk'),
+  ('tags', 'stale', 'show', 4, 'a tag hardly ever gets another name'),
+  ('tags', 'expired', 'show', 4, 'an old name still tells shoppers what its products have in common'),
+  ('tags', 'unknown', 'hide', 4, 'the service has no list of tags, or it was not read yet: a tag without a name is no filter'),
   ('images', 'fresh', 'show', NULL, 'confirmed within its cadence: with its credit'),
   ('images', 'stale', 'show', NULL, 'confirmed less than 14 days ago, which the service allows: with its credit'),
   ('images', 'expired', 'hide', NULL, 'not confirmed for 14 days: it may be unpublished, and the view has it no more'),

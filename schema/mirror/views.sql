@@ -183,6 +183,8 @@ CREATE VIEW place_rows AS
 SELECT l.*, CAST(l.x AS REAL) AS x, CAST(l.y AS REAL) AS y, CAST(l.z AS REAL) AS z
 FROM product_places l;
 
+-- Now is unixepoch('now') here: what halves in 30 days may halve a minute later in an answer that a cache keeps, which
+-- asks unixepoch() alone how long it may (src/daemon/reading/views-clock.ts).
 CREATE VIEW product_popularity AS
 SELECT product_id, sellable, city_id, country_id, rating,
   CAST(0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS REAL) AS popularity,
@@ -197,8 +199,8 @@ FROM (
   SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, p.asked, l.list_place,
     CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
       / (10.0 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)) AS INTEGER) AS weighed_rating,
-    p.sold / (1 << CAST(min(max(unixepoch()*1000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
-    p.asked / (1 << CAST(min(max(unixepoch()*1000 - COALESCE(p.asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
+    p.sold / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
+    p.asked / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(p.asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
   FROM _product p
   LEFT JOIN _product_list_place l ON l.product_id = p.product_id
   WHERE p.withdrawn_at IS NULL
@@ -262,6 +264,18 @@ CROSS JOIN _mirror m
 CROSS JOIN languages l
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
+
+-- Named in each language; where the list in that language does not name it, in the primary one.
+CREATE VIEW tags AS
+SELECT t.*, l.language, t.language AS language_shown,
+  CAST(unixepoch()*1000 >= t.stale_at AS INTEGER) AS stale, CAST(4 * t.stale_at - 3 * t.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN unixepoch()*1000 >= 4 * t.stale_at - 3 * t.checked_at THEN 'expired'
+    WHEN unixepoch()*1000 >= t.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM _mirror m
+CROSS JOIN languages l
+CROSS JOIN _tag k ON k.language = m.language
+CROSS JOIN _tag t ON t.tag_id = k.tag_id AND t.language = COALESCE((SELECT x.language FROM _tag x
+  WHERE x.tag_id = k.tag_id AND x.language = l.language AND x.name IS NOT NULL), m.language);
 
 -- A city that products put into several countries is in that of most of them, of equally many the one with the smaller id.
 CREATE VIEW cities AS

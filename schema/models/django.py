@@ -110,6 +110,26 @@ class ProductTags(models.Model):
         db_table = "product_tags"
 
 
+class Tags(models.Model):
+    pk = models.CompositePrimaryKey("tag_id", "language")
+    tag_id = models.BigIntegerField()
+    language = models.TextField()
+    language_shown = models.TextField()
+    name = models.TextField(null=True)
+    type_name = models.TextField(null=True)
+    type_group_name = models.TextField(null=True)
+    document = models.TextField()
+    checked_at = models.BigIntegerField()
+    changed_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "tags"
+
+
 class ProductExperiences(models.Model):
     pk = models.CompositePrimaryKey("product_id", "experience_id")
     product_id = models.BigIntegerField()

@@ -101,6 +101,22 @@ class ProductTags(Base):
     tag_id = Column(Integer, primary_key=True)
 
 
+class Tags(Base):
+    __tablename__ = "tags"
+    tag_id = Column(Integer, primary_key=True)
+    language = Column(Text, primary_key=True)
+    language_shown = Column(Text, nullable=False)
+    name = Column(Text, nullable=True)
+    type_name = Column(Text, nullable=True)
+    type_group_name = Column(Text, nullable=True)
+    document = Column(Text, nullable=False)
+    checked_at = Column(Integer, nullable=False)
+    changed_at = Column(Integer, nullable=False)
+    stale = Column(Integer, nullable=False)
+    expired_at = Column(Integer, nullable=False)
+    freshness = Column(Text, nullable=False)
+
+
 class ProductExperiences(Base):
     __tablename__ = "product_experiences"
     product_id = Column(Integer, primary_key=True)

@@ -97,6 +97,22 @@ export class ProductTags {
   @ViewColumn() tag_id!: number;
 }
 
+@ViewEntity({ name: 'tags', synchronize: false })
+export class Tags {
+  @ViewColumn() tag_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() language_shown!: string;
+  @ViewColumn() name!: string | null;
+  @ViewColumn() type_name!: string | null;
+  @ViewColumn() type_group_name!: string | null;
+  @ViewColumn() document!: string;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() changed_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
 @ViewEntity({ name: 'product_experiences', synchronize: false })
 export class ProductExperiences {
   @ViewColumn() product_id!: number;

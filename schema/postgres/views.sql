@@ -241,6 +241,15 @@ CROSS JOIN LATERAL (
 LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
+CREATE VIEW tags AS
+SELECT t.*, l.language, t.language AS language_shown,
+  _is_stale(t.stale_at) AS stale, _expired_at(t.checked_at, t.stale_at) AS expired_at, _freshness(t.checked_at, t.stale_at) AS freshness
+FROM _mirror m
+CROSS JOIN languages l
+JOIN _tag k ON k.language = m.language
+JOIN _tag t ON t.tag_id = k.tag_id AND t.language = COALESCE((SELECT x.language FROM _tag x
+  WHERE x.tag_id = k.tag_id AND x.language = l.language AND x.name IS NOT NULL), m.language);
+
 CREATE VIEW cities AS
 SELECT c.city_id, l.language, n.city_name AS name, COALESCE(n.city_path || '-', '') || c.city_id AS slug, c.country_id, c.products::bigint AS products, c.sellable_products::bigint AS sellable_products
 FROM (

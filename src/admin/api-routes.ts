@@ -6,7 +6,7 @@ import { FeedReplaced } from '../mirror/changes/change-feed.ts';
 import type { Operation } from './api/operation.ts';
 import { type Answering, type Answers, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
-import { checkRoute, orderRoute } from './checks.ts';
+import { checkRoute, orderRoute } from './orders-and-checks.ts';
 import { probeRoute } from './probe.ts';
 import { type MirrorReads, readRoute, UnsentAnswers } from './read-route.ts';
 import { badRequest, readRequest } from './request.ts';

@@ -35,7 +35,7 @@ import {
 } from './api/subscriptions.ts';
 
 /*
- * The HTTP API under /v1 as one value (design 3.4). Routes validate requests by it, the daemon's answers and the
+ * The HTTP API under /v1 as one value. Routes validate requests by it, the daemon's answers and the
  * commands' client get their types from it, and `/openapi.json` is printed from it.
  */
 

@@ -72,6 +72,9 @@ export const metricFamilies: readonly MeasuredFamily[] = [
 
   gauge('catalogued_products_visible', 'Products that storefronts see.', ({ status }) => one(status.products.visible)),
   gauge('catalogued_products_sellable', 'Products on sale.', ({ status }) => one(status.products.sellable)),
+  gauge('catalogued_bookable_days', 'Bookable days in the primary currency.', ({ status }) =>
+    one(status.bookable.currency === null ? null : status.bookable.days),
+  ),
   gauge('catalogued_products_withdrawn', 'Products that the service no longer offers.', ({ status }) =>
     one(status.products.withdrawn),
   ),

@@ -23,7 +23,7 @@ export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOp
   ready(): boolean;
 }
 
-/** Starts the operator's interface of a daemon (design 3.4), which answers all operations. */
+/** Starts the operator's interface of a daemon, which answers all operations. */
 export async function startAdmin(options: AdminOptions): Promise<Listening> {
   const { listen, token, hosts } = options;
   const address = listenAddress(listen);

@@ -111,7 +111,7 @@ export function everything(loaded: LoadedConfig): Row[] {
 
 /** Returns every key with its value as a person would write it, and where it comes from. */
 export function settings({ config, origin }: ParsedConfig): Row[] {
-  const keys = configKeys().filter(({ name, former }) => !former || origin(name) !== 'default');
+  const keys = configKeys();
   const known = new Set(keys.map(({ name }) => name));
   const filters = Object.keys(config.service.select)
     .map((name) => `service.select.${name}`)

@@ -16,11 +16,25 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
+const examples = {
+  init: ['database init', '--config norland.yaml database init'],
+  check: ['database check', 'database check && catalogued run'],
+  verify: ['database verify', 'database verify || catalogued database import'],
+  import: ['database import', 'database import --replace'],
+  export: ['database export /mnt/elsewhere/mirror.db', 'database export kept.db && sqlite3 kept.db .tables'],
+} as const;
+
 export function databaseCommand(io: Io): Command {
   const command = new Command('database').description(
     'Manages the PostgreSQL that the mirror is published into (database.url_file, or CATALOGUED_DATABASE_URL). Exit 69: it cannot be reached; 77: it refuses this user; 78: it is the wrong database.',
   );
-  const add = (name: string, description: string) => command.command(name).description(description);
+  const add = (name: keyof typeof examples, description: string) => {
+    const lines = examples[name].map((line) => `  catalogued ${line}`);
+    return command
+      .command(name)
+      .description(description)
+      .addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+  };
   const withDatabase =
     (work: (postgres: Postgres, loaded: LoadedConfig, url: string) => Promise<void>) =>
     async (_: unknown, subcommand: Command) => {

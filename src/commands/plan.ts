@@ -26,7 +26,7 @@ export function planCommand(io: Io): Command {
     .action((options: { declaration?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
+      const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) });
       if (options.declaration) {
         const { service, cadence, subscriptions, receiver } = config;
         const settings = {

@@ -8,7 +8,7 @@ import {
   type UntieredResource,
   untieredResources,
 } from '../domain/schedule/resources.ts';
-import { duration, durationIfSet, optionalDuration, printDuration } from './units.ts';
+import { duration, durationIfSet, printDuration } from './units.ts';
 import { always, alwaysOfList, eachOnce, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 
 const monthly = { min: '1h', max: '28d' } as const;
@@ -24,9 +24,6 @@ const availability = section({
   ),
   middle: section({ days: whole(31, ...daysAhead), every: duration('12h', tier) }).describe('Up to a month ahead.'),
   far: section({ every: duration('24h', tier) }).describe('The rest of the horizon.'),
-  floor: optionalDuration({ min: '1m', max: '6h' }).describe(
-    'Adaptive scheduling reads nothing again earlier than this; null: 5 minutes, and 15 below 1000 products.',
-  ),
 }).superRefine((value, context) => {
   const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];
   const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path, 'days'], message });

@@ -10,7 +10,7 @@ export interface InUse {
 }
 
 /** Keys that a running daemon cannot change: its files, and the address at which `catalogued reload` finds it. */
-export const restartKeys = ['mirror.path', 'mirror.inbox_path', 'mirror.state_dir', 'admin.listen'] as const;
+export const restartKeys = ['mirror.path', 'mirror.state_dir', 'admin.listen'] as const;
 
 /** Returns the keys whose values differ, lists as a whole, and the secrets and the adapter that do, by the key of their file. */
 export function differenceOf(before: InUse, after: InUse): string[] {

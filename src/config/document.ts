@@ -48,7 +48,7 @@ export function readDocument(text: string): ConfigDocument {
   }
 }
 
-/** The same for values that never were text. */
+/** Returns the same from an object instead of YAML. */
 export function documentOf(values: unknown): ConfigDocument {
   return { values, problems: [], lineOf: () => null };
 }

@@ -1,6 +1,6 @@
 import type { Problem } from './document.ts';
 import { configKeys, type Key } from './keys.ts';
-import { didYouMean } from './problems.ts';
+import { didYouMean, whyLeft } from './problems.ts';
 import { secretSources } from './secrets.ts';
 
 /** Variables, as a process gets them. */
@@ -56,11 +56,14 @@ function keyOf(variable: string): string {
 /** The filters of the product list have the service's names: the schema does not know them. */
 function filterOf(variable: string): Key | null {
   const name = keyOf(variable);
-  return /^service\.select\.\w+$/.test(name) ? { name, kind: 'list', nullable: false, former: false } : null;
+  return /^service\.select\.\w+$/.test(name) ? { name, kind: 'list', nullable: false } : null;
 }
 
 function unknownVariable(variable: string): string {
-  const near = didYouMean(keyOf(variable));
+  const name = keyOf(variable);
+  const left = whyLeft(name);
+  if (left !== null) return left;
+  const near = didYouMean(name);
   return near === null || near.includes('.0.')
     ? 'unknown variable; expected CATALOGUED_ and a key in upper case, with __ for each dot'
     : `unknown variable; did you mean ${variableOf(near)}?`;

@@ -9,7 +9,6 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
-  readonly deprecated?: boolean;
 }
 
 /** Kind of value that a key holds: decides how a variable is read, and how a value is shown. */
@@ -20,8 +19,6 @@ export interface Key {
   readonly name: string;
   readonly kind: SettingKind;
   readonly nullable: boolean;
-  /** True for a former key: it is understood, with a warning, and no longer shown. */
-  readonly former: boolean;
 }
 
 /** Returns the JSON Schema of a configuration file. */
@@ -43,8 +40,7 @@ export function knownNames(): string[] {
 }
 
 function leaves(node: SchemaNode, name: string): Key[] {
-  if (node.properties === undefined)
-    return [{ name, kind: kindOf(node), nullable: isNullable(node), former: node.deprecated === true }];
+  if (node.properties === undefined) return [{ name, kind: kindOf(node), nullable: isNullable(node) }];
   return Object.entries(node.properties).flatMap(([each, child]) => leaves(child, under(name, each)));
 }
 

@@ -70,7 +70,7 @@ export function loadWholeConfig(place: Place): LoadedConfig {
   return load(place, (values) => [...refusedSecrets(values, place.env), ...refusedAdapter(values)]);
 }
 
-/** Returns what is wrong with the files that values name, which may be wrong themselves. */
+/** Returns the problems of the files that values name. The values are not checked yet. */
 type LookAtFiles = (values: unknown) => readonly RefusedSecret[];
 
 function load({ file, env }: Place, look: LookAtFiles): LoadedConfig {
@@ -98,9 +98,9 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
   const unreadable = document.values === undefined;
   const values = unreadable ? {} : overlaid(document.values, settings);
   const result = configSchema.safeParse(values);
-  const secrets = unreadable ? [] : look(values);
+  const refusedFiles = unreadable ? [] : look(values);
   const wellFormed = result.success && document.problems.length + problems.length === 0;
-  const [only] = secrets;
+  const [only] = refusedFiles;
   const variableOf = (key: string) =>
     settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
   if (wellFormed && only === undefined) {
@@ -122,15 +122,15 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
       origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
     };
   }
-  // It says best itself what to do.
-  if (wellFormed && only !== undefined && secrets.length === 1 && only.key !== adapterKey) throw only.error;
-  // Of a file that cannot be read nothing else can be said.
+  // A single problem with a secret has its own hint.
+  if (wellFormed && only !== undefined && refusedFiles.length === 1 && only.key !== adapterKey) throw only.error;
+  // If the YAML does not parse, only that is reported.
   const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
-  const unusable = secrets.map(({ key, error: { message, hint } }) => ({
+  const unusable = refusedFiles.map(({ key, error: { message, hint } }) => ({
     line: variableOf(key) === null ? document.lineOf(key.split('.')) : null,
     text: hint === undefined ? message : `${message} (${hint})`,
   }));
-  const onlyPermissions = wellFormed && secrets.every(({ error }) => error.exitCode === exitCodes.permission);
+  const onlyPermissions = wellFormed && refusedFiles.every(({ error }) => error.exitCode === exitCodes.permission);
   throw invalid(name, [...document.problems, ...refused, ...problems, ...unusable], onlyPermissions);
 }
 

@@ -1,4 +1,7 @@
 import type { z } from 'zod';
+import { mostTimes } from '../domain/budget/extra-calls.ts';
+import { leaseTimes } from '../domain/leadership/lease.ts';
+import { laneShares } from '../domain/schedule/lanes.ts';
 import type { ConfigDocument, Problem } from './document.ts';
 import { knownNames } from './keys.ts';
 
@@ -25,15 +28,48 @@ export function problemsOf(
   );
 }
 
-/** Sections that others have replaced. */
-const replaced: Readonly<Record<string, string>> = { removals: 'held' };
+/** Keys and sections that were in the file before 1.0, and what they are now. */
+const left: Readonly<Record<string, string>> = {
+  'backup.every': 'is backup.at since 1.0, a pattern like "0 3 * * *"',
+  'budget.extra_calls': 'is budget.share since 1.0',
+  'budget.lanes': constant(sharesText()),
+  'budget.times': constant(`${mostTimes} times what the cadences need`),
+  'cadence.availability.floor': constant('5 minutes, and 15 below 1,000 products'),
+  'database.publish_every': constant('250 ms'),
+  'images.max_bytes': constant('20 MiB'),
+  leadership: constant(`a lease of ${seconds(leaseTimes.lease)}, renewed every ${seconds(leaseTimes.renew)}`),
+  'mirror.inbox_path': 'is inbox.db in mirror.state_dir since 1.0',
+  removals: 'is held since 1.0',
+  'service.profile.burst_statuses': constant('403'),
+  'service.profile.max_bytes': constant('32 MiB for a page of the list, 4 MiB for any other answer'),
+  'service.profile.timeouts': 'is service.profile.timeout since 1.0, the total time of a call',
+  'signing.algorithm': constant('RS256'),
+};
+
+export const leftNames: readonly string[] = Object.keys(left);
+
+function constant(value: string): string {
+  return `is a constant since 1.0: ${value}`;
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`;
+}
+
+function sharesText(): string {
+  const reserved = Object.entries(laneShares).filter(([, share]) => share > 0);
+  return reserved.map(([lane, share]) => `${lane} ${share * 100} %`).join(', ');
+}
+
+/** Returns what became of a key that has left the file, or of the section that it was in; null: it was never there. */
+export function whyLeft(name: string): string | null {
+  return Object.entries(left).find(([each]) => name === each || name.startsWith(`${each}.`))?.[1] ?? null;
+}
 
 /** Returns the known name that somebody who wrote `name` most likely meant, or null. */
 export function didYouMean(name: string): string | null {
   // The third subscription has the same keys as the first.
   const asked = name.replaceAll(/\.\d+(?=\.)/g, '.0');
-  const [section = ''] = asked.split('.');
-  if (Object.hasOwn(replaced, section)) return replaced[section] ?? null;
   const known = knownNames();
   const near = known
     .map((each) => ({ each, apart: distance(each, asked) }))
@@ -46,6 +82,8 @@ export function didYouMean(name: string): string | null {
 
 function unknownKey(path: readonly PropertyKey[]): string {
   const name = path.join('.');
+  const left = whyLeft(name);
+  if (left !== null) return left;
   if (/(^|[._])(api_key|key|secret|token|password)$/.test(name)) {
     const advice = didYouMean(`${name}_file`);
     const variable = name.endsWith('api_key') ? ' or CATALOGUED_API_KEY' : '';

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { budget, extraLimitsOf } from './budget.ts';
+import { budget } from './budget.ts';
 import { cadence, categories } from './cadence.ts';
-import { instance, leadership } from './instances.ts';
+import { instance } from './instances.ts';
 import { isSamePlace, realPath } from './real-path.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
-import { duration, durationIfSet, optionalDuration, size } from './units.ts';
+import { duration, optionalDuration, size } from './units.ts';
 import {
   address,
   always,
@@ -36,22 +36,18 @@ import {
 
 const mirror = section({
   path: text('./data/mirror.db').describe('The mirror: the file that storefronts read.'),
-  inbox_path: text('./data/state/inbox.db').describe("The daemon's own file."),
-  state_dir: text('./data/state').describe('Directory of lock, socket and inbox: mode 0700, shared with nobody.'),
+  state_dir: text('./data/state').describe('Directory of inbox, lock and socket: mode 0700, shared with nobody.'),
   commission: flag(false).describe(
     "Whether the distributor's commission is mirrored; readers of the file would see it.",
   ),
 }).superRefine((value, context) => {
-  const [path, inbox, state] = [value.path, value.inbox_path, value.state_dir];
-  if (typeof path !== 'string') return;
+  const { path, state_dir } = value;
+  if (typeof path !== 'string' || typeof state_dir !== 'string') return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
-  const shared = dirname(realPath(path));
-  if (typeof inbox === 'string' && isSamePlace(inbox, path))
-    refuse('inbox_path', 'is the same as mirror.path; expected a file of its own in the state directory');
-  else if (typeof inbox === 'string' && dirname(realPath(inbox)) === shared)
-    refuse('inbox_path', 'is beside the mirror, where storefronts may read; expected it in the state directory');
-  if (typeof state === 'string' && realPath(state) === shared)
+  if (realPath(state_dir) === dirname(realPath(path)))
     refuse('state_dir', "is the mirror's directory, where storefronts may read; expected one of its own");
+  else if (isSamePlace(inboxIn(state_dir), path))
+    refuse('path', 'is inbox.db in mirror.state_dir; expected a file of its own');
 }, always);
 
 const publicUrl = 'expected the public address of the receiver, like https://hooks.example.com/catalogued';
@@ -62,7 +58,6 @@ export const configSchema = z
       service: service.describe('The remote API.'),
       signing: section({
         key_file: optionalFile().describe('The RSA private key (PEM) for subscription requests.'),
-        algorithm: oneOf(['RS256']).default('RS256'),
         body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
         claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
       }).describe('How subscription requests are signed.'),
@@ -118,7 +113,6 @@ export const configSchema = z
           .default(['large'])
           .describe('Which of the four sizes are fetched.'),
         hosts: hostNames().describe("Hosts they may be fetched from; empty: the hosts in the service's answers."),
-        max_bytes: size('20MiB').describe('A larger file is refused.'),
         disk: size('10GiB').describe('The most space they may take together.'),
       }).describe('Copies of the image files.'),
       held: section({
@@ -142,10 +136,6 @@ export const configSchema = z
         zone: zone('UTC').describe('The time zone of the pattern.'),
         directory: plainText().nullable().default(null).describe('null: backup in mirror.state_dir.'),
         keep: whole(7, 1, 365).describe('Number of backups kept.'),
-        every: durationIfSet({ min: '1h', max: '28d' }).meta({
-          deprecated: true,
-          description: 'Understood until contract 3: write at.',
-        }),
       }).describe('Verified copies of the mirror and the inbox.'),
       maintenance: section({
         at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
@@ -170,12 +160,8 @@ export const configSchema = z
       database: section({
         url_file: optionalFile().describe('postgres://user:password@host:5432/database; null: there is none.'),
         schema: schemaName('catalogued').describe('Where in it: one for each account of the service.'),
-        publish_every: duration('250ms', { min: '50ms', max: '1m' }).describe(
-          'How often what has changed is published.',
-        ),
       }).describe('PostgreSQL, which the mirror is published into.'),
       instance,
-      leadership,
       log: section({
         level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
       }).describe('The log on standard output.'),
@@ -187,7 +173,6 @@ export const configSchema = z
     if (typeof path !== 'string') return;
     const problem = problemOfSnapshot(path, {
       mirror: mirror?.path,
-      inbox: mirror?.inbox_path,
       state: mirror?.state_dir,
       backup: backup?.directory ?? backupIn(mirror?.state_dir),
       images: images?.directory,
@@ -217,33 +202,20 @@ export const configSchema = z
           });
     }
   }, always)
-  .transform(({ backup, admin, budget, ...config }) => {
-    const { state_dir } = config.mirror;
-    const { at, every, directory } = backup;
+  .transform(({ mirror, backup, admin, ...config }) => {
+    const { state_dir } = mirror;
     return {
       ...config,
-      budget: extraLimitsOf(budget),
+      mirror: { ...mirror, inbox_path: inboxIn(state_dir) },
       admin: { ...admin, listen: admin.listen ?? adminIn(state_dir) },
-      backup: {
-        ...backup,
-        at: every === undefined ? at : patternOf(every),
-        every: every ?? null,
-        directory: directory ?? backupIn(state_dir),
-      },
+      backup: { ...backup, directory: backup.directory ?? backupIn(state_dir) },
     };
   });
 
-/* What lies in the state directory unless the configuration says otherwise. */
+/* The state directory holds these: the inbox always, the others unless the configuration says otherwise. */
+const inboxIn = (state_dir: unknown) => join(String(state_dir), 'inbox.db');
 const adminIn = (state_dir: unknown) => `unix:${join(String(state_dir), 'admin.sock')}`;
 const backupIn = (state_dir: unknown) => join(String(state_dir), 'backup');
-
-const hour = 3_600_000;
-
-/** Returns the cron pattern that comes nearest to a period: `backup.every` was one. */
-function patternOf(every: number): string {
-  const hours = Math.max(1, Math.round(every / hour));
-  return hours < 24 ? `0 */${hours} * * *` : `0 3 */${Math.round(hours / 24)} * *`;
-}
 
 /** Two listeners cannot share an address, and a storefront's socket lies where storefronts can reach it. */
 function problemsOfListeners(
@@ -289,15 +261,10 @@ function isInside(path: string, directory: string): boolean {
 }
 
 /** A copy for everybody lies neither where nobody else may look, nor where others remove or count what they find. */
-function problemOfSnapshot(
-  path: string,
-  ours: Readonly<Record<'mirror' | 'inbox' | 'state' | 'backup' | 'images', unknown>>,
-) {
+function problemOfSnapshot(path: string, ours: Readonly<Record<'mirror' | 'state' | 'backup' | 'images', unknown>>) {
   const inside = (directory: unknown) => typeof directory === 'string' && isInside(path, directory);
-  const isOneOf = (file: unknown) =>
-    ['', '-wal', '-shm', '-journal'].some((end) => isSamePlace(`${String(file)}${end}`, path));
-  if (isOneOf(ours.mirror)) return 'is the mirror itself; expected another file';
-  if (isOneOf(ours.inbox)) return 'is mirror.inbox_path; expected another file';
+  if (['', '-wal', '-shm', '-journal'].some((end) => isSamePlace(`${String(ours.mirror)}${end}`, path)))
+    return 'is the mirror itself; expected another file';
   if (inside(ours.state))
     return 'is in mirror.state_dir, which nobody else can enter; expected a directory for readers';
   if (inside(ours.backup))

@@ -7,7 +7,7 @@ import {
   resources,
 } from '../domain/schedule/resources.ts';
 import { minorUnitExponent } from '../domain/values/money.ts';
-import { duration, size } from './units.ts';
+import { duration } from './units.ts';
 import { always, areDistinct, flag, headerText, ids, optionalFile, section, token, whole } from './values.ts';
 
 function path(fallback: string, placeholder?: string) {
@@ -42,16 +42,8 @@ const resourcePaths = Object.fromEntries(
   }),
 ) as unknown as ResourcePaths;
 
-function statuses(fallback: number[]) {
-  const error = 'expected an HTTP status from 400 to 599';
-  return z
-    .array(z.int({ error }).min(400, { error }).max(599, { error }), { error: 'expected a list of HTTP statuses' })
-    .default(fallback);
-}
-
-function answerWithin(fallback: string) {
-  return duration(fallback, { min: '1ms', max: '10m' });
-}
+const statusError = 'expected an HTTP status from 400 to 599';
+const status = z.int({ error: statusError }).min(400, { error: statusError }).max(599, { error: statusError });
 
 function answerTime(fallback: string) {
   return duration(fallback, { min: '1m', max: '7d' });
@@ -116,24 +108,19 @@ const profile = section({
     hold: answerTime('15m').describe('How long the service holds a notification to merge further changes into it.'),
     retries: answerTime('15m').describe('How long the service repeats a notification that was not answered.'),
   }).describe('How late a notification may come.'),
-  throttle_statuses: statuses([429, 503]).describe('Statuses that mean: send fewer calls.'),
-  burst_statuses: statuses([403]).describe(
-    'Statuses that mean throttling when several come together, and a failure of the record when single.',
-  ),
+  throttle_statuses: z
+    .array(status, { error: 'expected a list of HTTP statuses' })
+    .default([429, 503])
+    .describe('Statuses that mean: send fewer calls.'),
   retry_after: z
     .enum(['find-out', 'account'], { error: 'expected find-out or account' })
     .default('find-out')
     .describe(
       'Reach of a long Retry-After of a 429. After a minute another product tries whether it is meant for all (find-out); account, if it always is.',
     ),
-  timeouts: section({
-    connect: answerWithin('5s'),
-    headers: answerWithin('15s'),
-    idle: answerWithin('10s'),
-    total: answerWithin('60s'),
-    list: answerWithin('180s').describe('Total time allowed for a page of the list.'),
-  }).describe('Total time allowed for any other call.'),
-  max_bytes: section({ list: size('32MiB'), product: size('4MiB') }).describe('Largest answer accepted, uncompressed.'),
+  timeout: duration('60s', { min: '100ms', max: '10m' }).describe(
+    'Total time allowed for a call; three times as long for a page of the list.',
+  ),
 });
 
 function listOf<Item extends z.ZodType<string>>(item: Item, what: string, fallback: [string]) {

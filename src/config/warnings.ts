@@ -14,15 +14,12 @@ export function warningsOf(config: Config): string[] {
     ...beyondRecommendation(config),
     ...notifications(config),
     ...instances(config),
-    ...former(config),
   ];
 }
 
 function address({ service }: Config): string[] {
   const { protocol, hostname } = new URL(service.base_url);
   const loopback = isLoopback(hostname);
-  const { throttle_statuses, burst_statuses } = service.profile;
-  const both = burst_statuses.filter((status) => throttle_statuses.includes(status));
   return [
     ...when(
       service.user_agent === defaultUserAgent && !loopback,
@@ -31,10 +28,6 @@ function address({ service }: Config): string[] {
     ...when(
       protocol === 'http:' && !loopback,
       `service.base_url is ${service.base_url}: the key goes over the network unencrypted`,
-    ),
-    ...when(
-      both.length > 0,
-      `service.profile.burst_statuses has ${both.join(', ')}, also in service.profile.throttle_statuses: even a single one counts as throttling`,
     ),
   ];
 }
@@ -124,20 +117,6 @@ function notifications({ subscriptions, receiver, service }: Config): string[] {
     ...when(
       receiver.public_url === null,
       'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
-    ),
-  ];
-}
-
-/** Keys that have left, and what they mean now: understood for two contract versions. */
-function former({ backup, budget }: Config): string[] {
-  const { every, at } = backup;
-  const { extra_calls, share, times } = budget;
-  const left = 'is a former key, understood until contract 3: write';
-  return [
-    ...when(every !== null, `backup.every ${left} backup.at: "${at ?? ''}" for about the same`),
-    ...when(
-      extra_calls !== null,
-      `budget.extra_calls ${left} budget.share: ${share} and budget.times: ${times} for the same, or neither for the default`,
     ),
   ];
 }

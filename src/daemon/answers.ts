@@ -19,13 +19,13 @@ import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
-import type { Found, SearchQuestion } from '../storefront/reader.ts';
+import type { SearchQuestion } from '../storefront/reader.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
-import { countListed, priceResync, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
+import { costOfResync, countListed, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
@@ -85,7 +85,7 @@ export function answersOf(
    * Waits until the newest changes are published. A caller learns nothing that another instance, which continues from
    * the published state, would not know.
    */
-  const told = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
+  const published = (signal: AbortSignal = stopping) => publishing?.told(pages.newest(), signal);
   const searches = stack.use(new ReaderThread(mirror.path, 'search'));
   // The public key stands in pages: questions with it take neither the thread nor the queue of the shop's own searches.
   const threadOfReads = stack.use(new ReaderThread(mirror.path, 'reads'));
@@ -98,19 +98,19 @@ export function answersOf(
   };
   const price = async (wanted: ResyncRequest) => {
     const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, wanted, stopping);
-    return priceResync(ports, wanted, config.budget.requests_per_second, { listed });
+    return costOfResync(ports, wanted, config.budget.requests_per_second, { listed });
   };
   const resync = async (wanted: ResyncRequest) => {
     await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
     const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
-    await told();
+    await published();
     log.info({ job_id, records, resumed }, 'resync requested');
-    const left = priceResync(ports, wanted, config.budget.requests_per_second, { job_id });
+    const left = costOfResync(ports, wanted, config.budget.requests_per_second, { job_id });
     return { job_id, resumed, ...left };
   };
   const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {
     const subjects = await storage.promptly(() => ports.evidence.decide(kind, decision));
-    await told();
+    await published();
     log.warn({ decision, subjects }, 'held claims decided by an operator');
     return { subjects };
   };
@@ -121,6 +121,7 @@ export function answersOf(
     shownStatus: status.shown,
     memory: () => pageMemory(daemon, { feed, started_at: figures.started_at }),
     product: (product_id) => productView(ports, { feed, shown }, product_id),
+    find: (text, limit) => searches.search({ text, limit }),
     resync: { price, start: resync, tokens: formTokens(ports.entropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {
@@ -133,7 +134,7 @@ export function answersOf(
     changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     copyRows: rowCopies({
       refuse: pages.refuseUnpublished,
-      made: told,
+      made: published,
       mirror_path: mirror.path,
       directory: config.mirror.state_dir,
       clock: ports.clock,
@@ -143,8 +144,9 @@ export function answersOf(
       represent: async (call) => {
         if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
         const found = await threadOfSearches.represent(call);
-        // Safe casts: question and answer are those of `reader.search`.
-        if (call.name === 'search') fruitless.note(call.asked[0] as SearchQuestion, JSON.parse(found.body) as Found);
+        const { matched } = found;
+        // Safe cast: the question is that of `reader.search`.
+        if (matched !== null) fruitless.note(call.asked[0] as SearchQuestion, { matched });
         return found;
       },
     },
@@ -161,7 +163,7 @@ export function answersOf(
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
         return { conditions: (await status.shown()).conditions };
       },
-      'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
+      'GET /v1/plan': () => makePlan(ports),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
         const found = explainProduct(ports, id);
         return date === undefined
@@ -220,13 +222,13 @@ export function answersOf(
           notOffered: daemon.notOffered,
           peers: receiving?.peers ?? null,
         };
-        const checks = [
+        const findings = [
           secretChanges(loaded),
           adapterCheck('adapter in use', loaded.adapter),
           ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];
-        return [...checks, ...conditionChecks((await status.shown()).conditions, checks)];
+        return [...findings, ...conditionChecks((await status.shown()).conditions, findings)];
       },
       'POST /v1/probe': (_, signal) => probeThrough(daemon, config, AbortSignal.any([signal, stopping])),
     },

@@ -20,15 +20,17 @@ export interface ImageFiles extends AsyncDisposable {
 }
 
 const deadlineMs = 120_000;
+/** Larger than any image made for a page: a limit for a mistaken or hostile host. */
+const maxBytes = 20 * 1024 ** 2;
 
 /** Connects the client of the image host. It has no access to the service's key, limiter or budget. */
 export function keepImageFiles({ machine, config, ports }: Mirroring): ImageFiles {
-  const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
+  const { files, directory, sizes, hosts, disk } = config.images;
   const { addresses, requests_per_second, at_once } = machine.network.imageHost;
   const host = createImageHost({
     reach: { hosts, addresses },
     user_agent: `catalogued/${version}`,
-    max_bytes,
+    max_bytes: maxBytes,
     deadline_ms: deadlineMs,
     requests_per_second,
     concurrency: 4,

@@ -1,7 +1,7 @@
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
-import { completePass, pass } from '../sync/engine.ts';
-import { surveyDueAt } from '../sync/records/pricing.ts';
+import { completePass, runSyncCycle } from '../sync/engine.ts';
+import { surveyDueAt } from '../sync/records/call-value.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
 import type { Unscheduled } from './context.ts';
 import { witnessFeed } from './files.ts';
@@ -14,8 +14,8 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** A job without work of its own: it reacts to the results of other jobs. */
-const looks = { workAt: () => null };
+/** A job that reacts to the results of other jobs. A daemon runs it at each tick; virtual time skips ticks for it. */
+const reactsOnly = { workAt: () => null };
 
 /** Needs of a job that writes into the mirror. */
 const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
@@ -30,17 +30,23 @@ export function jobsOf(daemon: Unscheduled): Job[] {
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions, conditions, status } = daemon;
   const { clock, refusals } = ports;
   /** Without a receiver this job has nothing to do. */
-  const receives = receiving === null ? looks : {};
+  const receives = receiving === null ? reactsOnly : {};
   const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
   return [
-    { name: 'disk', every: second, needs: [], ...looks, run: async () => storage.look() },
-    { name: 'clock', every: second, needs: writes, ...looks, run: async (signal) => void (await watch.look(signal)) },
+    { name: 'disk', every: second, needs: [], ...reactsOnly, run: async () => storage.look() },
+    {
+      name: 'clock',
+      every: second,
+      needs: writes,
+      ...reactsOnly,
+      run: async (signal) => void (await watch.look(signal)),
+    },
     {
       name: 'feed-witness',
       every: minute,
       needs: ['inbox'],
-      ...looks,
+      ...reactsOnly,
       run: async () => witnessFeed(mirror, inbox, ports.log),
     },
     { name: 'receiver', every: minute, needs: writes, ...receives, run: async () => receiving?.maintain() },
@@ -48,7 +54,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
     ...(receiving?.copying == null
       ? []
       : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: receiving.copying.copy }]),
-    { name: 'check-flood', every: minute, needs: writes, ...looks, run: async () => floods() },
+    { name: 'check-flood', every: minute, needs: writes, ...reactsOnly, run: async () => floods() },
     subscriptionsJob(work),
     {
       name: 'chores',
@@ -64,7 +70,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: minute,
       needs: [...writes, 'time'],
       asks_service: true,
-      ...looks,
+      ...reactsOnly,
       run: (signal) => refusals.askMissing(signal),
     },
     {
@@ -98,7 +104,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: 5 * second,
       needs: [],
       asks_service: true,
-      ...looks,
+      ...reactsOnly,
       run: async (signal) => {
         await refusals.tryKey(signal);
         await doubts.ask(signal);
@@ -108,20 +114,26 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       name: 'outage',
       every: 5 * second,
       needs: [],
-      ...looks,
+      ...reactsOnly,
       run: (signal) => conditions.lookForService(status.shown, signal),
     },
     {
       name: 'snapshot',
       every: second,
       needs: ['mirror'],
-      ...looks,
+      ...reactsOnly,
       run: snapshots.publishDue,
       trouble: () => snapshots.failing().failure,
     },
-    { name: 'check-counts', every: second, needs: writes, ...looks, run: async () => checks.counter.flush() },
-    { name: 'views', every: minute, needs: writes, ...looks, run: () => checks.views.flush() },
-    { name: 'search-counts', every: minute, needs: ['inbox', 'writing'], ...looks, run: async () => fruitless.flush() },
+    { name: 'check-counts', every: second, needs: writes, ...reactsOnly, run: async () => checks.counter.flush() },
+    { name: 'views', every: minute, needs: writes, ...reactsOnly, run: () => checks.views.flush() },
+    {
+      name: 'search-counts',
+      every: minute,
+      needs: ['inbox', 'writing'],
+      ...reactsOnly,
+      run: async () => fruitless.flush(),
+    },
     // Separate from the housekeeping, so that forbidden images do not wait for it. No file is removed while the clock
     // is in doubt, because the time decides which ones may stay.
     {
@@ -129,7 +141,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: minute,
       at_start: true,
       needs: [...writes, 'certain-time'],
-      ...looks,
+      ...reactsOnly,
       run: (signal) => images.maintain(signal),
     },
     {
@@ -137,12 +149,19 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: second,
       needs: [...writes, 'time'],
       asks_service: true,
-      ...looks,
+      ...reactsOnly,
       run: (signal) => images.fetch(signal),
     },
-    { name: 'start-check', every: minute, needs: [], ...looks, run: files.checkSkipped },
+    { name: 'start-check', every: minute, needs: [], ...reactsOnly, run: files.checkSkipped },
     ...backupJob(daemon),
-    { name: 'restore-drill', every: hour, needs: [], ...looks, run: backups.drillDue, trouble: backups.drillFailure },
+    {
+      name: 'restore-drill',
+      every: hour,
+      needs: [],
+      ...reactsOnly,
+      run: backups.drillDue,
+      trouble: backups.drillFailure,
+    },
     {
       name: 'optimise',
       at: maintenance,
@@ -169,7 +188,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       name: 'conditions',
       every: minute,
       needs: [],
-      ...looks,
+      ...reactsOnly,
       run: (signal) => conditions.look(status.counted, signal),
       trouble: () => conditions.failure(),
     },
@@ -200,7 +219,7 @@ export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null
     name: 'subscriptions',
     every: minute,
     needs: [...writes, 'time'],
-    ...(work === null ? looks : {}),
+    ...(work === null ? reactsOnly : {}),
     // Also at the start, when the receiver listens already: the service may wait for a rotation that a kill
     // interrupted.
     at_start: true,
@@ -219,7 +238,7 @@ function passJob({ config, ports, mirror, storage }: Mirroring): Job {
     // Also while the key is refused: due records stay due.
     workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
     run: async (signal) => {
-      const result = await pass(ports, config.budget.concurrency, {
+      const result = await runSyncCycle(ports, config.budget.concurrency, {
         job_id: null,
         signal,
         mayBulk: () => !storage.isLow,

@@ -1,4 +1,5 @@
 import type { Config } from '../config/load.ts';
+import { mostTimes } from '../domain/budget/extra-calls.ts';
 import { windows } from '../domain/catalogue/availability.ts';
 import { type Resource, resourceNames, resources } from '../domain/schedule/resources.ts';
 import type { StaleAfter } from '../mirror/schedule/stale.ts';
@@ -16,7 +17,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
   const general: ProductPolicy = { extent: extentOf(config, cadence, offers), cadence, weight: 1 };
   const byCategory = new Map(
     config.categories.map((category) => {
-      const own = cadenceOf(config, category);
+      const own = cadenceOfCategory(config, category);
       return [category.name, { extent: extentOf(config, own, offers), cadence: own, weight: category.weight ?? 1 }];
     }),
   );
@@ -28,10 +29,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     pageSize: service.profile.page_size,
     listOrdered: service.profile.list_order !== null,
     listTotal: service.profile.list_total,
-    adaptive:
-      config.scheduling === 'adaptive'
-        ? { limits: { share: budget.share, times: budget.times }, floor: cadence.availability.floor }
-        : null,
+    adaptive: config.scheduling === 'adaptive' ? { share: budget.share, times: mostTimes } : null,
     audit: budget.audit,
     held: config.held,
     ceiling: budget.requests_per_second,
@@ -58,7 +56,7 @@ function extentOf(
 }
 
 /** Returns the cadence of a category: its own settings over the general ones. */
-function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
+function cadenceOfCategory({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
   const { near, middle, far } = cadence.availability;
   const { availability: tiers, ...resources } = own;
   return {

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { laneShares } from '../domain/schedule/lanes.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
 import type { ProbePorts } from '../sync/reports/probe-calls.ts';
+import { callLimits } from '../upstream/call-limits.ts';
 import { createLimiter } from '../upstream/limiter.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { serviceClock } from '../upstream/service-clock.ts';
@@ -67,17 +69,16 @@ export function connectAlone(
   const { profile } = config.service;
   const limiter = stack.use(
     createLimiter({
-      budget: config.budget,
+      budget: { ...config.budget, lanes: laneShares },
       clock,
       chance,
-      burst_statuses: profile.burst_statuses,
       learned: null,
       throttled: () => undefined,
     }),
   );
   const { heard, offset } = serviceClock();
   const asker = askerOf(stack, loaded, { clock, connections: 1, heard }).withoutFilters();
-  const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
+  const limits = callLimits(profile.timeout).list;
   return { raw: createRawReads({ asker, limiter, clock, limits }), clock, offset };
 }
 

@@ -10,7 +10,7 @@ import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
 import type { FileFailures } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
 import { type Copying, copyingFor } from './sharing/copying.ts';
-import { storingIn } from './sharing/sharing.ts';
+import { storingElsewhere } from './sharing/sharing.ts';
 
 /**
  * The receiver of a daemon, and the application of its stored deliveries. Disposing stops receiving and waits for the
@@ -38,8 +38,8 @@ export interface Caller {
 const refusedKept = 10;
 /**
  * Milliseconds for which deliveries after a round wait for further ones, because each round waits for the disk three
- * times. They do not wait if they take more than this share of the inbox's space, because unapplied deliveries leave no
- * room.
+ * times (mirror, inbox, subscriptions). They do not wait if they take more than this share of the inbox's space, because
+ * unapplied deliveries leave no room.
  */
 const applyApartMs = 100;
 const applyAtOnce = 1 / 16;
@@ -76,7 +76,7 @@ export async function startReceiving(
           unwritable: storage.noticed,
         });
   stack.use(copying);
-  const store = sharing === null ? null : storingIn(sharing.deliveries, log);
+  const store = sharing === null ? null : storingElsewhere(sharing.deliveries, log);
   /** The answer waits only for the database. The delivery is copied into the inbox afterwards. */
   const elsewhere =
     store === null
@@ -202,7 +202,9 @@ class Application implements AsyncDisposable {
     }
     if (this.#soon !== null) return;
     const now = ports.clock.monotonic();
-    const wait = (this.#running === null ? this.#applied_at : now) + applyApartMs - now;
+    // A round under way has not ended yet, so all of the pause is still to come.
+    const ended_at = this.#running === null ? this.#applied_at : now;
+    const wait = applyApartMs - (now - ended_at);
     const turn = wait <= 0 ? Promise.resolve() : ports.clock.sleep(wait, this.#stopping.signal).catch(() => undefined);
     this.#soon = turn.then(() => {
       this.#soon = null;

@@ -81,6 +81,7 @@ function questionOf(
   switch (resource) {
     case 'products':
     case 'experiences':
+    case 'tags':
       return { kind: resource, page: 1, after: null, page_size: 100, language, currency, ordered: false };
     case 'product':
       return product_id === null ? null : { kind: resource, product_id, language, currency };

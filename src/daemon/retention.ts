@@ -4,7 +4,7 @@ import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import { interestMemoryMs } from '../sync/records/weights.ts';
-import type { Mirroring } from './mirroring.ts';
+import type { Unscheduled } from './context.ts';
 import type { Job } from './schedule.ts';
 
 const hourMs = 3_600_000;
@@ -12,8 +12,11 @@ const dayMs = 24 * hourMs;
 /** Milliseconds for which periods of conditions and searches without results are kept. */
 const memoryMs = 90 * dayMs;
 
-/** Deletes data older than its retention, once an hour. Returns the disk space that a flood of deliveries has used. */
-export function retentionJob(daemon: Mirroring): Job {
+/**
+ * Once an hour records what is on sale, and deletes data older than its retention. Returns the disk space that a flood of
+ * deliveries has used.
+ */
+export function retentionJob(daemon: Unscheduled): Job {
   const { config, ports, inbox, sharing } = daemon;
   return {
     name: 'retention',
@@ -21,6 +24,7 @@ export function retentionJob(daemon: Mirroring): Job {
     // Data deleted because of a wrong clock is lost for good.
     needs: ['mirror', 'inbox', 'leads', 'writing', 'certain-time'],
     run: async (signal) => {
+      await recordOnSale(daemon);
       prune(daemon);
       await sharing?.deliveries
         .prune(ports.clock.now() - config.retention.deliveries)
@@ -30,7 +34,14 @@ export function retentionJob(daemon: Mirroring): Job {
   };
 }
 
-function prune({ mirror, inbox, ports, config }: Mirroring): void {
+async function recordOnSale({ status, mirror }: Unscheduled): Promise<void> {
+  const { filled_at, as_of, products, bookable } = await status.counted();
+  if (filled_at === null) return;
+  const counted = { counted_at: instant(as_of), sellable: products.sellable, days: bookable.days };
+  mirror.transaction(() => mirror.onSale.record(counted));
+}
+
+function prune({ mirror, inbox, ports, config }: Unscheduled): void {
   const now = ports.clock.now();
   const ago = (ms: number) => instant(now - ms);
   mirror.transaction(() => {

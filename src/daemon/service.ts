@@ -2,9 +2,11 @@ import { type Clock, DeadlineExceeded } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
+import { laneShares } from '../domain/schedule/lanes.ts';
 import type { ListQuestion } from '../domain/service/adapter.ts';
 import type { Storage } from '../files/storage.ts';
 import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
+import { callLimits, stageLimits } from '../upstream/call-limits.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { createHttp, type HttpOptions } from '../upstream/http.ts';
 import { createLimiter, type Limiter } from '../upstream/limiter.ts';
@@ -38,17 +40,16 @@ export function connectService(
   sharing: Sharing | null,
 ): ServiceConnection {
   const { service, images, budget } = loaded.config;
-  const { page_size, timeouts, max_bytes, burst_statuses, retry_after } = service.profile;
+  const { page_size, timeout, retry_after } = service.profile;
   const leadership = sharing?.leadership;
   const save = (learned: Budget) => mirror.transaction(() => mirror.budget.saveLearned(learned));
   // Starts with the rate that an earlier process learned, and stores its own for the next one.
   const limiter = stack.use(
     createLimiter({
-      budget,
+      budget: { ...budget, lanes: laneShares },
       clock,
       chance,
       leadership,
-      burst_statuses,
       retry_after,
       learned: mirror.budget.learned(),
       throttled: (learned) => storage.soon('budget', () => save(learned)),
@@ -68,21 +69,20 @@ export function connectService(
     late: limiter.late,
     maySend: leadership?.trusted,
   });
+  const limits = callLimits(timeout);
   const upstream = createUpstream({
     asker,
     limiter,
     page_size,
-    timeouts,
-    max_bytes,
+    limits,
     commission: loaded.config.mirror.commission,
     mayPublish: publishable([...images.hosts, ...network.imageHost.addresses]),
   });
-  const limits = { deadline_ms: timeouts.list, max_bytes: max_bytes.list };
   return {
     limiter,
     asker,
     upstream,
-    raw: createRawReads({ asker: asker.withoutFilters(), limiter, clock, limits }),
+    raw: createRawReads({ asker: asker.withoutFilters(), limiter, clock, limits: limits.list }),
     probe: proberOf(service, { asker: asker.withoutFilters(), limiter, clock }),
     serviceClock: ownClock,
   };
@@ -95,7 +95,8 @@ export function askerOf(
   own: Omit<HttpOptions, 'base_url' | 'key' | 'user_agent' | 'timeouts' | 'throttle_statuses'>,
 ): ServiceAsker {
   const { base_url, user_agent, profile, select } = config.service;
-  const { timeouts, throttle_statuses } = profile;
+  const { timeout, throttle_statuses } = profile;
+  const timeouts = stageLimits(timeout);
   const key = secrets.api_key;
   const http = stack.use(createHttp({ base_url, key, user_agent, timeouts, throttle_statuses, ...own }));
   const settings = { key, profile, select: queryOf(select), signing: config.signing.body };
@@ -103,15 +104,15 @@ export function askerOf(
 }
 
 function proberOf(
-  { languages, currencies, profile: { timeouts, max_bytes } }: Config['service'],
+  { languages, currencies, profile }: Config['service'],
   { asker, limiter, clock }: { readonly asker: ServiceAsker; readonly limiter: Limiter; readonly clock: Clock },
 ): ServiceConnection['probe'] {
-  const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
+  const limits = callLimits(profile.timeout).other;
   const [language, currency] = [languages[0], currencies[0]];
   const edition = { language, currency, ordered: false };
   const question = { kind: 'products', page: 1, after: null, page_size: 1, ...edition } as const;
   return async (signal) => {
-    using patience = clock.deadline(timeouts.total, signal);
+    using patience = clock.deadline(limits.deadline_ms, signal);
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     try {

@@ -1,4 +1,5 @@
 import { backupStatus } from '../backup/keep.ts';
+import type { Instant } from '../clock.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { StatusReader } from '../mirror/status/reader.ts';
@@ -26,11 +27,14 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
   const thread = stack.use(new StatusReader(mirror.path));
   // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
   // mirrored data.
-  const ifLost = async () =>
-    files.isWell('mirror') ? null : { ...shown(ports.clock.now()), as_of: ports.clock.now() };
+  const ifLost = async (now: Instant) => (files.isWell('mirror') ? null : { ...shown(now), as_of: now });
+  const atNow = async (ask: (now: Instant) => Promise<CountedStatus>) => {
+    const now = ports.clock.now();
+    return (await ifLost(now)) ?? (await ask(now));
+  };
   return {
-    read: async () => (await ifLost()) ?? (await thread.read(ports.clock.now())),
-    count: async () => (await ifLost()) ?? (await thread.count(ports.clock.now())),
+    read: () => atNow((now) => thread.read(now)),
+    count: () => atNow((now) => thread.count(now)),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

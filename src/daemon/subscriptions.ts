@@ -92,14 +92,11 @@ export function settingsOf({ subscriptions, service, receiver }: Config): Omit<S
 }
 
 /** Returns the signing settings; null without a key. A key that cannot sign was refused when it was read. */
-function signingOf(
-  { body, algorithm, claims }: Config['signing'],
-  { signing_key }: LoadedConfig['secrets'],
-): Signing | null {
+function signingOf({ body, claims }: Config['signing'], { signing_key }: LoadedConfig['secrets']): Signing | null {
   if (body === 'json') return { body };
   if (signing_key === null) return null;
   const key = readSigningKey(signing_key.reveal());
-  return 'problem' in key ? null : { body, algorithm, key, claims };
+  return 'problem' in key ? null : { body, key, claims };
 }
 
 const missingAddress = refusal(

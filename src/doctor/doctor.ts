@@ -42,8 +42,7 @@ export interface ServiceProbes {
 
 const megabyte = 1024 * 1024;
 /**
- * SQLite version that is needed: older ones can corrupt a file when two connections write or checkpoint at once
- * (reliability.md §0.6).
+ * SQLite version that is needed: older ones can corrupt a file when two connections write or checkpoint at once.
  */
 const sqliteNeeded = [3, 51, 3];
 
@@ -176,7 +175,7 @@ function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['se
   const key = readSigningKey(secret.reveal());
   return 'problem' in key
     ? wrong(name, key.problem, 'set signing.key_file to an RSA private key')
-    : ok(name, `${signing.algorithm}; its public key is ${key.fingerprint}, which the service must know`);
+    : ok(name, `RS256; its public key is ${key.fingerprint}, which the service must know`);
 }
 
 function disk(path: string, state_dir: string): Check {

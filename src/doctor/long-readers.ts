@@ -3,7 +3,7 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 import { type OpenIn, openIn } from './open-files.ts';
 
 const megabyte = 1024 * 1024;
-/** Size from which the daemon truncates the log unless a reader needs it (reliability.md §1.4). */
+/** Size from which the daemon truncates the log unless a reader needs it. */
 const largeLog = 64 * megabyte;
 /** Milliseconds; longer than a storefront's transaction should take. */
 const apartMs = 1000;

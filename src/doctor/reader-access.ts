@@ -58,7 +58,7 @@ export function fileSystem(path: string): Check {
 
 /**
  * Checks that reader and daemon can use each other's -wal and -shm. These get the file's mode and, in a setgid
- * directory, its group (reliability.md §0.3).
+ * directory, its group.
  */
 export function sharing(path: string, user: string, kind: MirrorForm): Check {
   const name = 'sharing';
@@ -82,7 +82,7 @@ export function sharing(path: string, user: string, kind: MirrorForm): Check {
   return ok(name, `file ${modeOf(file)}, directory ${modeOf(directory)}`);
 }
 
-/** Checks that the reader can use the existing -wal and -shm, or create them (reliability.md §0.4). */
+/** Checks that the reader can use the existing -wal and -shm, or create them. */
 export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   const name = 'side files';
   if (kind === 'snapshot') return skipped(name, 'not needed');

@@ -127,7 +127,7 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
         `${path} belongs to another inbox.db than the one in the state directory: ${inbox_path} ${trouble === 'inbox-empty' ? 'is empty' : 'is not there'}`,
         {
           exitCode: exitCodes.configuration,
-          hint: `set mirror.inbox_path to the inbox that belongs to it; if that inbox is lost, ${repairHint}`,
+          hint: `set mirror.state_dir to the directory with the inbox that belongs to it; if that inbox is lost, ${repairHint}`,
         },
       );
     case 'mirror-missing':

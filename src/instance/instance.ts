@@ -12,6 +12,7 @@ import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.
 import { isAway } from '../database/errors.ts';
 import { fingerprintOf, joinInstances } from '../database/instances.ts';
 import { type Leader, type Leadership, type Lease, leaseIn } from '../database/lease.ts';
+import { leaseTimes } from '../domain/leadership/lease.ts';
 import { inboxSays } from '../files/pair.ts';
 import { SourceAway } from '../follow/source.ts';
 import { openInbox } from '../inbox/inbox.ts';
@@ -131,7 +132,7 @@ async function share(
     stack.use(await connectPostgres({ url, schema: config.database.schema, patience_ms: patienceMs[purpose] }));
   const database = await connect('lease');
   return {
-    lease: leaseIn({ database, times: config.leadership, instance: selfIn(config), clock, entropy, log }),
+    lease: leaseIn({ database, times: leaseTimes, instance: selfIn(config), clock, entropy, log }),
     mirror: stack.use(
       await publishedMirror({ path: config.mirror.path, url, schema: config.database.schema, clock, log }),
     ),
@@ -174,7 +175,7 @@ async function live(turns: Turns, first: Standby, joined: string | null): Promis
   let resigned = false;
   while (!signal.aborted) {
     while (pair_id === null) {
-      await clock.sleep(loaded.config.leadership.renew, signal);
+      await clock.sleep(leaseTimes.renew, signal);
       pair_id = await join().catch(unlessAway);
     }
     const began = clock.monotonic();

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { addressesKnownMs } from '../daemon/sharing/copying.ts';
 import { hostsOf } from '../daemon/sharing/hosts.ts';
-import { storingIn } from '../daemon/sharing/sharing.ts';
+import { storingElsewhere } from '../daemon/sharing/sharing.ts';
 import type { SharedDeliveries } from '../database/deliveries.ts';
 import type { Lease } from '../database/lease.ts';
 import { type CallbackAddresses, recogniser } from '../inbox/addresses.ts';
@@ -125,7 +125,7 @@ async function receive(
         trusted_proxies,
         addresses: { recognise: (token, now) => recognise?.(token, now) ?? null },
         deliveries: { store: () => undefined },
-        elsewhere: storingIn(deliveries, log),
+        elsewhere: storingElsewhere(deliveries, log),
         clock,
         log,
         received: () => undefined,

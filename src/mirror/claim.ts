@@ -141,7 +141,7 @@ export function foreignPair(path: string): CataloguedError {
     `${path} belongs to another inbox.db than the one in the state directory`,
     {
       exitCode: exitCodes.configuration,
-      hint: `name the mirror.path and mirror.inbox_path that belong together; where that inbox is lost, ${repairHint}`,
+      hint: `name the mirror.path and mirror.state_dir that belong together; where that inbox is lost, ${repairHint}`,
     },
   );
 }

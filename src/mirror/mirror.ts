@@ -24,6 +24,7 @@ import { type RemovalTable, removalTable } from './catalogue/removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
 import { applySearchRules } from './catalogue/search/rules.ts';
 import { searchTable } from './catalogue/search.ts';
+import { type TagTables, tagTables } from './catalogue/tags.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { zoneTable } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
@@ -48,6 +49,7 @@ import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
+import { type OnSaleTable, onSaleTable } from './status/on-sale.ts';
 import { type OutcomeTable, outcomeTable } from './status/outcomes.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
@@ -67,6 +69,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
   readonly experiences: ExperienceTables;
+  readonly tags: TagTables;
   readonly imageFiles: ImageFileTable;
   readonly records: RecordTable;
   readonly walks: WalkTable;
@@ -80,6 +83,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly checks: CheckTables;
   readonly audits: AuditTable;
   readonly offers: OfferTable;
+  readonly onSale: OnSaleTable;
   readonly removals: RemovalTable;
   readonly evidence: EvidenceTable;
   readonly rows: RowRetention;
@@ -158,6 +162,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checkoutInformation: checkoutInformationTable(writes, changes),
     variants: variantTables(writes, changes, pricing),
     experiences: experienceTables(writes, { search, changes }),
+    tags: tagTables(writes, { changes }),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),
     walks: walkTable(writes),
@@ -171,6 +176,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checks: checkTables(writes),
     audits: auditTable(writes),
     offers: offerTable(writes),
+    onSale: onSaleTable(writes),
     evidence: evidenceTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),

@@ -5,6 +5,7 @@ import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
 import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { type RemovalReads, removalReads } from './catalogue/removals.ts';
+import { type TagReads, tagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { type ClosureReads, closureReads } from './push/closures.ts';
@@ -32,6 +33,7 @@ export interface MirrorFacts {
   readonly products: ProductReads;
   readonly categories: CategoryReads;
   readonly experiences: ExperienceReads;
+  readonly tags: TagReads;
   readonly removals: RemovalReads;
   readonly evidence: EvidenceReads;
   /** Returns what the view `availability_days` shows of a date, by currency. */
@@ -80,6 +82,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
     trust: trustReads(reads),
     categories: categoryReads(reads),
     experiences: experienceReads(reads),
+    tags: tagReads(reads),
     budget: budgetReads(reads),
     signals: signalReads(reads),
     interest: interestReads(reads),

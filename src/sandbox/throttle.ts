@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 
 export interface ThrottleOptions {
   readonly per_second: number;
-  /** 429 as documented, or 403 as seen in practice (service-facts.md section 9). */
+  /** 429 as documented, or 403 as seen in practice. */
   readonly status?: 429 | 403;
   readonly retry_after?: 'seconds' | 'date' | 'none' | 'zero' | 'absurd';
 }

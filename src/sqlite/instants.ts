@@ -22,7 +22,7 @@ export type InstantRules = Readonly<Record<string, Readonly<Record<string, Insta
 
 /** No cadence, pause or grace is longer. */
 export const longestAheadMs = 100 * 86_400_000;
-/** Stored instants are allowed to be ahead by this much (design.md section 4). */
+/** Stored instants are allowed to be ahead by this much. */
 const toleranceMs = 5 * 60_000;
 /** Nothing was mirrored before 2020. */
 export const earliestMs = Date.UTC(2020);

@@ -12,7 +12,7 @@ import { guarded } from './refusals.ts';
 export function acquireLock(state_dir: string): Disposable {
   return held(join(state_dir, 'catalogued.lock'), {
     holds: state_dir,
-    hint: 'stop it first, or set another mirror.state_dir, mirror.path and mirror.inbox_path',
+    hint: 'stop it first, or set another mirror.path and mirror.state_dir',
   });
 }
 

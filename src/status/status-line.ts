@@ -11,9 +11,9 @@ export function statusLine(
   status: JudgedStatus & { readonly products: { readonly visible: number } },
   now: number,
 ): string {
-  const { state, reasons } = verdictOf(status, now);
+  const { state, severity, reasons } = verdictOf(status, now);
   const [first = '', ...others] = reasons;
   const more = others.length === 0 ? '' : ` (and ${others.length} more: catalogued status)`;
-  if (state === 'true') return `true: ${number(status.products.visible)} products, every freshness target met`;
-  return `${state === 'filling' ? 'filling' : 'not true'}: ${short(printable(first), 200)}${more}`;
+  if (state === 'true') return `up to date: ${number(status.products.visible)} products, every freshness target met`;
+  return `${state === 'filling' ? 'filling' : severity}: ${short(printable(first), 200)}${more}`;
 }

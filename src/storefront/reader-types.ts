@@ -18,6 +18,7 @@ export type WithdrawnRow = ViewRow<'withdrawn_products'>;
 export type ExperienceRow = ViewRow<'experiences'>;
 export type CityRow = ViewRow<'cities'>;
 export type CountryRow = ViewRow<'countries'>;
+export type TagRow = ViewRow<'tags'>;
 export type CurrencyRow = ViewRow<'currencies'>;
 export type ImageRow = ViewRow<'images'>;
 export type ExperienceImageRow = ViewRow<'experience_images'>;
@@ -42,6 +43,12 @@ export interface ExperiencesQuestion {
 
 export interface CitiesQuestion {
   readonly country_id?: number | undefined;
+  readonly language?: string | undefined;
+}
+
+export interface TagsQuestion {
+  /** Those that it has. */
+  readonly product_id?: number | undefined;
   readonly language?: string | undefined;
 }
 
@@ -84,6 +91,8 @@ export interface Reader extends DaemonCalls, Disposable {
   /** Returns where products are, and how many are on sale there: most products first. */
   cities(question?: CitiesQuestion): CityRow[];
   countries(options?: Edition): CountryRow[];
+  /** In the order of tag_id. Empty where the service has no list of tags. */
+  tags(question?: TagsQuestion): TagRow[];
   /** Returns the mirrored currencies, each with its decimals: minor units divided by 10 to their power is what people read. */
   currencies(): CurrencyRow[];
   /** Returns those that may be shown now, each with its credit. Keep them no longer than the page is shown. */

@@ -55,6 +55,8 @@ export type {
   Reader,
   ReaderOptions,
   SlotRow as Slot,
+  TagRow as Tag,
+  TagsQuestion,
   VariantRow as Variant,
   WithdrawnRow as Withdrawn,
 } from './reader-types.ts';

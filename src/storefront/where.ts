@@ -6,11 +6,11 @@ import { experienceColumns } from './printed-sql.ts';
 import type { ExperienceImageRow, Reader } from './reader-types.ts';
 import { allColumns, type ViewRow } from './views.ts';
 
-/** Returns what is read of where products are: venues, cities and countries. */
+/** Returns the reads of what products have in common: venues, cities, countries and tags. */
 export function whereReads(
   connection: Connection,
   editions: Editions,
-): Pick<Reader, 'experience' | 'experienceImages' | 'experiences' | 'cities' | 'countries'> {
+): Pick<Reader, 'experience' | 'experienceImages' | 'experiences' | 'cities' | 'countries' | 'tags'> {
   const { query } = connection;
   const named = existing(connection);
   const one = query<object, ViewRow<'experiences'>>(
@@ -31,6 +31,13 @@ export function whereReads(
   );
   const countries = query<[string], ViewRow<'countries'>>(
     `SELECT ${allColumns('countries', 'c')} FROM countries c WHERE c.language = ? ORDER BY c.products DESC, c.country_id`,
+  );
+  const tags = query<object, ViewRow<'tags'>>(
+    `SELECT ${allColumns('tags', 't')} FROM tags t WHERE t.language = @language ORDER BY t.tag_id`,
+  );
+  const tagsOf = query<object, ViewRow<'tags'>>(
+    `SELECT ${allColumns('tags', 't')} FROM product_tags g CROSS JOIN tags t ON t.tag_id = g.tag_id
+      WHERE g.product_id = @product_id AND t.language = @language ORDER BY t.tag_id`,
   );
   return {
     experience: (experience_id, options = {}) =>
@@ -56,5 +63,10 @@ export function whereReads(
       return country_id === undefined ? rows : rows.filter((row) => row.country_id === country_id);
     },
     countries: (options = {}) => countries.all([editions.of(options).language]),
+    tags: (question = {}) => {
+      const { product_id, language } = members('question', question, ['product_id', 'language']);
+      if (product_id !== undefined) identifier('product_id', product_id);
+      return (product_id === undefined ? tags : tagsOf).all({ product_id, language: editions.language(language) });
+    },
   };
 }

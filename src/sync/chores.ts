@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { readImagesNearLimit } from './images/confirm.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
+import { surveyDemand } from './records/call-value.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
-import { surveyDemand } from './records/pricing.ts';
 import { replan, replanRest } from './records/replan.ts';
-import { priceStoredDates } from './records/stored-dates.ts';
+import { repriceDates } from './records/reprice-dates.ts';
 
 /** The number of products handled between two turns of the event loop. */
 const slice = 200;
@@ -22,7 +22,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   await updateCoverage(ports, signal);
   await replanRest(ports, signal);
   healGaps(ports);
-  await priceStoredDates(ports, signal);
+  await repriceDates(ports, signal);
   await surveyDemand(ports, signal);
 }
 

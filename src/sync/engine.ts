@@ -12,6 +12,7 @@ import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { readPlace, walkProducts } from './reads/walk-products.ts';
+import { walkTags } from './reads/walk-tags.ts';
 import type { Commit, Ports, Sync, SyncPorts } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
@@ -21,6 +22,7 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
   products: (ports, record, signal) =>
     record.product_id === 0 ? walkProducts(ports, record, signal) : readPlace(ports, record, signal),
   experiences: walkExperiences,
+  tags: walkTags,
   product_detail: refreshProductDetail,
   checkout_information: refreshCheckoutInformation,
   variants: refreshVariants,
@@ -28,7 +30,7 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
 };
 
 /** The result of a sync cycle: numbers of records. */
-export interface PassResult {
+export interface SyncCycleResult {
   readonly stored: number;
   readonly changed: number;
   readonly failed: number;
@@ -52,6 +54,9 @@ const askAgainMs = 250;
 /** The number of records after which the write-ahead log is checked. */
 const checkpointEvery = 100;
 
+/** Milliseconds between two looks for jobs whose last record was read. */
+const endJobsEveryMs = 1000;
+
 /**
  * Milliseconds after which a long sync cycle is ended in the change feed, so that its followers do not wait for hours.
  */
@@ -67,7 +72,7 @@ interface Source {
   dry: { at: Instant; generation: number } | null;
 }
 
-export interface PassOptions {
+export interface SyncCycleOptions {
   /** Null: all due records, of every job. */
   readonly job_id: number | null;
   readonly signal: AbortSignal;
@@ -81,8 +86,8 @@ export interface PassOptions {
  * fails or is stored independently. Rejects if a file cannot be written: then no record counts as failed, and the
  * records being read stay due.
  */
-export async function pass(ports: Ports, workers: number, options: PassOptions): Promise<PassResult> {
-  const result = await new Pass(ports, workers, options).run();
+export async function runSyncCycle(ports: Ports, workers: number, options: SyncCycleOptions): Promise<SyncCycleResult> {
+  const result = await new SyncCycle(ports, workers, options).run();
   const { mirror, clock } = ports;
   const filled = isFilled(ports);
   if (filled || mirror.jobs.isAnyOpen())
@@ -95,7 +100,7 @@ export async function pass(ports: Ports, workers: number, options: PassOptions):
 }
 
 /** One sync cycle: its reads, from the first due record until none is due. */
-class Pass {
+class SyncCycle {
   readonly #ports: Ports;
   readonly #workers: number;
   readonly #mayBulk: () => boolean;
@@ -116,9 +121,10 @@ class Pass {
   #willPump = false;
   #checkpointed = 0;
   #told_at: number;
+  #ended_jobs_at: number;
   #failure: { readonly error: unknown } | null = null;
 
-  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: PassOptions) {
+  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: SyncCycleOptions) {
     const { upstream, ...given } = ports;
     this.#ports = ports;
     this.#workers = workers;
@@ -133,14 +139,15 @@ class Pass {
     );
     this.#together = commitTogether(given, 'reject');
     this.#told_at = ports.clock.monotonic();
+    this.#ended_jobs_at = this.#told_at;
   }
 
-  async run(): Promise<PassResult> {
+  async run(): Promise<SyncCycleResult> {
     this.#pump();
     try {
       await this.#over.promise;
     } finally {
-      this.#stop.abort(new Error('the pass has ended'));
+      this.#stop.abort(new Error('the sync cycle has ended'));
     }
     return this.#counts;
   }
@@ -211,6 +218,7 @@ class Pass {
       .then(() => {
         free();
         this.#inFlight.delete(keyOf(record));
+        this.#endJobs();
         this.#housekeep();
         this.#pumpSoon();
       })
@@ -247,11 +255,12 @@ class Pass {
 
   /** Returns a commit that frees the worker. */
   #committing(free: () => void): Commit {
-    return async (work, when) => {
-      const changes = when === 'now' ? 1 : 0;
+    return async (work, answer) => {
+      const changes = answer === 'changed' ? 1 : 0;
       this.#waiting += 1;
       this.#changing += changes;
-      const stored = this.#together.commit(work, 'soon');
+      // `same` for changes too: this cycle decides itself when to flush.
+      const stored = this.#together.commit(work, 'same');
       free();
       this.#pumpSoon();
       try {
@@ -261,6 +270,18 @@ class Pass {
         this.#changing -= changes;
       }
     };
+  }
+
+  /**
+   * Ends jobs that have no record left: whoever waits for a small one need not wait for the end of the sync cycle. During
+   * the first fill jobs stay open, because records of products that are yet to be found join them.
+   */
+  #endJobs(): void {
+    const { mirror, clock } = this.#ports;
+    if (clock.monotonic() - this.#ended_jobs_at < endJobsEveryMs) return;
+    this.#ended_jobs_at = clock.monotonic();
+    if (mirror.filledAt() === null || !mirror.jobs.isAnyOpen()) return;
+    if (mirror.transaction(() => mirror.jobs.finish(clock.now())) > 0) completePass(this.#ports);
   }
 
   /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
@@ -331,6 +352,10 @@ function isFilled({ mirror }: Sync): boolean {
 }
 
 function report({ log }: Sync, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {
+  if (result.kind === 'stored' && result.warning !== undefined) {
+    log.warn({ ...keyFields(record), ...result.warning }, 'record refreshed with a warning');
+    return;
+  }
   if (result.kind === 'stored') {
     log.debug({ ...keyFields(record), reason: record.due_reason, changed: result.changed }, 'record refreshed');
     return;

@@ -4,6 +4,7 @@ import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
+import { decodeTagPage } from './decode-tag.ts';
 import { decodeVariants } from './decode-variants.ts';
 
 /** The result of reading an answer as the daemon would, without storing it. */
@@ -43,6 +44,8 @@ function decoded(asker: ServiceAsker, question: Question, came: CameText): Adapt
       return page(decodeProductPage(asker.rows(question, came), question.currency, anywhere));
     case 'experiences':
       return page(decodeExperiencePage(asker.rows(question, came), question.currency, anywhere));
+    case 'tags':
+      return page(decodeTagPage(asker.rows(question, came)));
     case 'product': {
       const { product_id, currency } = question;
       decodeProductDetail(asker.row(question, came).row, product_id, currency, anywhere);

@@ -2,6 +2,7 @@ import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
+import type { Tag } from '../domain/catalogue/tag.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
@@ -13,10 +14,12 @@ import type {
 } from '../domain/service/adapter.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
 import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
+import type { callLimits } from './call-limits.ts';
 import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
+import { decodeTagPage } from './decode-tag.ts';
 import { decodeVariants } from './decode-variants.ts';
 import type { Limiter } from './limiter.ts';
 import { ListPages } from './list-pages.ts';
@@ -47,6 +50,7 @@ export interface ServiceReads {
     currency: string,
     signal: AbortSignal,
   ): Promise<Reading<Page<Experience>>>;
+  tagPage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<Tag>>>;
   product(read: ReadRequest & { currency: string }): Promise<Reading<ProductEntry>>;
   checkoutInformation(read: ReadRequest): Promise<Reading<CheckoutInformation>>;
   variants(read: ReadRequest): Promise<Reading<Variant[]>>;
@@ -61,16 +65,15 @@ export interface ReadRequest {
   /** The hash of the stored body: if the same body comes again, nothing is parsed. */
   readonly known_hash: string | null;
   readonly signal: AbortSignal;
-  /** Called when the request is sent. */
-  readonly sent?: (() => void) | undefined;
+  /** Called when the turn of the request has come, before it is sent. */
+  readonly begins?: (() => void) | undefined;
 }
 
 export interface UpstreamOptions {
   readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
   readonly page_size: number;
-  readonly timeouts: { readonly total: number; readonly list: number };
-  readonly max_bytes: { readonly list: number; readonly product: number };
+  readonly limits: ReturnType<typeof callLimits>;
   /** True if the distributor's commission is mirrored. */
   readonly commission: boolean;
   /** Decides which image URLs are given to readers. */
@@ -106,6 +109,12 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         read(entry, question, (came, asker) => decodeExperiencePage(asker.rows(question, came), currency, mayPublish), {
           signal,
         }),
+      );
+    },
+    tagPage: (page, language, currency, signal) => {
+      const list = { kind: 'tags', page_size, language, currency, ordered: false } as const;
+      return pages.read(list, page, (question) =>
+        read(entry, question, (came, asker) => decodeTagPage(asker.rows(question, came)), { signal }),
       );
     },
     product: ({ product_id, language, currency, ...how }) => {
@@ -149,29 +158,26 @@ interface HowToRead {
   readonly known_hash?: string | null;
   readonly salt?: string;
   readonly signal: AbortSignal;
-  readonly sent?: (() => void) | undefined;
+  readonly begins?: (() => void) | undefined;
 }
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
-function reader({ asker, limiter, timeouts, max_bytes }: UpstreamOptions, received: { all: number }) {
+function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: number }) {
   return async function read<Value>(
     entry: LaneEntry,
     question: ReadQuestion,
     decode: (came: CameText, asker: ServiceAsker) => Value,
-    { known_hash = null, salt = '', signal, sent }: HowToRead,
+    { known_hash = null, salt = '', signal, begins }: HowToRead,
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     const about = 'product_id' in question ? question.product_id : question.kind;
-    const limits = {
-      deadline_ms: 'page' in question ? timeouts.list : timeouts.total,
-      max_bytes: 'page' in question ? max_bytes.list : max_bytes.product,
-    };
+    const within = 'page' in question ? limits.list : limits.other;
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const ask = async (turn: AbortSignal): Promise<Reading<Value>> => {
-      sent?.();
-      const outcome = await asker.send(prepared, { ...limits, signal: turn, known_hash: known });
+      begins?.();
+      const outcome = await asker.send(prepared, { ...within, signal: turn, known_hash: known });
       if (outcome.kind !== 'answer') return outcome;
       const { sent_at, bytes } = outcome;
       received.all += bytes;

@@ -37,7 +37,7 @@ const knownPrices = new Set<string>(priceMembers);
 const placedPrices = [...priceMembers.entries()];
 
 /**
- * Decodes an availability answer (specification §2, service-facts.md section 6) into the compact form that the mirror
+ * Decodes an availability answer (specification §2) into the compact form that the mirror
  * stores.
  */
 export function decodeAvailability({ row: answer, covers_to }: RowAnswer, question: DatesWanted): AvailabilityAnswer {

@@ -7,7 +7,7 @@ import type { ReadRows } from './adapter/service-asker.ts';
 import { decodeImages, decodePage, type Page, rated } from './decode-product.ts';
 import { elements, measure, members, missing, money, text, WrongShape } from './shape.ts';
 
-/** Decodes a page of the experience list (service-facts.md section 3). */
+/** Decodes a page of the experience list. */
 export function decodeExperiencePage(list: ReadRows, currency: string, mayPublish: MayPublish): Page<Experience> {
   return decodePage(list, (row) => decodeExperience(row, currency, mayPublish));
 }

@@ -5,7 +5,7 @@ import { whole } from './response.ts';
 /**
  * Returns a body as it was before it was encoded, of at most `max_bytes`; a `failed` outcome (`too-large`, `truncated`,
  * `bad-encoding`) where it is none. Synchronous: for bodies of this size that costs less than a hand-over to another
- * thread (performance.md section 4).
+ * thread.
  */
 export function inflate(
   parts: readonly Buffer[],

@@ -29,8 +29,6 @@ export interface LimiterOptions {
   readonly throttled: (learned: Budget) => void;
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Statuses that mean throttling when they come in bursts, and a record's own failure when single (service-facts.md §9). */
-  readonly burst_statuses: readonly number[];
   /** `account`: every pause holds all calls to its end (service profile). Absent: a call finds out whether it does. */
   readonly retry_after?: 'account' | 'find-out';
   /** Absent: this process is the only one that calls. */
@@ -115,7 +113,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let calls = 0;
   let throttled_count = 0;
   let closed: Error | null = null;
-  const history = new OutcomeHistory(options.burst_statuses);
+  const history = new OutcomeHistory();
   let away: Away | null = null;
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   const steady = () => started.at + clock.monotonic() - started.monotonic;

@@ -37,10 +37,14 @@ export interface Judged<Came> {
 /** Any result of a call: an answer, decoded or not, or none. */
 type Came = { readonly kind: 'answer' | 'read' | 'unchanged' } | WithoutAnswer;
 
+/**
+ * Status that means throttling when it comes in bursts, and a record's own failure when single. A client of the
+ * service reports it instead of 429. If the key has no access to a path, `probe` says so, and the path is set to null.
+ */
+const burstStatus = 403;
+
 /** Judges outcomes by those of the calls before: whether a failure is the service's or that of what was asked for. */
 export class OutcomeHistory {
-  /** Statuses that mean throttling when they come in bursts, and a record's own failure when single. */
-  readonly #burst_statuses: readonly number[];
   readonly #overloaded = new LastOf(100);
   readonly #refused = new LastOf(burst.of);
   /** Of the last answers the subject of each 5xx; undefined: another answer. */
@@ -58,10 +62,6 @@ export class OutcomeHistory {
   /** True if the last failure was attributed to the service although it answered. */
   #unusable = false;
   #vouched_until = Number.NEGATIVE_INFINITY;
-
-  constructor(burst_statuses: readonly number[]) {
-    this.#burst_statuses = burst_statuses;
-  }
 
   /** `now`: of a clock that never jumps. */
   judge<Got extends Came>(came: Got, about: OutcomeSubject, now: number): Judged<Got> {
@@ -128,7 +128,7 @@ export class OutcomeHistory {
     return length >= calls && subjects.size >= few && this.#fruitless.some((each) => typeof each === 'string');
   }
 
-  /** Half of the last calls broke the service: nothing is wrong with what was asked for (reliability.md section 3). */
+  /** Half of the last calls broke the service: nothing is wrong with what was asked for. */
   #isBroken(): boolean {
     const about = this.#broken.filter((each) => each !== undefined);
     return about.length >= trouble.calls && new Set(about).size >= trouble.subjects;
@@ -142,9 +142,9 @@ export class OutcomeHistory {
     return failedStatus(outcome.status);
   }
 
-  /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */
+  /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key. */
   #judgeBurst<Got extends Came>(outcome: Got): Got | WithoutAnswer {
-    const hit = outcome.kind === 'refused' && this.#burst_statuses.includes(outcome.status);
+    const hit = outcome.kind === 'refused' && outcome.status === burstStatus;
     this.#refused_in_a_row = hit ? this.#refused_in_a_row + 1 : 0;
     this.#answered ||= !hit;
     this.#refused.add(hit);

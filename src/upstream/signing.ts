@@ -6,7 +6,7 @@ import type { AdapterRequest } from '../domain/service/adapter.ts';
 /** Format of subscription requests (`signing`). `jwt` needs a key. */
 export type Signing =
   | { readonly body: 'json' }
-  | { readonly body: 'jwt'; readonly algorithm: 'RS256'; readonly key: SigningKey; readonly claims: boolean };
+  | { readonly body: 'jwt'; readonly key: SigningKey; readonly claims: boolean };
 
 /** A token is valid from a little before now, for clocks that are not ours, until long enough for one call. */
 const claimsMs = { since: -5000, until: 120_000 };
@@ -17,7 +17,7 @@ const claimsMs = { since: -5000, until: 120_000 };
  */
 export async function signedToken(
   signing: Extract<Signing, { body: 'jwt' }>,
-  { payload, algorithm = signing.algorithm }: NonNullable<AdapterRequest['sign']>,
+  { payload, algorithm = 'RS256' }: NonNullable<AdapterRequest['sign']>,
   { now, entropy }: { readonly now: Instant; readonly entropy: Entropy },
 ): Promise<string> {
   const said = signing.claims ? { ...payload, ...claimsAt(now), jti: newId(entropy) } : payload;

@@ -3,6 +3,7 @@ import type { ChangeType, SubscriptionType } from '../domain/push/subscription.t
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
 import type { Members } from '../domain/values/members.ts';
 import { noKey, type SendOptions, type ServiceAsker } from './adapter/service-asker.ts';
+import { callLimits } from './call-limits.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
@@ -51,8 +52,7 @@ export interface SubscriptionsOptions {
   readonly limiter: Pick<Limiter, 'run'>;
   readonly profile: {
     readonly paths: Readonly<Record<'subscription' | 'reactivate', string | null>>;
-    readonly timeouts: { readonly total: number };
-    readonly max_bytes: { readonly product: number };
+    readonly timeout: number;
   };
   /** Null: there is no key to sign with, and nothing can be changed. */
   readonly signing: Signing | null;
@@ -66,7 +66,7 @@ type Change = SubscribeQuestion | ReactivateQuestion;
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { asker, limiter, profile, signing, service_clock, clock, entropy } = options;
   const { paths } = profile;
-  const limits = { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
+  const limits = callLimits(profile.timeout).other;
 
   async function ask(question: Change | SubscriptionQuestion, offset: number, signal: AbortSignal): Promise<Outcome> {
     const prepared = asker.prepare(question);

@@ -17,7 +17,7 @@ interface Deviation {
 
 type Json = Record<string, unknown>;
 
-const isList = ({ url }: PassingRequest) => /^\/v2\/(products|experiences)$/.test(url.pathname);
+const isList = ({ url }: PassingRequest) => /^\/v2\/(products|experiences|tags)$/.test(url.pathname);
 const refused = { status: 400, body: { success: false, error_code: 'unknown_parameter', message: 'Not so.' } };
 
 const renamed: Readonly<Record<string, string>> = {
@@ -309,7 +309,7 @@ export function request(question, settings, standard) {
   const asked = standard.request(question, settings, standard);
   if (question.page === undefined) return asked;
   const { page, ...query } = asked.query;
-  if (question.kind === 'experiences') return { ...asked, query: { ...query, 'page[number]': page } };
+  if (question.kind !== 'products') return { ...asked, query: { ...query, 'page[number]': page } };
   const next = question.after?.match(/page%5Bnumber%5D=(\\d+)/)[1];
   return { ...asked, query: next === undefined ? query : { ...query, 'page[number]': next } };
 }

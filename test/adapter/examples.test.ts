@@ -92,8 +92,8 @@ describe('the example', () => {
     const subscriptions = createSubscriptions({
       asker: new ServiceAsker(http, adapter, { key: null, profile: defaultProfile, select: {}, signing: 'jwt' }),
       limiter: { run: (call, signal) => call(signal) },
-      profile: { ...defaultProfile, timeouts: { total: 60_000 }, max_bytes: { product: 1_000_000 } },
-      signing: { body: 'jwt', algorithm: 'RS256', key, claims: false },
+      profile: { ...defaultProfile, timeout: 60_000 },
+      signing: { body: 'jwt', key, claims: false },
       service_clock,
       clock,
       entropy: systemEntropy,

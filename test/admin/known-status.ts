@@ -1,10 +1,14 @@
 import type { PageMemory } from '../../src/admin/page/memory.ts';
+import type { PageView } from '../../src/admin/page/page.ts';
 import type { ProductView } from '../../src/admin/page/product.ts';
 import { instant } from '../../src/clock.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
 export const now = instant(Date.parse('2026-11-21T11:20:03Z'));
 export const hour = 3_600_000;
+
+/** The page as it is opened by a test: it stands still, and what is well is folded. */
+export const folded: PageView = { refresh: null, unfolded: false };
 
 /** A mirror of which everything can be said that the page has words for. */
 export const known: Omit<DaemonStatus, 'conditions'> = {
@@ -17,6 +21,21 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   written_by: 'catalogued 1.0.0-rc',
   filled_at: now - 50 * hour,
   products: { visible: 12, sellable: 11, withdrawn: 0 },
+  bookable: {
+    currency: 'EUR',
+    days: 1_320,
+    earlier: { counted_at: now - 168 * hour - 20 * 60_000, sellable: 12, days: 1_410 },
+  },
+  last_hour: {
+    changes: 41,
+    products: 9,
+    kinds: [
+      { kind: 'price_changed', changes: 28 },
+      { kind: 'slots_changed', changes: 10 },
+      { kind: 'date_sold_out', changes: 2 },
+      { kind: 'date_back', changes: 1 },
+    ],
+  },
   images: 60,
   oldest_image_at: now - 48 * hour,
   images_unconfirmed: null,

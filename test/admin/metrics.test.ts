@@ -118,6 +118,7 @@ describe('/metrics', () => {
     const pairs = {
       catalogued_true: 1,
       catalogued_products_sellable: status.products.sellable,
+      catalogued_bookable_days: status.bookable.days,
       catalogued_products_visible: 12,
       catalogued_images_shown: status.images,
       catalogued_images_oldest_confirmed_timestamp_seconds: (status.oldest_image_at ?? 0) / 1000,

@@ -4,13 +4,13 @@ import { renderPage } from '../../src/admin/page/page.ts';
 import { instant } from '../../src/clock.ts';
 import { shownWithin } from '../../src/domain/conditions/history.ts';
 import { withConditions } from '../../src/status/verdict.ts';
-import { hour, known, now, remembered } from './known-status.ts';
+import { folded, hour, known, now, remembered } from './known-status.ts';
 
 const day = 24 * hour;
 
 /** Everything of the page that a person reads; labels of drawings in brackets. */
 function textOf(memory: Partial<PageMemory>, status = known): string {
-  const page = renderPage(withConditions(status, now), { ...remembered, ...memory }, now, null);
+  const page = renderPage(withConditions(status, now), { ...remembered, ...memory }, now, folded);
   const body = (page.split('<main>')[1] ?? '').replaceAll(/<svg[^>]* aria-label="([^"]*)"/g, '[$1] <svg');
   return body.replaceAll(/<title>[^<]*<\/title>|<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
@@ -64,10 +64,10 @@ describe('the operator page remembers', () => {
     expect(text).toMatch(
       /Service service-unreachable \[never\] never \[1 ×, 10 min; [^\]]*\] 1 ×, 10 min until 40 d ago: it cannot/,
     );
-    expect(text).toMatch(/None of the other \d+ of the conditions was shown/);
+    expect(text).toMatch(/None of the other \d+ of the conditions was active/);
   });
 
-  it('how often and how long each promise was broken: an age by itself, and others by what breaks them', () => {
+  it('how often and how long each target was missed: an age by itself, and others by what breaks them', () => {
     const period = (code: string, minutes: number) => ({
       code,
       began_at: instant(now - minutes * 60_000),
@@ -92,13 +92,19 @@ describe('the operator page remembers', () => {
 
   it('nothing of times in which nobody watched, and says so', () => {
     expect(textOf({ conditions: null })).toContain('Not known: the inbox');
-    expect(textOf({ conditions: { watched_since: null, periods: [] } })).toContain('None yet: nobody has looked');
+    expect(textOf({ conditions: { watched_since: null, periods: [] } })).toContain('None yet: no daemon has watched');
     const strips = (watched_since: number) =>
-      renderPage(withConditions(known, now), { ...remembered, conditions: { watched_since, periods: [] } }, now, null)
-        .match(/class="well" x="\d+" width="\d+"/g)
+      renderPage(withConditions(known, now), { ...remembered, conditions: { watched_since, periods: [] } }, now, folded)
+        .match(/class="watched" x="\d+" width="\d+"/g)
         ?.slice(0, 2);
-    expect(strips(now - 12 * hour)).toEqual(['class="well" x="500" width="500"', 'class="well" x="994" width="6"']);
-    expect(strips(now - 99 * day)).toEqual(['class="well" x="0" width="1000"', 'class="well" x="0" width="1000"']);
+    expect(strips(now - 12 * hour)).toEqual([
+      'class="watched" x="500" width="500"',
+      'class="watched" x="994" width="6"',
+    ]);
+    expect(strips(now - 99 * day)).toEqual([
+      'class="watched" x="0" width="1000"',
+      'class="watched" x="0" width="1000"',
+    ]);
   });
 
   it('a condition that came and went every minute for two weeks in a few kilobytes', () => {
@@ -107,7 +113,7 @@ describe('the operator page remembers', () => {
       return { code: 'freshness-missed', began_at, ended_at: instant(began_at + 60_000), says: 'late' };
     });
     const conditions: ConditionMemory = { watched_since: now - 99 * day, periods };
-    const page = renderPage(withConditions(known, now), { ...remembered, conditions }, now, null);
+    const page = renderPage(withConditions(known, now), { ...remembered, conditions }, now, folded);
     expect(page).toContain('10,080 ×, 7 d');
     expect(page.length).toBeLessThan(70_000);
   });
@@ -117,7 +123,7 @@ describe('the operator page remembers', () => {
     expect(text).toMatch(/Last changes .*973698 1 h ago date_back, 2026-12-24 \{&quot;new&quot;:1\}/);
     expect(text).toMatch(/Last deliveries .* 1 1 s ago all applied/);
     expect(text).toContain('catalogued 1.0.0-rc, up for 2 d');
-    expect(textOf({ changes: [], deliveries: [] })).toMatch(/Last deliveries None yet\. .*Last changes None yet\./);
+    expect(textOf({ changes: [], deliveries: [] })).toMatch(/Last changes None yet\. .*Last deliveries None yet\./);
   });
 });
 

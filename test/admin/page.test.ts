@@ -17,11 +17,11 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { heldDates, hour, known, now, remembered } from './known-status.ts';
+import { folded, heldDates, hour, known, now, remembered } from './known-status.ts';
 
 /** Everything of a page that a person reads. */
 function textOf(status: Omit<DaemonStatus, 'conditions'>, memory = remembered): string {
-  const body = renderPage(withConditions(status, now), memory, now, null).split('<main>')[1] ?? '';
+  const body = renderPage(withConditions(status, now), memory, now, folded).split('<main>')[1] ?? '';
   return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
@@ -46,6 +46,8 @@ const empty: typeof known = {
   backup: { ...known.backup, copies: 0, newest: null, made_at: null, bytes: null, tried_at: null },
   jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
+  bookable: { currency: null, days: 0, earlier: null },
+  last_hour: { changes: 0, products: 0, kinds: [] },
   truth: { audited: 0, outdated: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
@@ -61,21 +63,29 @@ const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, met: 0 as co
 describe('the operator page says', () => {
   const cases: [string, typeof known, RegExp[]][] = [
     [
-      'that all is true',
+      'that it is up to date',
       known,
-      [/The mirror is true All 1 freshness targets are met/, /✓ met/, /wrong in 5\.0 % of 20/, /far 0 0 none yet/],
+      [
+        /^ Up to date The last of 84 records was read 0 s ago\. /,
+        /All 1 freshness targets are met/,
+        /✓ met/,
+        /wrong in 5\.0 % of 20/,
+        /far 0 0 none yet/,
+      ],
     ],
     [
-      'which promise is broken, and by how much',
+      'which freshness target is missed, and by how much',
       late,
-      [/not entirely true Freshness: Availability \(near\): 3 of 12 records are older than 6 h/, /✗ missed/],
+      [
+        /^ 3 of 12 records are outdated Error · Freshness: Availability \(near\): 3 of 12 records are older than 6 h/,
+        /Missed freshness targets .* ✗ missed/,
+      ],
     ],
     [
       'of a mirror that was never filled what is not known, and nothing else',
       empty,
       [
-        /not filled yet The product list has not been read yet/,
-        /None can be judged yet/,
+        /Not filled yet The product list has not been read yet/,
         /None yet: no check/,
         /No image is shown/,
         /No subscription is declared/,
@@ -85,15 +95,35 @@ describe('the operator page says', () => {
     [
       'that the service refuses the key',
       { ...known, daemon: { ...known.daemon, key_refused: 'who?' } },
-      [/not entirely true Key: the service refuses it: who\?\. Compare/],
+      [/^ The service has refused the key Error · Key: the service refuses it: who\?\. Compare/],
     ],
     [
       'what is held for a person',
       { ...known, held: [heldDates] },
       [
-        /Held: near-dates, near dates all sold out: 812 of 900 records \(90 %, the limit is 90\), such as product 973698, 703295, 100001; the mirror shows what it had \(for 3 h\)\. Ask the service; then type catalogued held approve KIND/,
+        /^ Up to date\. Changes have been held back for 3 hours Warning · Held: near-dates, near dates all sold out: 812 of 900 records \(90 %, the limit is 90\), such as product 973698, 703295, 100001; the mirror shows what it had \(for 3 h\)\. Ask the service; then type catalogued held approve KIND/,
         /973698\W+24 dates, answered none; .* catalogued held approve near-dates ?catalogued held reject near-dates/,
       ],
+    ],
+    [
+      'of a warning while nothing is outdated that it is up to date, and since when',
+      { ...known, daemon: { ...known.daemon, unreachable_since: now - 4 * 60_000, away: refused } },
+      [
+        /^ Up to date\. The service has been away for 4 minutes Warning · Service: it cannot be reached/,
+        /Waits for a person 1 Service/,
+      ],
+    ],
+    [
+      'what a shopper sees, beside a week ago, and what changed in the last hour',
+      known,
+      [
+        /Products on sale 11 12 a week ago Bookable days in EUR 1,320 1,410 a week ago Outdated data shown 1\.2 % ± 0\.2 by 15,120 random reads in 7 d Changes in the last hour 41 2 dates sold out, 1 date back, 28 prices, 10 others Waits for a person nothing/,
+      ],
+    ],
+    [
+      'how far the first fill is, instead of an error',
+      { ...empty, records: { ...empty.records, all: 84, never_fetched: 21 } },
+      [/^ First fill: 75 % read 21 of 84 records have never been read/],
     ],
     [
       'which operation fails',
@@ -111,7 +141,7 @@ describe('the operator page says', () => {
         ],
       },
       [
-        /not entirely true Images: image files of 7 products cannot be fetched: images\.disk is used up \(for 1 h\)\. Raise/,
+        /^ Up to date\. The space for image files has been used up for 1 hour Warning · Images: image files of 7 products cannot be fetched: images\.disk is used up \(for 1 h\)\. Raise/,
       ],
     ],
     [
@@ -120,7 +150,7 @@ describe('the operator page says', () => {
       [/chores 1 min 40 s ago 12 ms in 20 s ✓ ok/, /integrity 0 4 \* \* \*, UTC none yet none yet in 17 h not run yet/],
     ],
     [
-      'which job failed and which is overdue, which breaks no promise yet',
+      'which job failed and which is overdue, which changes no headline yet',
       {
         ...known,
         jobs: known.jobs.map((job) =>
@@ -128,7 +158,7 @@ describe('the operator page says', () => {
         ),
       },
       [
-        /is true/,
+        /^ Up to date The/,
         /A job: chores was due 1 h ago and has not run\./,
         /A job: integrity failed: no memory\./,
         /overdue/,
@@ -138,21 +168,56 @@ describe('the operator page says', () => {
     [
       'that the service is away, for ten seconds as a remark',
       { ...known, daemon: { ...known.daemon, unreachable_since: now - 9_000, away: refused } },
-      [/is true/, /been unreachable for 9 s/],
+      [/^ Up to date The/, /been unreachable for 9 s/, /Waits for a person nothing/],
     ],
     [
       'that the service is away, and then with what that leads to in the same line',
       { ...late, daemon: { ...known.daemon, unreachable_since: now - hour, away: refused } },
       [
-        /not entirely true Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence freshness-missed\./,
+        /^ 3 of 12 records are outdated\. The service has been away for 1 hour Error · Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence freshness-missed\./,
       ],
     ],
   ];
   test.each(cases)('%s', (_, status, expected) => {
     for (const words of expected) expect(textOf(status)).toMatch(words);
   });
-  it('“true”, “met” and shares of nothing that was not measured', () => {
-    expect(textOf(empty, nothing)).not.toMatch(/is true|✓ met|are met|%|ago/);
+  it('never “up to date”, “met” and shares of nothing that was not measured', () => {
+    expect(textOf(empty, nothing)).not.toMatch(/Up to date|✓ met|are met|%|\d ago/);
+  });
+});
+
+describe('the operator page has', () => {
+  const at = (status: Omit<DaemonStatus, 'conditions'>, view = folded) =>
+    renderPage(withConditions(status, now), remembered, now, view);
+  const tone = (status: Omit<DaemonStatus, 'conditions'>) => /class="wide verdict (\w+)"/.exec(at(status))?.[1];
+
+  it('another colour and another sign for each state', () => {
+    const away = { ...known, daemon: { ...known.daemon, unreachable_since: now - hour, away: refused } };
+    expect([known, empty, away, late].map(tone)).toEqual(['well', 'filling', 'warning', 'error']);
+    const signs = [known, empty, away, late].map((status) => /<circle[^>]*\/><path d="([^"]+)"/.exec(at(status))?.[1]);
+    expect(new Set(signs).size).toBe(4);
+    // While it fills, what is wrong comes first.
+    expect(tone({ ...empty, daemon: { ...known.daemon, key_refused: 'who?' } })).toBe('error');
+  });
+
+  it('what is met folded into one line, and unfolded where somebody asks for it; what is missed never is', () => {
+    expect(at(known).match(/<details/g)?.length).toBe(3);
+    expect(at(known)).not.toContain('<details open');
+    const all = at(known, { refresh: 30, unfolded: true });
+    expect(all.match(/<details open/g)?.length).toBe(3);
+    // The choice outlives the next refresh, and each of the two is kept where the other is changed.
+    expect(all).toContain('href="/?refresh=off&amp;show=all"');
+    expect(at(known)).toContain('href="/?refresh=off&amp;show=all"');
+    const [before = ''] = at(late).split('<details');
+    expect(before).toContain('✗ missed');
+    expect(at(known).split('<details')[0]).not.toContain('met</span>');
+  });
+
+  it('a field for a search, which no refresh may clear', () => {
+    expect(at(known)).toMatch(/<input type="search" id="q"/);
+    const refreshing = at(known, { refresh: 30, unfolded: false });
+    expect(refreshing).not.toContain('<input');
+    expect(refreshing).toContain('<a class="find" href="/product">');
   });
 });
 
@@ -168,18 +233,21 @@ it('whatever the service or a stranger has written is text on the page, in every
   const job = { job_id: 1, requested_at: 1, records: 2, left: 1, failed: 0, finished_at: null };
   const kinds = [{ resource: 'variants', edition: 'en', part: 0 }] as const;
   const memory = plant({ ...remembered, resyncs: [{ ...job, selection: { kinds, product_ids: [1] } }] }, ['code']);
-  const planted = plant({
-    ...withConditions({ ...known, daemon: { ...known.daemon, key_refused: 'no' } }, now),
-    failures: [{ resource: 'variants', failure: 'f', records: 1 }],
-    records: { ...known.records, failing: 1 },
-    jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
-    gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
-    outcomes: [
-      { operation: 'never heard of', last_ok_at: null, failed_at: 1, noticed_at: now, affected: 1, detail: null },
-    ],
-    daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
-  }) as DaemonStatus;
-  const page = renderPage(planted, memory, now, 30);
+  const planted = plant(
+    {
+      ...withConditions({ ...known, daemon: { ...known.daemon, key_refused: 'no' } }, now),
+      failures: [{ resource: 'variants', failure: 'f', records: 1 }],
+      records: { ...known.records, failing: 1 },
+      jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
+      gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
+      outcomes: [
+        { operation: 'never heard of', last_ok_at: null, failed_at: 1, noticed_at: now, affected: 1, detail: null },
+      ],
+      daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
+    },
+    ['code', 'severity'],
+  ) as DaemonStatus;
+  const page = renderPage(planted, memory, now, { refresh: 30, unfolded: true });
   expect(strings.size).toBeGreaterThan(10);
   expect(page.match(/<img|<script|<\/style>/g)).toEqual(['</style>']);
   expect(page.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(10);
@@ -223,8 +291,8 @@ describe('in a browser', needs('chromium'), () => {
     const authorization = `Bearer ${canary.admin}`;
     await (await fetch(new URL('/v1/status', daemon.admin[0]), { headers: { authorization } })).text();
     const { dom, console } = await browse(address.href);
-    expect(dom).toMatch(/<h1 id="verdict">The mirror is true<\/h1>/);
-    expect(dom).toContain('<title>The mirror is true – catalogued</title>');
+    expect(dom).toMatch(/<h1 id="verdict">Up to date<\/h1>/);
+    expect(dom).toContain('<title>Up to date – catalogued</title>');
     expect(dom).toContain('&lt;b id="planted"&gt;');
     expect(console).toEqual([]);
     expect(dom).not.toContain(canary.admin);
@@ -232,6 +300,11 @@ describe('in a browser', needs('chromium'), () => {
     address.pathname = '/product';
     address.search = `?id=${first?.id}`;
     const one = await browse(address.href);
+    // The search finds it by its title, and leads there.
+    address.search = `?q=${encodeURIComponent(first?.title ?? '')}`;
+    const searched = await browse(address.href);
+    expect(searched.dom).toContain(`/product?id=${first?.id}"`);
+    expect(searched.console).toEqual([]);
     expect(one.dom).toContain(`<title>${first?.id} `);
     expect(one.dom).toContain('&lt;b id="planted"&gt;');
     expect(one.console).toEqual([]);

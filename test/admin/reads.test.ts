@@ -75,6 +75,7 @@ const asked = (): Readonly<Record<HttpRead, readonly unknown[]>> => ({
   experiences: [{ limit: 2 }],
   cities: [],
   countries: [],
+  tags: [{ product_id, language: 'en' }],
   currencies: [],
   policies: [],
   search: [{ text: 'gardn', facets: true, near: { latitude: 52.37, longitude: 4.9, km: 20_000 } }],

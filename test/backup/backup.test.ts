@@ -138,7 +138,7 @@ describe('a backup', () => {
     using test = place();
     const night = Date.parse('2026-11-21T03:00:00Z');
     makeBackup(test.order(night));
-    const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 7, every: null };
+    const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 7 };
     const late = (now: number) => backupStatus(config, { filled_at: 0, failing: notFailing, now }).late;
     expect([late(night + 25 * hour), late(night + 47 * hour), late(night + 50 * hour)]).toEqual([0, 0, 1]);
     expect(
@@ -162,7 +162,7 @@ describe('a backup', () => {
     makeBackup(test.order(Date.parse('2038-01-19T03:00:00Z')));
     makeBackup(test.order(now - 24 * hour));
     const { backup } = makeBackup(test.order(now));
-    const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 2, every: null };
+    const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 2 };
     expect(backupStatus(config, { filled_at: 0, failing: notFailing, now })).toMatchObject({ newest: backup, late: 0 });
     expect(removeOld(test.backups, { keep: 2, now })).toBe(1);
     expect(backupsIn(test.backups).map((each) => readManifest(each).made_at)).toEqual([now - 24 * hour, now]);

@@ -35,7 +35,7 @@ const backups = keepBackups(
     attempts: new Attempts(notFailing, () => undefined),
     drills: new Attempts(notFailing, () => undefined),
   },
-  { directory, at: null, zone: 'UTC', keep: 7, every: null },
+  { directory, at: null, zone: 'UTC', keep: 7 },
 );
 
 /** Takes what room there is. */

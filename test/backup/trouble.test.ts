@@ -60,7 +60,7 @@ describe('the schedule', () => {
         attempts: new Attempts(notFailing, () => undefined),
         drills: new Attempts(notFailing, () => undefined),
       },
-      { directory: here.backups, at: null, zone: 'UTC', keep: 2, every: null },
+      { directory: here.backups, at: null, zone: 'UTC', keep: 2 },
     );
     await backups.make(signal);
     expect(backups.failing()).toEqual({

@@ -31,8 +31,8 @@ type Paths = Pick<Config, 'mirror' | 'backup'>;
 function configOf({ mirror, backups }: ReturnType<typeof place>): Paths {
   const inbox_path = join(backups, '..', 'inbox.db');
   return {
-    mirror: { path: mirror.path, inbox_path, state_dir: join(backups, '..') },
-    backup: { directory: backups, at: null, zone: 'UTC', keep: 7, every: null },
+    mirror: { path: mirror.path, inbox_path, state_dir: join(backups, '..'), commission: false },
+    backup: { directory: backups, at: null, zone: 'UTC', keep: 7 },
   } as Paths;
 }
 

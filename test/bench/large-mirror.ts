@@ -90,7 +90,10 @@ function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now:
     { days: 31, every: 43_200_000 },
   ];
   const tiers = { horizon: days, near, middle, far: { every: 86_400_000 } };
-  mirror.availability.store({ ...read, currency: 'EUR', from: today, hash: '', today, tiers, first: 'first' }, answer);
+  mirror.availability.store(
+    { ...read, currency: 'EUR', from: today, hash: '', today, tiers, readBefore: false },
+    answer,
+  );
 }
 
 /** A date as its read leaves it, without what searches do not ask for. */

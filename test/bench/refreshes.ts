@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -85,7 +85,7 @@ async function beside({ daemon }: DaemonJobs, { service, bare }: Others): Promis
   emptyWal(daemon.mirror.path);
   const before = process.cpuUsage();
   const signal = new AbortController().signal;
-  const { failed } = await pass(daemon.ports, connections, { job_id: null, signal });
+  const { failed } = await runSyncCycle(daemon.ports, connections, { job_id: null, signal });
   const { user, system } = process.cpuUsage(before);
   const received = await asked<number>(service, 'bytes');
   const calls = await asked<string[]>(service, 'calls');

@@ -86,7 +86,6 @@ describe('the mirror', () => {
     writeFileSync(file, '');
     const mirror = {
       path: join(file, 'mirror.db'),
-      inbox_path: join(directory.path, 's', 'i.db'),
       state_dir: join(directory.path, 's'),
     };
     const config = harness(directory.path, undefined, { mirror });
@@ -184,7 +183,6 @@ describe('a second process', () => {
     const other = join(directory.path, 'other');
     const mirror = {
       path: join(directory.path, 'mirror', 'mirror.db'),
-      inbox_path: join(other, 'inbox.db'),
       state_dir: other,
     };
     await refuses(

@@ -235,7 +235,7 @@ const arranged: typeof starts = [
       expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,ro', 'tmpfs', state]).status).toBe(0);
       stack.defer(() => void spawnSync('umount', ['--lazy', state]));
       const state_dir = join(state, 'deeper');
-      says({ mirror: { path: join(path, 'mirror', 'mirror.db'), inbox_path: join(state_dir, 'inbox.db'), state_dir } });
+      says({ mirror: { path: join(path, 'mirror', 'mirror.db'), state_dir } });
     },
   ],
   [

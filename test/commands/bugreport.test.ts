@@ -60,7 +60,7 @@ function configuration(more: Record<string, unknown> = {}): string {
     signing: { key_file: fileOf('signing_key') },
     receiver: { secret_file: fileOf('receiver_secret') },
     storefront: { listen: '127.0.0.1:8482', token_file: fileOf('storefront_token') },
-    mirror: { path: mirror, inbox_path: join(state, 'inbox.db'), state_dir: state },
+    mirror: { path: mirror, state_dir: state },
     // Nobody answers there.
     admin: { listen: `unix:${join(path, 'admin.sock')}`, token_file: fileOf('admin_token') },
     ...more,
@@ -105,7 +105,7 @@ describe('a bug report', () => {
       },
     });
     expect(json('doctor.json')).toMatchObject({ daemon: 'none runs', checks: expect.any(Array) });
-    expect(json('status.json')).toMatchObject({ products: { visible: 4 }, alarms: expect.any(Array) });
+    expect(json('status.json')).toMatchObject({ products: { visible: 4 }, outcomes: expect.any(Array) });
     expect(json('mirror.json')).toMatchObject({
       schema: expect.arrayContaining([expect.stringContaining('CREATE VIEW')]),
     });
@@ -160,7 +160,6 @@ describe('a bug report', () => {
   it('is made of what is left where there are no files, no log and a key that nobody may read', async () => {
     const away = {
       path: join(path, 'away/mirror.db'),
-      inbox_path: join(path, 'away/state/inbox.db'),
       state_dir: join(path, 'away/state'),
     };
     const service = {

@@ -130,7 +130,7 @@ describe('catalogued changes', () => {
       renameSync(`${published}.new`, published);
     };
     publish();
-    const mirror = { path: published, inbox_path: join(dirname(at.config), 'state', 'inbox.db') };
+    const mirror = { path: published, state_dir: join(dirname(at.config), 'state') };
     writeFileSync(at.config, testConfigText(dirname(at.config), 'http://127.0.0.1:1', { mirror }));
     const follower = at.start('--follow', '--json', '--after', '0');
     await follower.said(2);

@@ -34,7 +34,7 @@ it('SIGHUP and catalogued reload have the daemon read its configuration again, o
   daemon.child.kill('SIGHUP');
   await daemon.said(/"level":"error".*hard limit.*configuration not reloaded: the old one stays/);
   says({
-    mirror: { path: join(cwd, 'other.db'), inbox_path: join(cwd, 'state', 'inbox.db'), state_dir: join(cwd, 'state') },
+    mirror: { path: join(cwd, 'other.db'), state_dir: join(cwd, 'state') },
   });
   expect(await reload()).toMatchObject({
     code: 78,

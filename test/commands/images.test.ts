@@ -6,7 +6,7 @@ import type { ImageAudit } from '../../src/commands/images/audit.ts';
 import { main } from '../../src/commands/main.ts';
 import { todoOf } from '../../src/domain/conditions/table.ts';
 import type { SandboxImage } from '../../src/sandbox/world/catalogue.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { needs } from '../fakes/needs.ts';
@@ -45,7 +45,7 @@ async function auditedHarness() {
 async function readImages(harness: VirtualHarness): Promise<void> {
   await harness.drive(harness.clock.sleep(hour));
   requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
 function withImages(harness: VirtualHarness, count: number): { id: number; images: SandboxImage[] }[] {

@@ -69,7 +69,7 @@ it('the tarball has production dependencies alone, and starts with a bare Node',
   const [name = ''] = readdirSync(path).filter((each) => !each.endsWith('.gz'));
   const unpacked = join(path, name);
   expect(readdirSync(unpacked).sort()).toEqual(
-    ['LICENSE', 'README.md', 'config', 'dist', 'docs', 'package.json', 'schema'].sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'config', 'dist', 'docs', 'package.json', 'schema'].sort(),
   );
   const { dependencies } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8')) as Record<string, unknown>;
   expect(dependencies).toBeUndefined();

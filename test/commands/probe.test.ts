@@ -129,7 +129,7 @@ describe('the profile that follows', () => {
 
   it('switches off what is not offered, and asks for pages as long as they come', async () => {
     const { profile } = await probed({ quirks: { endpoints: 'specification', page_size: 'ignored' } });
-    expect(profile).toEqual({ page_size: 10, paths: { product: null, experiences: null } });
+    expect(profile).toEqual({ page_size: 10, paths: { product: null, experiences: null, tags: null } });
   });
 });
 

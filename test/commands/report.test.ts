@@ -7,7 +7,7 @@ import type { WeekReport } from '../../src/domain/week/report.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -50,7 +50,7 @@ async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 
   for (const _ of ['once', 'twice']) {
     await harness.drive(harness.clock.sleep(hour));
     requestResync(ports, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
-    await harness.drive(pass(ports, 4, { job_id: null, signal: new AbortController().signal }));
+    await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
   }
   const by = { sent_at: harness.clock.now(), reason: 'requested' } as const;
   mirror.transaction(() => {

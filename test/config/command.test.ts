@@ -81,7 +81,7 @@ test('config show lists every value with its origin, and no secret', async () =>
     /^service\.select\.city_id +\[113\] +file$/m,
     /^cadence\.images +3d +file$/m,
     /^cadence\.products +7d +default$/m,
-    /^images\.max_bytes +20MiB +default$/m,
+    /^images\.disk +10GiB +default$/m,
     /^log\.level +debug +environment$/m,
     /^\(api_key\) +sha256:f52fbd32 +CATALOGUED_API_KEY$/m,
     /^\(signing_key\) +null +not set$/m,

@@ -1,5 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import { knownNames } from '../../src/config/keys.ts';
 import { configPath, loadConfig, parseConfig } from '../../src/config/load.ts';
+import { leftNames } from '../../src/config/problems.ts';
 import { configText, problemsOf } from './check.ts';
 
 test('each value knows whether it comes from the file, the environment or nowhere', () => {
@@ -26,8 +28,8 @@ describe('a variable is read as the kind of value that its key holds', () => {
     ['SERVICE__USER_AGENT', '123', 'service.user_agent', '123'],
     ['SERVICE__USER_AGENT', 'my brand: catalogued', 'service.user_agent', 'my brand: catalogued'],
     ['SERVICE__LANGUAGES', 'en, nl', 'service.languages', ['en', 'nl']],
-    ['SERVICE__PROFILE__BURST_STATUSES', '', 'service.profile.burst_statuses', []],
-    ['SERVICE__PROFILE__BURST_STATUSES', '403,418', 'service.profile.burst_statuses', [403, 418]],
+    ['SERVICE__PROFILE__THROTTLE_STATUSES', '', 'service.profile.throttle_statuses', []],
+    ['SERVICE__PROFILE__THROTTLE_STATUSES', '429,420', 'service.profile.throttle_statuses', [429, 420]],
     ['SERVICE__PROFILE__PATHS__EXPERIENCES', 'null', 'service.profile.paths.experiences', null],
     ['SERVICE__SELECT__CITY_ID', '113,114', 'service.select.city_id', [113, 114]],
     ['SERVICE__SELECT__EXCLUDE_PRODUCT_IDS', '7', 'service.select.exclude_product_ids', [7]],
@@ -110,21 +112,35 @@ test('the file is the one of --config, else of CATALOGUED_CONFIG, else in the wo
   expect(configPath(undefined, {})).toMatch(/catalogued\.yaml$/);
 });
 
-describe('a key that has left', () => {
-  it.each<[string, string, string]>([
-    ['backup: { every: 6h }', 'backup.at', '0 */6 * * *'],
-    ['backup: { every: 24h }', 'backup.at', '0 3 */1 * *'],
-    ['backup: { every: 90m }', 'backup.at', '0 */2 * * *'],
-  ])('is understood, with a warning that names what to write: %s', (text, key, value) => {
-    const { config, warnings } = parseConfig(`service: { base_url: http://127.0.0.1 }\n${text}`);
-    expect(config.backup.at).toBe(value);
-    expect(warnings.filter((warning) => warning.includes('former key'))).toEqual([
-      expect.stringContaining(`write ${key}: "${value}"`),
+describe('a key that has left the file', () => {
+  it.each<[text: string, line: string]>([
+    ['backup: { every: 6h }', 'backup.every: is backup.at since 1.0, a pattern like "0 3 * * *"'],
+    ['budget: { lanes: { near: 0.5 } }', 'budget.lanes: is a constant since 1.0: near 30 %, far 10 %, weekly 10 %'],
+    ['budget: { times: 5 }', 'budget.times: is a constant since 1.0: 5 times what the cadences need'],
+    ['leadership: { lease: 9s }', 'leadership: is a constant since 1.0: a lease of 5 s, renewed every 1 s'],
+    ['mirror: { inbox_path: ./inbox.db }', 'mirror.inbox_path: is inbox.db in mirror.state_dir since 1.0'],
+    ['removals: { hold_share: 0.1 }', 'removals: is held since 1.0'],
+  ])('is one line that says what it is now: %s', (text, line) => {
+    const problems = problemsOf(configText(text));
+    expect(problems).toEqual([expect.stringMatching(/^line 2: /)]);
+    expect(problems[0]?.slice('line 2: '.length)).toBe(line);
+  });
+
+  it('is the same line for a variable', () => {
+    expect(
+      problemsOf(configText(''), { CATALOGUED_BUDGET__LANES__NEAR: '0.5', CATALOGUED_MIRROR__INBOX_PATH: 'a' }),
+    ).toEqual([
+      'CATALOGUED_BUDGET__LANES__NEAR: is a constant since 1.0: near 30 %, far 10 %, weekly 10 %',
+      'CATALOGUED_MIRROR__INBOX_PATH: is inbox.db in mirror.state_dir since 1.0',
     ]);
   });
 
-  it('has no warning where it is not written (control)', () => {
-    const { warnings } = parseConfig('service: { base_url: http://127.0.0.1 }');
-    expect(warnings.filter((warning) => warning.includes('former key'))).toEqual([]);
+  it('is no key of the file, and a key beside it is unknown as ever (control)', () => {
+    const known = new Set(knownNames());
+    expect(leftNames.filter((name) => known.has(name))).toEqual([]);
+    expect(leftNames.length).toBeGreaterThan(10);
+    expect(problemsOf(configText('budget: { lane: 1 }'))).toEqual([
+      'line 2: budget.lane: unknown key; expected no such key here',
+    ]);
   });
 });

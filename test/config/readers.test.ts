@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { configKeys, knownNames } from '../../src/config/keys.ts';
+import { knownNames } from '../../src/config/keys.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import { warningsOf } from '../../src/config/warnings.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
@@ -32,24 +32,16 @@ async function askedBy(host: string, address: string): Promise<void> {
   await promise;
 }
 
-/** The keys that hold a value, those inside lists too, but for those that have left. */
+/** The keys that hold a value, those inside lists too. */
 function keys(): string[] {
-  const former = new Set(
-    configKeys()
-      .filter((key) => key.former)
-      .map(({ name }) => name),
-  );
   const names = knownNames();
-  return names.filter((name) => !former.has(name) && !names.some((other) => other.startsWith(`${name}.`)));
+  return names.filter((name) => !names.some((other) => other.startsWith(`${name}.`)));
 }
 
 /** Keys that only what starts a daemon reads, with the text that does: the one in here is alone, and has a log already. */
 const startersAlone = {
   'service.adapter': ['src/config/load.ts', 'values.service.adapter'],
   'instance.name': ['src/instance/instance.ts', 'instance.name ?? hostname()'],
-  'leadership.lease': ['src/domain/leadership/lease.ts', 'since + lease - now'],
-  'leadership.renew': ['src/database/lease.ts', 'clock.sleep(times.renew'],
-  'leadership.margin': ['src/domain/leadership/lease.ts', 'attempt_at + lease - margin'],
   'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'],
 } as const;
 

@@ -133,6 +133,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     experienceImages: reader.experiences().flatMap(({ experience_id }) => reader.experienceImages(experience_id)),
     cities: reader.cities(),
     countries: reader.countries(),
+    tags: reader.tags(),
     currencies: reader.currencies(),
     images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),

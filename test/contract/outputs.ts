@@ -8,7 +8,7 @@ import { contract } from '../../src/mirror/contract/contract.ts';
 /** The fields that `--json` prints, by command. */
 export const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
-    'as_of', 'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
+    'as_of', 'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'bookable', 'last_hour', 'images',
     'oldest_image_at', 'images_unconfirmed', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
     'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'outcomes', 'daemon', 'daemon_answers', 'database', 'inbox', 'files', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
@@ -76,6 +76,7 @@ export const reader: Readonly<Record<string, readonly string[]>> = {
   experiences: rowOf('experiences'),
   cities: rowOf('cities'),
   countries: rowOf('countries'),
+  tags: rowOf('tags'),
   images: rowOf('images'),
   experienceImages: rowOf('experience_images'),
   checkoutInformation: rowOf('checkout_information'),

@@ -28,8 +28,8 @@ describe('catalogued database', needs('postgres', 'time'), () => {
       writeFileSync(path, testConfigText(directory, 'https://api.example.com', more));
       return path;
     };
-    const { path, inbox_path, state_dir } = harness.daemon.config.mirror;
-    held = configFor('held.yaml', { mirror: { path, inbox_path, state_dir } });
+    const { path, state_dir } = harness.daemon.config.mirror;
+    held = configFor('held.yaml', { mirror: { path, state_dir } });
     config = configFor('catalogued.yaml');
     // The same mirror, of no daemon that runs.
     for (const each of ['mirror', 'state']) mkdirSync(join(directory, each));

@@ -151,7 +151,6 @@ export async function runCell(cell: Cell, make = createLimiter): Promise<Result>
     throttled: () => undefined,
     clock,
     chance,
-    burst_statuses: [403],
   });
   const never = new AbortController().signal;
   const work = async () => {

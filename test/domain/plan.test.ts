@@ -25,6 +25,7 @@ const catalogue = {
     },
   ],
   experiences: 1000,
+  tags: 0,
   languages: 1,
   currencies: 1,
   page_size: 100,
@@ -36,7 +37,7 @@ const catalogue = {
     'availability',
     'product_detail',
   ] as const),
-  walks: { products: 7 * day, experiences: 7 * day },
+  walks: { products: 7 * day, experiences: 7 * day, tags: 7 * day },
   extra: null,
   audit: 0,
   look: day,
@@ -50,6 +51,15 @@ describe('a plan', () => {
     expect(line('far dates')).toBeCloseTo((7100 * 2) / 0.99, 6);
     expect(line('product list')).toBeCloseTo(75 / 7 / 0.99, 6);
     expect(line('looks at products off sale')).toBeCloseTo(400, 0);
+  });
+
+  it('walks the list of tags once a week in each language, page by page, and in no further currency', () => {
+    const tagged = { ...catalogue, tags: 201, resources: new Set([...catalogue.resources, 'tags'] as const) };
+    const tags = (other: object) => planOf({ ...tagged, ...other }).find(({ what }) => what === 'tags');
+    expect(tags({})?.calls_per_day).toBeCloseTo(3 / 7 / 0.99, 6);
+    expect(tags({ languages: 3, currencies: 4 })).toMatchObject({ lane: 'weekly', records: 3 });
+    expect(tags({ languages: 3, currencies: 4 })?.calls_per_day).toBeCloseTo((3 * 3) / 7 / 0.99, 6);
+    expect(line('tags')).toBe(0);
   });
 
   it('counts what a longer horizon, a language or a currency adds', () => {

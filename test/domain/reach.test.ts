@@ -10,7 +10,7 @@ import {
   type Shown,
   shownBy,
 } from '../../src/domain/evidence/reach.ts';
-import { resourceNames } from '../../src/domain/schedule/resources.ts';
+import { listResources, resourceNames } from '../../src/domain/schedule/resources.ts';
 
 const now = 1_000_000_000;
 const minute = 60_000;
@@ -72,7 +72,7 @@ describe('after a refusal that may be about the key', () => {
         fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 8 }),
         fc.nat(),
         (resource, products, pick) => {
-          const isOfProduct = resource !== 'products' && resource !== 'experiences';
+          const isOfProduct = !listResources.includes(resource as never);
           const refused = of(resource, isOfProduct ? (products[pick % products.length] ?? 0) : 0);
           const others = othersOfKey(refused, { resources: resourceNames, products });
           expect(new Set(others.map((each) => `${each.resource} ${each.product_id}`)).size).toBe(2);

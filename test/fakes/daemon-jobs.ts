@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
+import type { Instant } from '../../src/clock.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
 import { assemble } from '../../src/daemon/daemon.ts';
@@ -72,7 +73,7 @@ export async function startJobs(
   const outside = outsideOf(mirroring);
   let shown: {
     readonly reader: ReturnType<typeof openMirrorWithClock>;
-    readonly read: (now: number) => MirrorStatus;
+    readonly read: (now: Instant) => MirrorStatus;
   } | null = null;
   stack.defer(() => void shown?.reader.db.close());
   const openShown = () => {

@@ -18,7 +18,7 @@ import { temporaryDirectory } from './test-mirror.ts';
 export const listsOnly = {
   profile: {
     authorization: { header: null },
-    paths: { product: null, checkout_information: null, variants: null, experiences: null },
+    paths: { product: null, checkout_information: null, variants: null, experiences: null, tags: null },
   },
 };
 

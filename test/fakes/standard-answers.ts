@@ -1,5 +1,5 @@
 import { configFromObject } from '../../src/config/load.ts';
-import type { AdapterProfile, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
+import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
 import { type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
@@ -34,7 +34,7 @@ function read(kind: Question['kind'], body: unknown): object {
   return answer;
 }
 
-export function rowsAnswered(kind: 'products' | 'experiences' | 'variants', body: unknown): ReadRows {
+export function rowsAnswered(kind: ListQuestion['kind'] | 'variants', body: unknown): ReadRows {
   return { ...(read(kind, body) as ReadRows), members: memberNames(body) };
 }
 

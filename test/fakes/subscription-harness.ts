@@ -92,10 +92,9 @@ export async function subscriptionHarness(
       limiter: { run: (call, signal) => call(signal) },
       profile: {
         paths,
-        timeouts: { total: 60_000 },
-        max_bytes: { product: 1_000_000 },
+        timeout: 60_000,
       },
-      signing: { body: 'jwt', algorithm: 'RS256', key, claims: false },
+      signing: { body: 'jwt', key, claims: false },
       service_clock,
       clock,
       entropy: seededEntropy(1),

@@ -27,7 +27,6 @@ export function testConfigText(directory: string, url: string, more: Record<stri
   const service = { base_url: url, profile: { authorization: { header: null } } };
   const mirror = {
     path: join(directory, 'mirror', 'mirror.db'),
-    inbox_path: join(directory, 'state', 'inbox.db'),
     state_dir: join(directory, 'state'),
   };
   const base = {

@@ -17,6 +17,7 @@ const of = { language: 'en', known_hash: null, signal };
 const endpoints = {
   products: (reads, _) => reads.productPage(1, 'en', 'EUR', signal),
   experiences: (reads, _) => reads.experiencePage(1, 'en', 'EUR', signal),
+  tags: (reads, _) => reads.tagPage(1, 'en', 'EUR', signal),
   product: (reads, product_id) => reads.product({ ...of, product_id, currency: 'EUR' }),
   'checkout-information': (reads, product_id) => reads.checkoutInformation({ ...of, product_id }),
   variants: (reads, product_id) => reads.variants({ ...of, product_id }),

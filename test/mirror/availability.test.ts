@@ -71,7 +71,7 @@ function store(
   given: AvailabilityAnswer,
 ): number {
   const { from, sent_at = now, hash = 'h1' } = read;
-  const why = { reason: 'cadence-elapsed', first: 'first' } as const;
+  const why = { reason: 'cadence-elapsed', readBefore: false } as const;
   const { changed, added } = test.mirror.transaction(() =>
     test.mirror.availability.store(
       { product_id: 7, currency: 'EUR', from: day(from), sent_at: instant(sent_at), now, hash, today, tiers, ...why },
@@ -162,7 +162,7 @@ it('an unchanged day is not written again, a day that sells out loses its slots'
   expect(test.all<{ n: number }>('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
 });
 
-it('an answer costs a window a tier, each stale after its own cadence', () => {
+it('an answer costs a span a tier, each stale after its own cadence', () => {
   using test = testMirror();
   put(test);
   store(test, { from: 0 }, answer({}, day(30)));
@@ -170,12 +170,43 @@ it('an answer costs a window a tier, each stale after its own cadence', () => {
     { from_date: day(0), to_date: day(13), cadence: 6 * hour },
     { from_date: day(14), to_date: day(30), cadence: 12 * hour },
   ]);
-  test.mirror.transaction(() =>
-    test.mirror.availability.confirm({ product_id: 7, currency: 'EUR', hash: 'h1', sent_at: instant(now + hour) }),
-  );
-  expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM date_window')).toEqual([
+  const confirm = (sent_at: number, own: Tiers) =>
+    test.mirror.transaction(() =>
+      test.mirror.availability.confirm({
+        product_id: 7,
+        currency: 'EUR',
+        hash: 'h1',
+        sent_at: instant(sent_at),
+        today: day(0),
+        tiers: own,
+      }),
+    );
+  confirm(now + hour, tiers);
+  const stored = () => test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM date_window');
+  expect(stored()).toEqual([
     { checked_at: now + hour, cadence: 6 * hour },
     { checked_at: now + hour, cadence: 12 * hour },
+  ]);
+  // The same answer again does not carry a cadence on that has changed meanwhile.
+  confirm(now + 2 * hour, { ...tiers, near: { ...tiers.near, every: 24 * hour } });
+  expect(stored()).toEqual([
+    { checked_at: now + 2 * hour, cadence: 24 * hour },
+    { checked_at: now + 2 * hour, cadence: 12 * hour },
+  ]);
+});
+
+it('stored dates follow a new cadence of the tier in which they were when they were read', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({}, day(30)));
+  store(test, { from: 2, sent_at: now + 24 * hour, hash: 'h2' }, answer({}, day(3)));
+  const own = { ...tiers, near: { ...tiers.near, every: 24 * hour }, middle: { ...tiers.middle, every: 48 * hour } };
+  const todayAt = (at: number) => day(Math.floor((at - now) / (24 * hour)));
+  test.mirror.transaction(() => test.mirror.availability.moveStaleAt(7, own, todayAt));
+  expect(test.all('SELECT from_date, stale_at - checked_at AS cadence FROM date_window ORDER BY from_date')).toEqual([
+    { from_date: day(0), cadence: 24 * hour },
+    { from_date: day(2), cadence: 24 * hour },
+    { from_date: day(14), cadence: 48 * hour },
   ]);
 });
 

@@ -9,7 +9,7 @@ import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
-import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
+import { repriceDates } from '../../src/sync/records/reprice-dates.ts';
 import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
@@ -82,7 +82,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
         new Set(),
       ); // biome-ignore format: one answer
       test.mirror.availability.store(
-        { product_id: index + 1, currency: 'EUR', from: today, sent_at: instant(now), now: instant(now), hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
+        { product_id: index + 1, currency: 'EUR', from: today, sent_at: instant(now), now: instant(now), hash: 'h', today, tiers, reason: 'cadence-elapsed', readBefore: false },
         {
           sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}',
           days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
@@ -202,7 +202,7 @@ describe('a date', () => {
     const store = (...times: Timeslot[]) =>
       test.mirror.transaction(() =>
         test.mirror.availability.store(
-          { product_id: 1, currency: 'EUR', from: date, sent_at: instant(now), now: instant(now), hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
+          { product_id: 1, currency: 'EUR', from: date, sent_at: instant(now), now: instant(now), hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', readBefore: false },
           { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
         ),
       ); // biome-ignore format: one answer
@@ -229,7 +229,7 @@ describe('a date', () => {
         sent_at: now + 1,
       },
     );
-    await priceStoredDates(
+    await repriceDates(
       testSync({
         mirror: test.mirror,
         clock: { ...systemClock, now: () => instant(Date.parse('2026-11-21T12:00:00Z')) },

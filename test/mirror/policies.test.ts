@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { section } from '../documents.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
@@ -155,7 +155,7 @@ it('a held row is stale in every view that can hold it, not expired before four 
   });
   for (const record of mirror.products.ids().flatMap((id) => mirror.records.ofProduct(id)))
     mirror.transaction(() => mirror.records.forgetBody(record));
-  await harness.drive(pass(ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(states(harness.clock.now())).toEqual(views.map(() => ['fresh0']));
   reader.db.close();
 });

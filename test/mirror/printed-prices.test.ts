@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
-import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
+import { repriceDates } from '../../src/sync/records/reprice-dates.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
@@ -23,7 +23,7 @@ function putDates(test: TestMirror, dates: readonly (readonly Offer[] | null)[],
   );
   test.mirror.transaction(() =>
     test.mirror.availability.store(
-      { product_id: 7, currency, from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
+      { product_id: 7, currency, from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', readBefore: false },
       {
         sales_enabled: true, covered_to: addDays(today, dates.length - 1), named: null, max_tickets_per_order: null, variants: [],
         groups: [], context: '{}', days: new Map(days),
@@ -167,7 +167,7 @@ describe('what is printed of stored dates', () => {
       INSERT INTO _unpriced SELECT DISTINCT product_id FROM day`);
     db.close();
     expect(ofDays(test)).not.toEqual(days);
-    await priceStoredDates(
+    await repriceDates(
       testSync({ mirror: test.mirror, clock: { ...systemClock, now: () => now } }),
       new AbortController().signal,
     );

@@ -1,7 +1,7 @@
 import type { ProductState, StateDay } from '../../src/sandbox/reads/state.ts';
 
 /*
- * What the views must show for a product of the sandbox: derived from the sandbox's own state and from design 3.3,
+ * What the views must show for a product of the sandbox: derived from the sandbox's own state and from docs/reading.md,
  * without a line of the code under test.
  */
 

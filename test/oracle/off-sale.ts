@@ -6,7 +6,7 @@ const fromAvailability = ['languages', 'language_selection', 'dynamic_variant_pr
 
 /**
  * The rows that can be compared. Of a product that is not on sale the service shows no dates, and a mirror keeps those
- * it has read before, whatever they were: each must say `not_on_sale` (design 3.3), and nothing more is known of them.
+ * it has read before, whatever they were: each must say `not_on_sale`, and nothing more is known of them.
  */
 export function comparableRows(
   view: string,

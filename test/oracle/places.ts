@@ -3,13 +3,13 @@ import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import { type Row, shownImage, slug } from './expected.ts';
 
 /** The views that are compared with all products at once. */
-export const comparedPlaces = ['experiences', 'experience_images', 'cities', 'countries'] as const;
+export const comparedPlaces = ['experiences', 'experience_images', 'cities', 'countries', 'tags'] as const;
 export type ComparedPlace = (typeof comparedPlaces)[number];
 
 /** A view that counts products by something, and the rows that it must have. */
 interface ExpectedPlaces {
   readonly view: ComparedPlace;
-  readonly key: 'experience_id' | 'image_key' | 'city_id' | 'country_id';
+  readonly key: 'experience_id' | 'image_key' | 'city_id' | 'country_id' | 'tag_id';
   readonly rows: Row[];
 }
 
@@ -42,6 +42,11 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
     ({ venue }) => Number(venue?.id),
   );
   return [
+    {
+      view: 'tags',
+      key: 'tag_id',
+      rows: states.flatMap(({ listed_tags }) => listed_tags ?? []).map((tag) => tagRow(tag, language)),
+    },
     {
       view: 'cities',
       key: 'city_id',
@@ -90,6 +95,11 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
       ),
     },
   ];
+}
+
+/** `shown`: the language of the texts, if it is another one. */
+function tagRow({ id, name, type_name = null, type_group_name = null, shown }: Row, language: string): Row {
+  return { tag_id: Number(id), language, language_shown: shown ?? language, name, type_name, type_group_name };
 }
 
 /** Of equally many the smaller one. */

@@ -56,6 +56,7 @@ function everyStatement(path: string): string[] {
     reader.slots(7, date);
     reader.cheapest(7);
     reader.alternatives(7);
+    for (const product_id of [undefined, 7]) reader.tags({ product_id });
     reader.sellable(7);
     reader.changes(0);
     for (const question of searches()) reader.exact(question);
@@ -81,10 +82,10 @@ function scans(db: Database.Database, text: string): string[] {
 
 /**
  * The one row of `_mirror`, or of `_row_feed`; what has just been looked up by key (the products of one experience `e`, the venues of one city `v`, the variants of one
- * product `w`, what is recommended `r`, the boxes of a place `l`, the times of one date `u`); what policies say (`said`); words, places and JSON by an index of their own.
+ * product `w`, what is recommended `r`, the boxes of a place `l`, the times of one date `u`); what policies say (`said`); all tags (`k`), a few hundred; words, places and JSON by an index of their own.
  */
 const small =
-  /^SCAN (m|said|_mirror|_row_feed|languages|currencies|e|v|w|r|l|u|\(subquery-\d+\)|\d* ?CONSTANT ROWS?|\d+-ROW VALUES CLAUSE)$|VIRTUAL TABLE INDEX (0:M\d+|2:\w+|[13]:( LEFT-JOIN)?)$/;
+  /^SCAN (m|said|_mirror|_row_feed|languages|currencies|k|e|v|w|r|l|u|\(subquery-\d+\)|\d* ?CONSTANT ROWS?|\d+-ROW VALUES CLAUSE)$|VIRTUAL TABLE INDEX (0:M\d+|2:\w+|[13]:( LEFT-JOIN)?)$/;
 
 it('no read and no search of the reader, and no example of the documents, goes through a big table', () => {
   using test = testMirror();

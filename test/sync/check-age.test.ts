@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { roll } from '../../src/sandbox/random.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -120,7 +120,7 @@ describe('a flood of checks', () => {
         mirror.records.notify([closed], told_at, told_at);
         mirror.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
       });
-      const reading = pass(harness.daemon.ports, 4, { job_id: null, signal: never });
+      const reading = runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never });
       while ((mirror.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
         await harness.drive(clock.sleep(100));
       expect(clock.now() - told_at).toBeLessThan(5000);

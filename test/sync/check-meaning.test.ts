@@ -40,7 +40,7 @@ async function filled(config: Record<string, unknown> = {}) {
     bookable,
     check: async (question: Partial<CheckQuestion> = {}) => {
       const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date, ...question }, never));
-      await harness.drive(ports.singleFlight.stored());
+      await harness.drive(ports.sharedReads.stored());
       return answer;
     },
     failures: () => harness.daemon.mirror.records.ofProduct(product.id).map(({ failures }) => failures),

@@ -4,7 +4,7 @@ import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
@@ -40,7 +40,7 @@ async function filled(products = 6): Promise<
       const answer = await harness.drive(
         checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal),
       );
-      if (answer.verdict !== 'unknown') await ports.singleFlight.stored();
+      if (answer.verdict !== 'unknown') await ports.sharedReads.stored();
       return answer;
     },
     calls: () => harness.sandbox.calls.counts().calls - before,
@@ -54,7 +54,7 @@ async function filled(products = 6): Promise<
 /** Resolves when the call for the window of that date was sent. */
 async function isSent({ ports, product }: { ports: CheckPorts; product: SandboxProduct }): Promise<void> {
   const key = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-  while (ports.singleFlight.waits(key)) await new Promise(setImmediate);
+  while (ports.sharedReads.waits(key)) await new Promise(setImmediate);
 }
 
 function localDate(timeZone: string, at: number): string {
@@ -173,7 +173,7 @@ describe('a check', () => {
       .ofProduct(test.product.id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
-    await test.harness.drive(pass(test.harness.daemon.ports, 4, { job_id: null, signal: never }));
+    await test.harness.drive(runSyncCycle(test.harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
   });
 
@@ -266,7 +266,7 @@ describe('a check', () => {
     mirror.transaction(() => mirror.removals.withdraw(product.id, 'test', harness.clock.now(), by));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
     await harness.drive(Promise.all(others));
-    expect(ports.waiting.size).toBe(0);
+    expect(ports.prepared.size).toBe(0);
   });
 
   it('of what cannot be asked is refused without a call', async () => {
@@ -352,7 +352,7 @@ it('a shopper does not wait for slow calls of a sweep, though they hold all conn
   const { mirror, ports } = harness.daemon;
   harness.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
   requestResync(ports, { resources: ['variants'], product_ids: [], from: null, to: null });
-  const sweep = pass(ports, 4, { job_id: null, signal: never });
+  const sweep = runSyncCycle(ports, 4, { job_id: null, signal: never });
   await harness.drive(harness.clock.sleep(100));
   expect(harness.daemon.limiter.state().in_flight).toBe(4);
   const began = harness.clock.now();
@@ -448,7 +448,7 @@ describe('beside the engine’s own read of the same record', () => {
     // The engine asks first, and gets its (old) answer late.
     harness.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
     mirror.transaction(() => mirror.records.setDue(of, { at: harness.clock.now(), reason: 'requested' }));
-    const engine = pass(ports, 4, { job_id: null, signal: never });
+    const engine = runSyncCycle(ports, 4, { job_id: null, signal: never });
     await harness.drive(harness.clock.sleep(1000));
     test.product.sold_out.add(date);
     const live = await test.check();

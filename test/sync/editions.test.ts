@@ -46,7 +46,12 @@ it(
         if (shown === null || primary === null) throw new Error(`no product ${id}`);
         // Documents are read in the primary currency, variants are enriched in the primary language.
         const enriched = language === 'en' ? shown.availability_variants : [];
-        return { ...shown, entry: primary.entry, detail: primary.detail, availability_variants: enriched };
+        const inEnglish = both.sandbox.state(id, { language: 'en', currency, horizon: 1 })?.listed_tags ?? [];
+        // What the list in a language does not name has the names of the primary one.
+        const listed_tags = (shown.listed_tags ?? []).map((tag, index) =>
+          tag.name === null ? { ...inEnglish[index], shown: 'en' } : tag,
+        );
+        return { ...shown, entry: primary.entry, detail: primary.detail, availability_variants: enriched, listed_tags };
       };
       const found = await compare(only(language, currency), ids, state, {
         language,

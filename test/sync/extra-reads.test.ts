@@ -21,7 +21,7 @@ async function secondDay(budget: Record<string, unknown>, stack: AsyncDisposable
 
 it('idle calls are spent on dates that change, up to a multiple of what the cadences need, and none after back-pressure', async () => {
   await using stack = new AsyncDisposableStack();
-  const [minimum, most] = [await secondDay({ share: 0 }, stack), await secondDay({ share: 0.25, times: 5 }, stack)];
+  const [minimum, most] = [await secondDay({ share: 0 }, stack), await secondDay({ share: 0.25 }, stack)];
   expect(most.calls).toBeGreaterThan(3 * minimum.calls);
   expect(most.calls).toBeLessThan(5.5 * minimum.calls);
 

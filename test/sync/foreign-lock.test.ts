@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -37,7 +37,7 @@ describe('a pass that meets another writer', () => {
       to: null,
     });
     const run = () =>
-      harness.drive(pass(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never }));
+      harness.drive(runSyncCycle(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never }));
     {
       using _ = lock(harness);
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
@@ -57,12 +57,19 @@ describe('a pass that meets another writer', () => {
     await using harness = await virtualHarness({ products: 6 });
     const { daemon } = harness;
     const calm = await harness.drive(
-      pass(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never, mayBulk: () => false }),
+      runSyncCycle(daemon.ports, daemon.config.budget.concurrency, {
+        job_id: null,
+        signal: never,
+        mayBulk: () => false,
+      }),
     );
     expect(calm.stored).toBe(0);
     expect(
-      (await harness.drive(pass(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never })))
-        .stored,
+      (
+        await harness.drive(
+          runSyncCycle(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never }),
+        )
+      ).stored,
     ).toBeGreaterThan(0);
   });
 });
@@ -112,7 +119,7 @@ describe('a check beside another writer', () => {
     const ask = () => harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
     const before = await ask();
     expect(before.verdict).toBe('holds');
-    await ports.singleFlight.stored();
+    await ports.sharedReads.stored();
     product.sold_out.add(date);
     {
       using _ = lock(harness);
@@ -134,19 +141,19 @@ describe('works that share a commit', () => {
     const count = () => test.mirror.outcomes.all().length;
     const first = commit(
       () => void test.mirror.outcomes.failed('image-disk', { at: instant(1), affected: 1 }),
-      'soon',
+      'same',
       () => told.push('first'),
     );
     const second = commit(
       () => {
         if (full) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
       },
-      'soon',
+      'same',
       () => told.push('second'),
     );
     const third = commit(
       () => void test.mirror.outcomes.failed('live-checks', { at: instant(1), affected: 1 }),
-      'soon',
+      'same',
     );
     flush();
     expect({ told, stored: count() }).toEqual({ told: ['first', 'second'], stored: 0 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { makePlan } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -50,7 +50,7 @@ describe('a price in a further currency', () => {
       from: null,
       to: null,
     });
-    await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+    await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
     const after = prices(harness, product.id);
     for (const [index, price] of after.entries()) {
       expect(price.from_price).toBeGreaterThan((before[index]?.from_price ?? 0) * 1.9);
@@ -65,7 +65,7 @@ describe('a price in a further currency', () => {
     const now = harness.clock.now();
     product.price *= 2;
     harness.daemon.mirror.transaction(() => harness.daemon.mirror.records.notify([product.id], now, now));
-    await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+    await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(prices(harness, product.id).every(({ checked_at }) => checked_at >= now)).toBe(true);
   });
 
@@ -86,8 +86,7 @@ describe('a price in a further currency', () => {
     const { harness } = await filled({ service });
     await using _ = harness;
     const { mirror, policy } = harness.daemon.ports;
-    const shares = { checkout: 0, notification: 0, reopening: 0, near: 0, far: 0, weekly: 0, fill: 0 };
-    const line = makePlan({ mirror, policy }, shares).lines.find(({ what }) => what === 'prices in further currencies');
+    const line = makePlan({ mirror, policy }).lines.find(({ what }) => what === 'prices in further currencies');
     expect(line).toMatchObject({ records: 12 });
     expect(line?.calls_per_day).toBeGreaterThan(0);
   });

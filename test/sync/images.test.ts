@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
@@ -33,7 +33,7 @@ function query<Row>({ daemon, clock }: VirtualHarness, sql: string, ...values: u
 async function readAgain(harness: VirtualHarness): Promise<void> {
   await harness.drive(harness.clock.sleep(hour));
   requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
 function withImages({ sandbox }: VirtualHarness, count: number): SandboxProduct {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { countCallers } from '../../src/sync/checks/callers.ts';
 import { countSeen, type SeenProduct, viewCounter } from '../../src/sync/checks/views.ts';
-import { surveyDemand } from '../../src/sync/records/pricing.ts';
+import { surveyDemand } from '../../src/sync/records/call-value.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 

@@ -15,7 +15,7 @@ async function filled(stack: AsyncDisposableStack) {
   const harness = stack.use(
     await filledHarness(
       { products: 8, lean: true, counts: 'none' },
-      { budget: { requests_per_second: 10, concurrency: 4, share: 0.25, times: 5 } },
+      { budget: { requests_per_second: 10, concurrency: 4, share: 0.25 } },
     ),
   );
   return harness;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { contradictedLook, isOwnReadDoubted, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -41,7 +41,7 @@ function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 
 }
 
 async function readNow(harness: VirtualHarness) {
-  return harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  return harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
 }
 
 async function readList(harness: VirtualHarness) {
@@ -169,7 +169,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const [date = ''] = bookable(harness, product.id);
     const check = async () => {
       const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
-      await ports.singleFlight.stored();
+      await ports.sharedReads.stored();
       return answer;
     };
     const counted = () => {

@@ -14,6 +14,7 @@ const lean = { lean: true, products: 40 };
 
 const noProduct = { kind: 'status', status: 404, path: '^/v2/products/\\d+(\\?|$)' } as const;
 const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } as const;
+const noTags = { kind: 'status', status: 404, path: '^/v2/tags' } as const;
 
 function missing({ daemon }: VirtualHarness): OptionalPath[] {
   return daemon.mirror.offers.missing().map(({ path }) => path);
@@ -38,16 +39,16 @@ async function filled(harness: VirtualHarness): Promise<void> {
 
 describe('a service with exactly the calls of the specification', () => {
   it('is mirrored to the end: nothing fails, nothing is withdrawn, and it is said once with the key to set', async () => {
-    await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences] });
+    await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences, noTags] });
     const job = requestResync(harness.daemon.ports, everything);
     await filled(harness);
     expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
-    expect(missing(harness)).toEqual(['experiences', 'product']);
+    expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
     expect(harness.daemon.mirror.products.count()).toBe(40);
     expect(harness.daemon.mirror.records.fill().failing).toBe(0);
     expect(harness.daemon.mirror.records.isAnyUnread()).toBe(false);
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
-    expect(said).toHaveLength(2);
+    expect(said).toHaveLength(3);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
     await harness.liveUntil(harness.clock.now() + 2 * day);
     expect(harness.daemon.mirror.removals.absent()).toEqual([]);
@@ -55,10 +56,10 @@ describe('a service with exactly the calls of the specification', () => {
   });
 
   it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
-    await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences] });
+    await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences, noTags] });
     await filled(harness);
     await harness.restart();
-    expect(missing(harness)).toEqual(['experiences', 'product']);
+    expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
     harness.sandbox.faults.clear();
     const before = asked(harness);
     await harness.drive(harness.daemon.ports.refusals.askMissing(never));
@@ -166,6 +167,6 @@ it('what the specification lists fails as ever: a service without checkout infor
 it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {
   await using harness = await virtualHarness({ products: 12, quirks: { endpoints: 'specification' } });
   await filled(harness);
-  expect(missing(harness)).toEqual(['experiences', 'product']);
+  expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
   expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
 });

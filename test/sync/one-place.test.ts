@@ -17,7 +17,7 @@ const writes = {
 };
 
 /** What passes an answer on to the one place that judges it. */
-const passes = /passEntry\(|passDates\(|evidence\.pass\(/;
+const passes = /judgeEntry\(|judgeDates\(|evidence\.judge\(/;
 
 /** Files that write without a claim, and why no answer is behind it that nobody judged. */
 const unclaimed: Readonly<Record<string, string>> = {

@@ -67,7 +67,7 @@ it('a failed order that is told of while a read is under way has its dates read 
   const { harness, product, failed, ports, key } = await filled();
   await using _ = harness;
   harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability`, times: 1 });
-  const early = ports.singleFlight.join(key, { deadline_ms: 10_000, signal: never }).result;
+  const early = ports.sharedReads.join(key, { deadline_ms: 10_000, signal: never }).result;
   await harness.drive(harness.clock.sleep(500));
   reportOrder(ports, failed);
   const told_at = harness.clock.now();

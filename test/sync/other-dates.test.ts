@@ -5,7 +5,7 @@ import { venueToday } from '../../src/domain/time/venue.ts';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
 import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -41,7 +41,7 @@ function falselySoldOut(harness: VirtualHarness): string[] {
 
 async function readAll(harness: VirtualHarness) {
   const job = requestResync(harness.daemon.ports, availability);
-  await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
   await harness.drive(runChores(harness.daemon.ports, never));
   return harness.daemon.mirror.jobs.find(job.job_id);
 }
@@ -101,7 +101,7 @@ describe('a service that', () => {
       harness.sandbox.setQuirks({ dates });
       if (dates === 'honoured') for (let days = 33; days <= 99; days += 1) product.sold_out.add(dateIn(days));
       requestResync(harness.daemon.ports, { ...availability, product_ids: [product.id] });
-      await harness.drive(pass(harness.daemon.ports, 4, { job_id: null, signal: never }));
+      await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
       expect(far()).toEqual(before);
       expect(falselySoldOut(harness)).toEqual([]);
       await harness.liveUntil(harness.clock.now() + 3 * 60_000);
@@ -157,13 +157,46 @@ describe('a service that', () => {
         mirror.records.find(record) ?? record,
         never,
       );
-      expect(await harness.drive(read)).toMatchObject({ kind: 'failed', code: 'other-dates' });
+      expect(await harness.drive(read)).toMatchObject({ kind: 'stored', warning: { code: 'other-dates' } });
       waits.push(((far()?.due_at ?? 0) - harness.clock.now()) / 60_000);
       await harness.drive(harness.clock.sleep(60_000));
     }
     expect(waits[0]).toBeLessThanOrEqual(1);
     expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
     expect(waits[1]).toBeLessThanOrEqual(3);
+  });
+
+  it('leaves out the last dates of a window that had failed four times has it stored, and not in quarantine', async () => {
+    await using harness = await filledHarness({ lean: true, products: 3 });
+    await harness.drive(harness.clock.sleep(hour));
+    const { ports, mirror } = harness.daemon;
+    const [id = 0] = mirror.products.ids();
+    const key = { resource: 'availability', product_id: id, edition: 'EUR', part: 2 } as const;
+    const record = () => mirror.records.ofProduct(id).find((each) => each.resource === key.resource && each.part === 2);
+    const due = { at: harness.clock.now(), reason: 'retry' } as const;
+    mirror.transaction(() => mirror.records.failed({ ...key, failures: 3 }, { at: due.at, text: 'server: 500', due }));
+    let last = '';
+    const upstream: typeof ports.upstream = {
+      ...ports.upstream,
+      in: (lane) => ({
+        ...ports.upstream.in(lane),
+        availability: async (asked) => {
+          last ||= addDays(asked.to, -3);
+          const dates = {
+            from: asked.from < last ? asked.from : addDays(last, -5),
+            to: asked.to < last ? asked.to : last,
+          };
+          const reading = await ports.upstream.in(lane).availability({ ...asked, ...dates });
+          return reading.kind === 'read' ? { ...reading, value: { ...reading.value, named: dates } } : reading;
+        },
+      }),
+    };
+    expect(record()?.failures).toBe(4);
+    const result = await harness.drive(runSyncCycle({ ...ports, upstream }, 4, { job_id: null, signal: never }));
+    expect(result).toMatchObject({ stored: expect.toSatisfy((stored: number) => stored > 0), failed: 0 });
+    expect(record()).toMatchObject({ failures: 0, failure: null, unanswered_at: expect.any(Number) });
+    const told = harness.log.lines().filter(({ product_id }) => product_id === id);
+    expect(told).toMatchObject([{ msg: 'record refreshed with a warning', code: 'other-dates' }]);
   });
 
   it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {

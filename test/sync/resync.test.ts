@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { priceResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
+import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -78,6 +79,42 @@ describe('a resync', () => {
     await harness.liveUntil(clock.now() + 5 * 60_000);
     expect(held()).toEqual([]);
     expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
+  });
+
+  it('of one product takes its records from a larger one, which no longer counts them, read or not', async () => {
+    await using harness = await filled();
+    const { daemon, clock, sandbox } = harness;
+    const [failing = 0] = daemon.mirror.products.ids();
+    const request: ResyncRequest = { ...everything, resources: ['checkout'] };
+    sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
+    const all = requestResync(daemon.ports, request);
+    const one = requestResync(daemon.ports, { ...request, product_ids: [failing] });
+    expect(one).toMatchObject({ resumed: false, records: 1, left: 1 });
+    expect(daemon.mirror.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 2 });
+    await harness.liveUntil(clock.now() + 5000);
+    expect(daemon.mirror.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
+    expect(daemon.mirror.jobs.find(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
+  });
+
+  it('of one product is finished when its records are read, while a larger one goes on', async () => {
+    await using harness = await filledHarness(
+      { lean: true, products: 40 },
+      {},
+      { later: { budget: { requests_per_second: 5 } } },
+    );
+    const { daemon, clock } = harness;
+    const request: ResyncRequest = { ...everything, resources: ['availability'] };
+    const [product_id = 0] = daemon.mirror.products.ids();
+    const all = requestResync(daemon.ports, request);
+    const one = requestResync(daemon.ports, { ...request, product_ids: [product_id] });
+    const job = (job_id: number) => daemon.mirror.jobs.find(job_id);
+    const cycle = runSyncCycle(daemon.ports, 1, { job_id: null, signal: new AbortController().signal });
+    while ((job(one.job_id)?.left ?? 0) > 0) await harness.drive(clock.sleep(500));
+    await harness.drive(clock.sleep(2500));
+    expect(job(one.job_id)?.finished_at).toEqual(expect.any(Number));
+    expect(job(all.job_id)).toMatchObject({ left: expect.toSatisfy((left: number) => left > 0), finished_at: null });
+    await harness.drive(cycle);
+    expect(job(all.job_id)).toMatchObject({ left: 0, finished_at: expect.any(Number) });
   });
 
   it('of one product that only the list brings walks the list', async () => {
@@ -166,8 +203,8 @@ describe('a resync', () => {
     const one = daemon.mirror.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
     if (one === undefined) throw new Error('nothing is due');
     daemon.mirror.transaction(() => daemon.mirror.jobs.giveUp(one, first.job_id));
-    const whole = priceResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
-    const left = priceResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
+    const whole = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
+    const left = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
     expect([whole.calls, left.calls]).toEqual([3, 2]);
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -23,7 +23,7 @@ async function readAllDates(harness: VirtualHarness): Promise<{ reads: number; c
   const before = commits(harness);
   requestResync(daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
   const never = new AbortController().signal;
-  const { failed } = await harness.drive(pass(daemon.ports, 4, { job_id: null, signal: never }));
+  const { failed } = await harness.drive(runSyncCycle(daemon.ports, 4, { job_id: null, signal: never }));
   expect(failed).toBe(0);
   return { reads: sandbox.calls.counts().calls - calls, commits: commits(harness) - before };
 }

@@ -11,7 +11,7 @@ import { rowAnswered, rowsAnswered } from '../fakes/standard-answers.ts';
 
 const question = { from: '2026-12-01', to: '2026-12-31', currency: 'EUR', commission: false };
 
-/** The example of service-facts.md section 12, with a member that nobody documents at every level. */
+/** An answer of the service, with a member that nobody documents at every level. */
 const availability = {
   success: true, sales_enabled: true, dynamic_pricing: false, capped_at: null, max_tickets_per_order: 20, weather: 'mild',
   dates: [{ date: '2026-12-01', availability: 38, holiday: 'yes', timeslots: [

@@ -445,7 +445,6 @@ describe('time', () => {
       throttled: () => undefined,
       clock,
       chance: () => 0,
-      burst_statuses: [403],
     });
     const hanging = limiter.run((signal) => get('/', { signal }), never, 'near');
     const next = limiter.run(async () => ({ kind: 'throttled', status: 429, until: null }), never, 'near');

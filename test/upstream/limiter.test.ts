@@ -22,7 +22,6 @@ function setUp(budget: Partial<LimiterOptions['budget']> = {}, more: Partial<Lim
     budget: { requests_per_second: 20, concurrency: 4, lanes: shares({}), ...budget },
     clock,
     chance: () => 0,
-    burst_statuses: [403],
     learned: null,
     throttled: () => undefined,
     ...more,

@@ -36,7 +36,7 @@ function key(): SigningKey {
 
 const apiKey = { reveal: () => 'api-key' };
 
-async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS256', key: key(), claims: false }) {
+async function harness(signing: Signing | null = { body: 'jwt', key: key(), claims: false }) {
   const stack = new AsyncDisposableStack();
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
@@ -61,8 +61,7 @@ async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS25
         subscription: '/v2/product-change-notification/{subscription_id}',
         reactivate: '/v2/product-change-notification/{subscription_id}/reactivate',
       },
-      timeouts: { total: 60_000 },
-      max_bytes: { product: 1_000_000 },
+      timeout: 60_000,
     },
     signing,
     entropy: systemEntropy,
@@ -138,7 +137,7 @@ test('PKCS8 and PKCS1 are one key, with the fingerprint that ssh-keygen prints',
 });
 
 describe('with claims', () => {
-  const claimed = async () => harness({ body: 'jwt', algorithm: 'RS256', key: key(), claims: true });
+  const claimed = async () => harness({ body: 'jwt', key: key(), claims: true });
   const claimsOf = (call: ServedCall | undefined) =>
     payloadOf(call?.body ?? '') as unknown as { iat: number; exp: number; jti: string; nbf?: number };
 

@@ -45,7 +45,9 @@ async function look({ harness }: World, code: ConditionCode): Promise<Seen> {
   // A rule that waits for nothing fires with its metric.
   const rules = alertRules().split('- alert: ');
   const waits = rules.find((each) => each.includes(`{code="${root}"} == 1`))?.includes('for:') ?? true;
-  const isRed = /class="wide verdict (broken|filling)"/.test(renderPage(status, remembered, now, null));
+  const isRed = /class="wide verdict (error|warning)"/.test(
+    renderPage(status, remembered, now, { refresh: null, unfolded: true }),
+  );
   return {
     status: verdictOf(status, now).reasons.length > 0 && status.conditions.some((each) => each.code === root),
     page: isRed && metric,

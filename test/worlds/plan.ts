@@ -162,6 +162,7 @@ function configOf(setting: Setting): Record<string, unknown> {
       product_detail: every,
       variants: every,
       experiences: every,
+      tags: every,
       images: every,
       dynamic_pricing: each,
       covered: { checkout_information: `${2 * setting.every_hours}h`, variants: `${2 * setting.every_hours}h` },

@@ -150,6 +150,11 @@ const questions: Questions = {
     answer: rows('cities'),
   },
   countries: { summary: 'Returns the countries, most products first', query: {}, answer: rows('countries') },
+  tags: {
+    summary: 'Returns the tags in the order of their ids: all, or those of a product',
+    query: { product_id: numeral(1, product).optional() },
+    answer: rows('tags'),
+  },
   currencies: {
     summary: 'Returns the mirrored currencies, each with its decimals',
     query: {},

@@ -41,6 +41,12 @@ const mirror = {
   written_by: text,
   filled_at: never,
   products: z.object({ visible: count, sellable: count, withdrawn: count }),
+  bookable: z.object({
+    currency: maybe,
+    days: count,
+    earlier: z.object({ counted_at: instant, sellable: count, days: count }).nullable(),
+  }),
+  last_hour: z.object({ changes: count, products: count, kinds: z.array(z.object({ kind: text, changes: count })) }),
   images: count,
   oldest_image_at: never,
   images_unconfirmed: z.object({ products: count, since: instant }).nullable(),

@@ -15,15 +15,13 @@ export function heldPart({ held }: MirrorStatus, now: number): Html | null {
 ${tableOf<HeldClaims>(
   'Too many answers take these away at once',
   [
-    { heading: 'kind', cell: ({ subject }) => subject },
-    { heading: 'claimed', cell: ({ subject }) => subjectText(subject) },
-    { heading: 'records', kind: 'number', cell: ({ claiming }) => number(claiming) },
-    { heading: 'of', kind: 'number', cell: ({ able }) => number(able) },
+    { heading: 'claimed', cell: ({ subject }) => html`${subjectText(subject)}<code>${subject}</code>` },
+    { heading: 'records', kind: 'number', cell: ({ claiming, able }) => `${number(claiming)} of ${number(able)}` },
     { heading: 'limit', kind: 'number', cell: ({ able }) => number(limitOf(able)) },
     { heading: 'since', kind: 'number', cell: ({ since }) => ago(since, now) },
     { heading: 'state', cell: (each) => stateText(each, now) },
     { heading: 'examples', cell: ({ subject, examples }) => examplesOf(subject, examples) },
-    { heading: 'to settle it', cell: (each) => (isOpen(each) ? commands(each.subject) : null) },
+    { heading: 'to decide, type', cell: (each) => (isOpen(each) ? commands(each.subject) : null) },
   ],
   held,
 )}</section>
@@ -38,5 +36,5 @@ function examplesOf(subject: HeldClaims['subject'], examples: HeldClaims['exampl
 }
 
 function commands(subject: HeldClaims['subject']): Html {
-  return html`${whatToType(subject).map((line, index) => html`${index === 0 ? null : html`<br>`}<code>${line}</code>`)}`;
+  return html`${whatToType(subject).map((line, index) => html`${index === 0 ? null : html`<br>`}<code class="typed">${line}</code>`)}`;
 }

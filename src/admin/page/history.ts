@@ -5,6 +5,7 @@ import { promiseTable } from '../../domain/conditions/promises.ts';
 import { type ConditionCode, conditionCodes, conditionTable, isCondition } from '../../domain/conditions/table.ts';
 import { ago, duration, number, short } from '../../format.ts';
 import type { Freshness } from '../../mirror/status/status.ts';
+import { foldedPart } from './fold.ts';
 import { type Html, html } from './html.ts';
 import { type ConditionMemory, memoryMs } from './memory.ts';
 import { type TableColumn, tableOf } from './tables.ts';
@@ -19,14 +20,23 @@ interface Row {
   readonly periods: ConditionMemory['periods'];
 }
 
-/** Draws when each freshness target was missed and each condition shown, as strips of 24 hours and of 90 days. */
-export function historyPart(memory: ConditionMemory | null, freshness: readonly Freshness[], now: number): Html {
+/**
+ * Draws when each target was missed and each condition shown, as strips of 24 hours and of 90 days. Folds targets that
+ * were never missed into one line.
+ */
+export function historyPart(
+  memory: ConditionMemory | null,
+  freshness: readonly Freshness[],
+  now: number,
+  unfolded: boolean,
+): Html {
   if (memory === null) return part(html`<p class="none">Not known: the inbox, where it is kept, cannot be read.</p>`);
   const { watched_since } = memory;
-  if (watched_since === null) return part(html`<p class="none">None yet: nobody has looked.</p>`);
+  if (watched_since === null) return part(html`<p class="none">None yet: no daemon has watched.</p>`);
   const periods = memory.periods.filter(({ ended_at }) => ended_at === null || ended_at > now - memoryMs);
   const conditions = conditionRows(periods);
   const others = conditionCodes.length - conditions.filter(({ code }) => code !== null).length;
+  const span = duration(Math.min(now - watched_since, memoryMs));
   const since = now - watched_since < memoryMs ? `, watched since ${day(watched_since)}` : '';
   const strips = (span_ms: number) => (row: Row) => stripOf(row, Math.max(now - span_ms, 0), now, watched_since);
   const columns: readonly TableColumn<Row>[] = [
@@ -35,9 +45,14 @@ export function historyPart(memory: ConditionMemory | null, freshness: readonly 
     { heading: '90 days', cell: strips(memoryMs) },
     { heading: 'last', cell: (row) => lastOf(row, now) },
   ];
-  return part(html`${tableOf<Row>(`When a promise was broken, as the daemon saw it${since}`, columns, promiseRows(periods, freshness))}
-${tableOf<Row>('When something was wrong', columns, conditions)}
-<p class="soft">${others === conditionCodes.length ? 'None' : `None of the other ${number(others)}`} of the <a href="/v1/conditions">conditions</a> was shown in this time.</p>`);
+  const targets = targetRows(periods, freshness);
+  const [missed, met] = [targets.filter(wasMissed), targets.filter((row) => !wasMissed(row))];
+  const rest = html`<p class="soft">${others === conditionCodes.length ? 'None' : `None of the other ${number(others)}`} of the <a href="/v1/conditions">conditions</a> was active in this time.</p>`;
+  const seldom = met.length === 0 ? null : tableOf<Row>(`Targets that were never missed${since}`, columns, met);
+  if (periods.length === 0) return foldedPart(`Nothing was wrong in ${span}`, unfolded, html`${seldom}${rest}`);
+  return html`${part(html`${missed.length === 0 ? null : tableOf<Row>(`When a target was missed, as the daemon saw it${since}`, columns, missed)}
+${tableOf<Row>(`When something was wrong${missed.length === 0 ? since : ''}`, columns, conditions)}
+${rest}`)}${seldom === null ? null : foldedPart(`${missed.length === 0 ? `None of ${number(met.length)} targets was` : `${number(met.length)} of ${number(targets.length)} targets were never`} missed in ${span}`, unfolded, seldom)}`;
 }
 
 function part(inner: Html): Html {
@@ -46,8 +61,12 @@ ${inner}</section>
 `;
 }
 
+function wasMissed({ periods }: Row): boolean {
+  return periods.length > 0;
+}
+
 /** Returns the rows of the freshness targets, then of the other targets, which conditions break. */
-function promiseRows(periods: ConditionMemory['periods'], freshness: readonly Freshness[]): Row[] {
+function targetRows(periods: ConditionMemory['periods'], freshness: readonly Freshness[]): Row[] {
   const of = (about: string, codes: readonly string[]): Row => {
     const own = periods.filter(({ code }) => codes.includes(code));
     return { about, code: null, severity: 'error', periods: own };
@@ -98,7 +117,7 @@ function stripOf({ severity, periods }: Row, from: number, to: number, watched_s
     return html`<rect class="${severity === 'error' ? 'expired' : 'stale'}" x="${x}" width="${width}" height="10"><title>${groupText(group)}</title></rect>`;
   });
   const label = [text, ...shown.spans.slice(-toldAtMost).map(spanText)].join('; ');
-  return html`<svg class="strip" viewBox="0 0 ${units} 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="well" x="${begun}" width="${units - begun}" height="10"/>${drawn}</svg><small>${text}</small>`;
+  return html`<svg class="strip" viewBox="0 0 ${units} 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="watched" x="${begun}" width="${units - begun}" height="10"/>${drawn}</svg><small>${text}</small>`;
 }
 
 /** The most periods that a strip lists in its text for screen readers. */

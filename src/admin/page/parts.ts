@@ -7,25 +7,6 @@ import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
 import { counted, tableOf } from './tables.ts';
-import { untrueFigure } from './truth.ts';
-
-export function figuresPart(status: DaemonStatus, now: number): Html {
-  const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
-  const read = records.all - records.never_fetched;
-  return html`<section class="wide" aria-label="Key figures"><dl class="figures">
-${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing read yet' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
-${figure('Products on sale', number(products.sellable), `${number(products.visible)} visible, ${number(products.withdrawn)} withdrawn`)}
-${figure('Untrue of what is seen', ...untrueFigure(status.truth))}
-${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
-${figure('Calls a second', `${daemon.rate.toFixed(1)} at most`, `of ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}
-${figure('File', megabytes(file_bytes), `${megabytes(wal_bytes)} of write-ahead log`)}
-</dl></section>
-`;
-}
-
-function figure(name: string, value: string, more: string | null): Html {
-  return html`<div><dt>${name}</dt><dd>${value}${more === null ? null : html`<small>${more}</small>`}</dd></div>`;
-}
 
 /** Returns remarks that do not affect the verdict. */
 export function remarksPart(
@@ -42,7 +23,7 @@ export function remarksPart(
     ...when(
       told_of.has('service-unreachable') || told_of.has('service-unusable') ? null : daemon.unreachable_since,
       (since) =>
-        `The service has been unreachable for ${duration(now - since)}. Readers notice nothing until promises are broken.`,
+        `The service has been unreachable for ${duration(now - since)}. Readers notice nothing until freshness targets are missed.`,
     ),
     ...when(
       told ? daemon.told_until : null,
@@ -183,7 +164,7 @@ export function snapshotPart({ snapshot }: DaemonStatus, now: number): Html | nu
   const made = published_at === null ? 'none yet' : `${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
   return html`<section><h2>Snapshot for readers on other hosts</h2>
 <p><code>${path}</code>, every ${duration(every_ms)}. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}.</p>
-${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}</section>
+${failure === null ? null : html`<p>The last attempt failed: <code>${failure}</code></p>`}</section>
 `;
 }
 
@@ -194,12 +175,8 @@ export function backupPart({ backup }: DaemonStatus, now: number): Html {
     tried_at === null ? 'none yet' : `${ago(tried_at, now)}${tried_failure === null ? ', it can be restored' : ''}`;
   return html`<section><h2>Backups</h2>
 <p>${number(copies)} in <code>${directory}</code>. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}. The last trial: ${tried}.</p>
-${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}${tried_failure === null ? null : html`<p><span class="no">✗ cannot be restored</span>: <code>${tried_failure}</code></p>`}</section>
+${failure === null ? null : html`<p>The last attempt failed: <code>${failure}</code></p>`}${tried_failure === null ? null : html`<p><span class="no">✗ cannot be restored</span>: <code>${tried_failure}</code></p>`}</section>
 `;
-}
-
-function times(count: number): string {
-  return count === 1 ? 'once' : count === 0 ? 'never' : `${number(count)} times`;
 }
 
 function when<Value>(value: Value | null, say: (value: Value) => string): string[] {

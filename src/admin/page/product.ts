@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import { moneyText } from '../../domain/values/money.ts';
 import { ago, duration, number, short } from '../../format.ts';
@@ -16,11 +16,15 @@ import {
   titleOf,
   unansweredDates,
 } from '../../sync/reports/explain-text.ts';
+import type { Answer } from '../api.ts';
 import { framed } from './document.ts';
 import { sendPage } from './frame.ts';
 import { type Html, html } from './html.ts';
 import { changesOfProduct } from './recent.ts';
 import { type TableColumn, tableOf } from './tables.ts';
+
+/** The result of a search. */
+type Found = NonNullable<Answer<'POST /v1/search'>>;
 
 /** The data about a product for people: the facts of `explain`, and the data shown to storefronts. */
 export interface ProductView {
@@ -34,30 +38,93 @@ export interface ProductView {
 export interface ProductPageOptions {
   /** Returns null for a product that is not mirrored. */
   product(product_id: number): ProductView | null;
+  /** Finds visible products by words. */
+  find(text: string, limit: number): Promise<Found>;
   now(): number;
 }
 
-/** Adds `GET /product?id=`: shows people one product and the reasons for its state. Without an id shows the form. */
-export function productRoute(app: FastifyInstance, { product, now }: ProductPageOptions): void {
-  app.get<{ Querystring: { id?: unknown } }>('/product', async ({ query: { id } }, reply) => {
-    if (id === undefined) return sendPage(reply, questionPage('Which product?', now()));
+/**
+ * Adds `GET /product?id=`: shows people one product and the reasons for its state. `?q=` finds products by words or an
+ * id; one that is found alone is shown at once. Without either shows the form.
+ */
+export function productRoute(app: FastifyInstance, { product, find, now }: ProductPageOptions): void {
+  app.get<{ Querystring: { id?: unknown; q?: unknown } }>('/product', async ({ query: { id, q } }, reply) => {
+    if (id === undefined) return await searched(reply, typeof q === 'string' ? q.trim() : '');
     const product_id = typeof id === 'string' && /^[1-9]\d{0,14}$/.test(id.trim()) ? Number(id) : null;
     if (product_id === null) return sendPage(reply, questionPage('A product id is a whole number above 0', now()), 400);
     const view = product(product_id);
     if (view === null) return sendPage(reply, questionPage(`Product ${product_id} is not in the mirror`, now()), 404);
     return sendPage(reply, renderProduct(view, now()));
   });
+
+  async function searched(reply: FastifyReply, words: string): Promise<FastifyReply> {
+    if (words === '') return sendPage(reply, questionPage('Find a product', now()));
+    if (/^[1-9]\d{0,14}$/.test(words) && product(Number(words)) !== null) return shown(reply, Number(words));
+    const found = await find(short(words, longestWords), hitsAtMost);
+    const [only] = found.hits;
+    if (only !== undefined && found.hits.length === 1) return shown(reply, only.product_id);
+    return sendPage(reply, foundPage(words, found, now()), only === undefined ? 404 : 200);
+  }
 }
 
-/** Shows a form that leads to a product. Not for a page that refreshes itself, which would clear the input. */
-function productForm(): Html {
-  return html`<form action="/product" method="get"><label>Product <input name="id" inputmode="numeric" required pattern="[0-9]+" size="12"></label> <button>Show</button></form>`;
+/** The most characters that are searched for, and the most products that are listed. */
+const longestWords = 200;
+const hitsAtMost = 25;
+
+/** Leads to the view of a product. */
+function shown(reply: FastifyReply, product_id: number): FastifyReply {
+  return reply.header('cache-control', 'no-store').redirect(`/product?id=${product_id}`, 303);
+}
+
+/** Shows a form that finds a product. Not for a page that refreshes itself, which would clear the input. */
+export function searchForm(words = '', focused = false): Html {
+  return html`<form class="find" action="/product" method="get" role="search"><label for="q">Find a product</label> <input type="search" id="q" name="q" value="${words}" placeholder="words or its id" required maxlength="200" autocomplete="off"${focused ? html` autofocus` : null}> <button>Find</button></form>`;
+}
+
+/** Renders the products that were found. */
+function foundPage(words: string, { hits, total }: Found, now: number): string {
+  if (hits.length === 0) return questionPage(`No product matches “${short(words, 60)}”`, now, words);
+  const listed =
+    total > hits.length ? `The first ${number(hits.length)} of ${number(total)}` : `${number(total)} products`;
+  const main = html`<section class="wide"><h1>Products that match “${short(words, 60)}”</h1>
+${searchForm(words)}
+${tableOf<Found['hits'][number]>(
+  `${listed}, the best match first`,
+  [
+    {
+      heading: 'product',
+      cell: ({ product_id, title }) =>
+        html`<a href="/product?id=${product_id}">${short(title ?? String(product_id))}</a>`,
+    },
+    { heading: 'id', kind: 'number', cell: ({ product_id }) => String(product_id) },
+    { heading: 'city', cell: ({ city_name }) => short(city_name ?? '-') },
+    {
+      heading: 'from',
+      kind: 'number',
+      cell: ({ price, currency }) => (price === null ? '-' : moneyText(price, currency)),
+    },
+    {
+      heading: 'on sale',
+      cell: ({ sellable }) =>
+        sellable === 1 ? html`<span class="yes">✓ yes</span>` : html`<span class="no">✗ no</span>`,
+    },
+    {
+      heading: 'read',
+      kind: 'number',
+      cell: ({ checked_at, stale }) =>
+        html`${ago(checked_at, now)}${stale === 1 ? html` <span class="some">stale</span>` : null}`,
+    },
+  ],
+  hits,
+)}</section>
+`;
+  return framed({ title: words, about: html`search`, now, main, footer: html`<a href="/">the mirror as a whole</a>` });
 }
 
 /** Renders a page with a message and the form. */
-function questionPage(says: string, now: number): string {
+function questionPage(says: string, now: number, words = ''): string {
   const main = html`<section class="wide"><h1>${says}</h1>
-${productForm()}</section>
+${searchForm(words, true)}</section>
 `;
   return framed({ title: says, about: html`product`, now, main, footer: html`<a href="/">the mirror as a whole</a>` });
 }
@@ -70,7 +137,7 @@ export function renderProduct({ explanation, days, images, changes }: ProductVie
     about: html`product ${product_id}`,
     now,
     main: html`${factsPart(explanation, now)}${claimsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
-    footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · <a href="/resync?product=${product_id}">resync</a> · ${productForm()}`,
+    footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · <a href="/resync?product=${product_id}">resync</a> · ${searchForm()}`,
   });
 }
 

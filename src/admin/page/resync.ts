@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { number, remaining } from '../../format.ts';
-import { type ResyncPrice, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';
 import { framed } from './document.ts';
@@ -13,7 +13,7 @@ import { tableOf } from './tables.ts';
 export interface ResyncPageOptions {
   readonly resync: {
     /** Returns the cost of a resync; changes nothing. */
-    price(wanted: ResyncRequest): Promise<ResyncPrice>;
+    price(wanted: ResyncRequest): Promise<ResyncCost>;
     start(wanted: ResyncRequest): Promise<unknown>;
     readonly tokens: FormTokens;
   };
@@ -98,7 +98,7 @@ ${resyncResources.map(box)}<label>Product <input name="product" inputmode="numer
 `;
 }
 
-function pricePart(wanted: ResyncRequest, price: ResyncPrice, token: string): Html {
+function pricePart(wanted: ResyncRequest, price: ResyncCost, token: string): Html {
   const rows = Object.entries(price.records);
   const hidden = (name: string, value: string | number) => html`<input type="hidden" name="${name}" value="${value}">`;
   return html`<section class="wide"><h1>${price.at_least ? 'At least ' : ''}${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)}</h1>

@@ -4,13 +4,13 @@ export const pageStyle = `
   color-scheme: light dark;
   --ground: #f6f7f9; --card: #fff; --ink: #16191d; --soft: #545c66; --line: #dfe3e8; --track: #e6e9ee;
   --good: #10693a; --good-ground: #e5f5ec; --bad: #a3190f; --bad-ground: #fdeceb; --wait: #7a4b00; --wait-ground: #fff3dc;
-  --bar: #2f6fde; --bar-stale: #d98a00; --bar-expired: #c62b20;
+  --busy: #1f4fa3; --busy-ground: #e8f0fd; --bar: #2f6fde; --bar-stale: #d98a00; --bar-expired: #c62b20;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #101317; --card: #181c22; --ink: #e9ecf0; --soft: #a3acb8; --line: #2b323b; --track: #2b323b;
     --good: #6fdc9c; --good-ground: #12301f; --bad: #ff9d94; --bad-ground: #3b1614; --wait: #ffcb70; --wait-ground: #362708;
-    --bar: #6ea2ff; --bar-stale: #f0ad3d; --bar-expired: #ff7468;
+    --busy: #a3c3ff; --busy-ground: #14233f; --bar: #6ea2ff; --bar-stale: #f0ad3d; --bar-expired: #ff7468;
   }
 }
 * { box-sizing: border-box; }
@@ -30,17 +30,28 @@ h1 { margin: 0; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.02em; }
 h2 { margin: 0 0 .5rem; font-size: 1.05rem; letter-spacing: -.01em; }
 p { margin: .35rem 0; }
 code { font: .92em ui-monospace, monospace; overflow-wrap: anywhere; }
+.typed { white-space: nowrap; }
 a { color: inherit; text-underline-offset: .15em; }
 a:focus-visible { outline: 2px solid var(--bar); outline-offset: 2px; }
 .verdict { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem; align-items: center; border-width: 0 0 0 .4rem; padding: 1.25rem; }
 .verdict svg { width: 2.6rem; height: 2.6rem; }
-.verdict ul, .verdict .soft { grid-column: 2; margin: .25rem 0 0; }
-.verdict ul { padding-left: 1.1rem; }
-.verdict li { overflow-wrap: anywhere; }
-.true { background: var(--good-ground); border-color: var(--good); } .true h1, .true svg { color: var(--good); }
-.broken { background: var(--bad-ground); border-color: var(--bad); } .broken h1, .broken svg { color: var(--bad); }
-.filling { background: var(--wait-ground); border-color: var(--wait); } .filling h1, .filling svg { color: var(--wait); }
-.verdict .soft { color: inherit; }
+.verdict ul, .verdict p { grid-column: 2; margin: .25rem 0 0; }
+.verdict ul { padding-left: 0; list-style: none; }
+.verdict li { overflow-wrap: anywhere; margin-top: .35rem; } .verdict .todo { display: block; }
+.well { background: var(--good-ground); border-color: var(--good); } .well h1, .well > svg { color: var(--good); }
+.filling { background: var(--busy-ground); border-color: var(--busy); } .filling h1, .filling > svg { color: var(--busy); }
+.warning { background: var(--wait-ground); border-color: var(--wait); } .warning h1, .warning > svg, .warning b { color: var(--wait); }
+.error { background: var(--bad-ground); border-color: var(--bad); } .error h1, .error > svg, .error b { color: var(--bad); }
+.lead .figures dd { font-size: 1.6rem; } .lead .figures { grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); }
+.search { padding: 0; border: 0; background: none; }
+a.find { background: var(--card); }
+a.find { display: block; max-width: 30rem; padding: .3rem .6rem; border: 1px solid var(--soft); border-radius: .4rem; color: var(--soft); text-decoration: none; }
+a.find:hover { color: var(--ink); }
+form.find { display: flex; } form.find input { flex: 1 1 12rem; min-width: 0; max-width: 30rem; }
+.folded { padding-top: .75rem; padding-bottom: .75rem; }
+summary { cursor: pointer; } summary h2 { display: inline; margin: 0; font-size: 1rem; font-weight: 600; }
+summary:focus-visible { outline: 2px solid var(--bar); outline-offset: 2px; }
+details[open] > summary { margin-bottom: .75rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .9rem 1.25rem; margin: 0; }
 .figures div { min-width: 0; }
 .figures dt { color: var(--soft); font-size: .87rem; }
@@ -55,7 +66,7 @@ tbody th { font-weight: 500; overflow-wrap: anywhere; }
 .number { text-align: right; white-space: nowrap; }
 td svg { display: block; width: 100%; min-width: 5rem; height: .5rem; border-radius: .25rem; background: var(--track); }
 .fresh { fill: var(--bar); } .stale { fill: var(--bar-stale); } .expired { fill: var(--bar-expired); }
-.strip { height: 1rem; } .strip .well { fill: var(--good); opacity: .3; }
+.strip { height: 1rem; } .strip .watched { fill: var(--good); opacity: .3; }
 tbody th code { display: block; color: var(--soft); white-space: nowrap; font-size: .82rem; font-weight: 400; } td:has(.strip) { width: 29%; }
 td small { display: block; color: var(--soft); font-size: .82rem; white-space: nowrap; }
 td a, th a { white-space: nowrap; }
@@ -81,15 +92,18 @@ footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
   header span:last-child { margin-left: 0; }
   header, main, footer { padding-left: .75rem; padding-right: .75rem; }
   section { padding: .9rem 1rem; } h1 { font-size: 1.4rem; }
-  .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .figures, .lead .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); } .lead .figures dd { font-size: 1.3rem; }
+  .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; }
   table, tbody, caption { display: block; } thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 1.75rem; padding: .5rem 0; border-top: 1px solid var(--line); }
-  tbody th, td:has(svg), td:has(code), td:last-child:nth-child(even) { grid-column: 1 / -1; }
+  .verdict { padding: 1rem; } .verdict ul, .verdict p { grid-column: 1 / -1; } .typed { white-space: normal; }
+  tbody th, td:has(svg), td:has(code), td:has(a), td:last-child:nth-child(even) { grid-column: 1 / -1; }
   tbody th, td { display: flex; justify-content: space-between; gap: 1rem; padding: .12rem 0; border: 0; text-align: right; white-space: normal; }
   tbody th { text-align: left; font-weight: 600; }
   td::before { content: attr(data-heading); color: var(--soft); text-align: left; }
   .number { white-space: normal; } td:has(.strip) { width: auto; } td:has(.strip)::before { min-width: 4rem; }
   td > span { min-width: 0; overflow-wrap: anywhere; } td > span:has(svg) { flex: 1; align-self: center; }
 }
+@media (max-width: 22rem) { .lead .figures dd { font-size: 1.1rem; } }
 @media print { body { background: #fff; } section { break-inside: avoid; } }
 `;

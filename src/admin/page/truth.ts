@@ -1,4 +1,3 @@
-import { fewestAudits } from '../../domain/truth/estimate.ts';
 import { duration, number } from '../../format.ts';
 import type { ErrorRate } from '../../mirror/status/error-rate.ts';
 import type { Truth } from '../../mirror/status/truth.ts';
@@ -7,25 +6,16 @@ import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
 import { counted, tableOf } from './tables.ts';
 
-/** Returns the key figure: the share of outdated data, and the number of reads behind it. */
-export function untrueFigure(truth: Truth): [value: string, more: string] {
-  const text = outdatedText(truth);
-  const reads = number(truth.audited);
-  return text === null
-    ? ['not known yet', `${reads} of ${fewestAudits} random reads`]
-    : [text, `${reads} random reads`];
-}
-
 /** Shows the share of outdated data by random reads, in total and by tier. */
 export function truthPart(truth: Truth): Html {
   const { from_at, to_at } = truth;
   const text = outdatedText(truth);
   const over = from_at === null || to_at === null ? '' : ` over ${duration(to_at - from_at)}`;
-  return html`<section><h2>Untrue of what shoppers see</h2>
+  return html`<section><h2>Outdated data shown</h2>
 ${
   text === null
     ? html`<p class="none">We ${cannotTell(truth)}.</p>`
-    : html`<p><strong>${text}</strong>, by ${number(truth.audited)} random reads${over}: in those the service said something else than the mirror showed.</p>`
+    : html`<p><strong>${text}</strong>, by ${number(truth.audited)} random reads${over}: the service answered something else than the mirror showed.</p>`
 }
 ${
   truth.by_tier.length === 0
@@ -36,7 +26,7 @@ ${
           { heading: 'tier', cell: ({ tier }) => tier },
           { heading: 'random reads', kind: 'number', cell: ({ audited }) => number(audited) },
           {
-            heading: 'untrue',
+            heading: 'outdated',
             kind: 'number',
             cell: (row) => outdatedText(row) ?? html`<span class="none">not known yet</span>`,
           },

@@ -9,7 +9,7 @@ import { createLog } from '../../log.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { LiveStatus } from '../../status/daemon-status.ts';
 import { keyRefused, liveStatus, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
-import { pass } from '../../sync/engine.ts';
+import { runSyncCycle } from '../../sync/engine.ts';
 import { findProducts } from '../../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
 import { machineFor } from '../setup.ts';
@@ -93,7 +93,10 @@ async function untilDone(
       await ports.clock.sleep(1000, signal);
       continue;
     }
-    const result = await storage.keepTrying(() => pass(ports, config.budget.concurrency, { job_id, signal }), signal);
+    const result = await storage.keepTrying(
+      () => runSyncCycle(ports, config.budget.concurrency, { job_id, signal }),
+      signal,
+    );
     signal.throwIfAborted();
     if (result === null) continue;
     const refusal = keyRefused({ key_refused: ports.refusals.keyRefused() });
@@ -118,14 +121,13 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
     const [job, live, now] = [mirror.jobs.find(job_id), liveStatus(limiter, null), ports.clock.now()];
     if (job === null || stop.signal.aborted) break;
-    const { visible, phase } = phaseOf(mirror.products.count(), job);
     printer.show(
       {
-        phase,
+        phase: job.left === 0 ? 'done' : 'resync',
         done: job.records - job.left,
         total: job.records,
         calls: live.calls,
-        note: storageSays(storage.status(), now)[0] ?? noteOf(live, now, visible),
+        note: storageSays(storage.status(), now)[0] ?? noteOf(live, now, mirror.products.count()),
       },
       now,
     );
@@ -138,10 +140,6 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
     if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
-}
-
-function phaseOf(visible: number, job: JobState): { visible: number; phase: string } {
-  return { visible, phase: job.left === 0 ? 'done' : 'resync' };
 }
 
 function noteOf({ not_before, unreachable_since, away }: LiveStatus, now: number, products: number): string | null {

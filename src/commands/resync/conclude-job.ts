@@ -16,8 +16,8 @@ export function doneSays({ records, left, failed }: Pick<JobState, 'records' | '
 }
 
 /**
- * Prints that every record of a job was refreshed; throws where some failed (69), and names what is held now. `short_lists` are
- * the lists that are incomplete now: those that were walked since the job was requested are named.
+ * Prints that every record of a job was refreshed. If some failed, throws (69) and names all open holds, because any of
+ * them may be the reason. `short_lists`: the incomplete lists. Those walked since the job was requested are named.
  */
 export function concludeJob(
   { stdout, stderr }: Io,
@@ -44,7 +44,7 @@ export function concludeJob(
           : 'see which ones with: catalogued status (failed records are retried automatically)',
     });
   }
-  // Three lists agree that there is no more: nothing has failed.
+  // Three walks in a row had the same shortage, so it no longer counts as a failure.
   if (short.length > 0) stderr.write(`Warning: ${incomplete}\n`);
   stdout.write(`All ${number(job.records)} records refreshed.\n`);
 }

@@ -11,9 +11,9 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number, remaining } from '../../format.ts';
 import { keyRefused, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
 import {
+  costOfResync,
   countListed,
-  priceResync,
-  type ResyncPrice,
+  type ResyncCost,
   type ResyncRequest,
   resyncResources,
 } from '../../sync/records/resync.ts';
@@ -38,7 +38,7 @@ interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
 
 export function resyncCommand(io: Io): Command {
   const command = new Command('resync').description(
-    'Makes the named records due now and leaves all other schedules unchanged. A running daemon does the work; without one the command does. ' +
+    'Makes the named records due now and leaves all other schedules unchanged. A running daemon does the work; without one the command does, and waits for it. ' +
       'With --wait: exit 0 when all are refreshed, 69 when some failed or are held, 75 when throttled.',
   );
   for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
@@ -95,7 +95,7 @@ async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, 
   await using mirroring = await openMirroring(machineFor(io), place.loaded);
   const { ports } = mirroring;
   const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, request, io.signal);
-  printPrice(io, priceResync(ports, request, loaded.config.budget.requests_per_second, { listed }), options);
+  printPrice(io, costOfResync(ports, request, loaded.config.budget.requests_per_second, { listed }), options);
 }
 
 /** Returns the configuration; before the first start with an empty mirror in a temporary directory: a price makes no files. */
@@ -116,7 +116,7 @@ function elsewhereIfNew(loaded: LoadedConfig): { readonly loaded: LoadedConfig }
   };
 }
 
-function printPrice({ stdout }: Io, price: ResyncPrice, { json }: Options): void {
+function printPrice({ stdout }: Io, price: ResyncCost, { json }: Options): void {
   if (json) {
     const { records, calls, minutes, estimated_from, at_least } = price;
     stdout.write(`${JSON.stringify({ records, calls, minutes, estimated_from, at_least }, null, 2)}\n`);

@@ -201,7 +201,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
   };
   const text = documentText({
     service: { base_url: sandbox.url, api_key_file: secrets.key, user_agent: 'catalogued demo' },
-    mirror: { path: mirrorFile(directory), state_dir, inbox_path: join(state_dir, 'inbox.db') },
+    mirror: { path: mirrorFile(directory), state_dir },
     admin: { listen: `unix:${join(state_dir, 'admin.sock')}` },
     storefront: { listen: `unix:${doorSocket(directory)}` },
     signing: { key_file: secrets.signing },

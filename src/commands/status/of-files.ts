@@ -1,4 +1,5 @@
 import { backupStatus } from '../../backup/keep.ts';
+import type { Instant } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { failingOf } from '../../domain/conditions/outcome.ts';
 import { startRefusal } from '../../files/pair.ts';
@@ -9,7 +10,7 @@ import { withConditions } from '../../status/verdict.ts';
 import type { ShownStatus } from './text.ts';
 
 /** Returns the status in the files, if no daemon answers: none runs, or the one that runs does not answer. */
-export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: number): ShownStatus {
+export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: Instant): ShownStatus {
   const mirror = mirrorStatus(config, now);
   return withConditions(
     {
@@ -35,7 +36,7 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: nu
 }
 
 /** Throws what a start would refuse: that also knows whether the inbox belongs to a mirror. */
-function mirrorStatus(config: Config, now: number): MirrorStatus {
+function mirrorStatus(config: Config, now: Instant): MirrorStatus {
   try {
     const db = openMirrorForReading(config.mirror.path);
     try {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Answer } from '../../admin/api.ts';
 import { AdminRefusal } from '../../admin/client.ts';
-import { systemClock } from '../../clock.ts';
+import { type Instant, systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { verdictOf } from '../../status/verdict.ts';
 import { configurationFor, daemonClient } from '../setup.ts';
@@ -39,7 +39,7 @@ const patienceMs = 3000;
 type Live = Answer<'GET /v1/status'>;
 
 /** Reads the status from the files, with code that is loaded only if no daemon answers: loading it takes longest. */
-async function filesSay({ config }: LoadedConfig, daemon: 'none' | 'silent', now: number): Promise<ShownStatus> {
+async function filesSay({ config }: LoadedConfig, daemon: 'none' | 'silent', now: Instant): Promise<ShownStatus> {
   const { statusOfFiles } = await import('./of-files.ts');
   return statusOfFiles(config, daemon, now);
 }

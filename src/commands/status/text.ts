@@ -12,6 +12,7 @@ import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
 import type { DaemonStatus, DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import { bookableText, changesText } from '../../status/on-sale-text.ts';
 import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { asOfText } from '../../status/status-line.ts';
 import { conditionSays } from '../../status/verdict.ts';
@@ -79,6 +80,8 @@ function facts(status: ShownStatus, now: number): string[] {
     `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log${aged(status, now)}`,
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
+    `Bookable  ${bookableText(status.bookable, now)}`,
+    `Changed   ${changed(status.last_hour)}`,
     truth(status, now),
     ...errors(status),
     ...signals(status),
@@ -224,14 +227,20 @@ function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string 
   return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
+/** Describes what changed in the last hour. */
+function changed(hour: ShownStatus['last_hour']): string {
+  const text = changesText(hour);
+  return text === null ? 'nothing in the last hour' : `in the last hour, of ${number(hour.products)} products: ${text}`;
+}
+
 /** Returns the line about the share of outdated data among what shoppers see. */
 function truth({ truth: measured }: ShownStatus, now: number): string {
   const { audited, from_at, to_at, by_tier } = measured;
   const text = outdatedText(measured);
-  if (text === null || from_at === null || to_at === null) return `Truth     ${cannotTell(measured)}`;
+  if (text === null || from_at === null || to_at === null) return `Outdated  ${cannotTell(measured)}`;
   const tiers = by_tier.map((row) => `${row.tier} ${outdatedText(row) ?? 'not known yet'}`);
   const until = to_at < now ? `, until ${ago(to_at, now)}` : '';
-  return `Truth     ${text} of what shoppers see is outdated, by ${number(audited)} random reads in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
+  return `Outdated  ${text} of what shoppers see, by ${number(audited)} random reads in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
 }
 
 /** Returns the lines about how often checks and orders found the mirror wrong; none before the first. */

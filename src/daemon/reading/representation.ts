@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { contract } from '../../mirror/contract/contract.ts';
 import { publicColumns } from '../../mirror/contract/table.ts';
 import { type HttpRead, httpReads } from '../../storefront/http/reads.ts';
-import type { Reader } from '../../storefront/reader.ts';
+import type { Found, Reader } from '../../storefront/reader.ts';
 import type { ViewsClock } from './views-clock.ts';
 
 /** A call of one of the reader's functions. */
@@ -19,6 +19,8 @@ export interface Representation {
   readonly etag: string;
   /** Seconds, at most 60, for which the clock alone does not change it. */
   readonly holds_s: number;
+  /** Of `search`: the typed words that what was found has; null for other calls. */
+  readonly matched: Found['matched'] | null;
 }
 
 /** The longest time, in seconds, for which a cache may keep an answer: a new read of the service shows after it. */
@@ -31,14 +33,18 @@ const published = new Map(
 
 /** Answers a call, and looks ahead for the instant at which the clock changes the answer. */
 export function represent(reader: Reader, call: ReaderCall, clock: ViewsClock): Representation {
-  return reader.transaction(() => {
+  const looked = () => {
     const from = clock.seconds();
-    const at = (seconds: number) => clock.at(from + seconds, () => written(reader, call));
-    const body = at(0);
+    const read = (seconds: number) => clock.at(from + seconds, () => answered(reader, call));
+    const answer = read(0);
+    const body = written(answer, call);
+    const at = (seconds: number) => written(read(seconds), call);
     const etag = `${reader.info().feed_id}-${hash('sha256', body, 'base64url').slice(0, 22)}`;
     const until = from + lastEqual(body, at);
-    return { body, etag, holds_s: Math.max(until - clock.seconds(), 0) };
-  });
+    const matched = call.name === 'search' ? (answer as Found).matched : null;
+    return { body, etag, holds_s: Math.max(until - clock.seconds(), 0), matched };
+  };
+  return reader.transaction(() => clock.keeping(looked));
 }
 
 /**
@@ -57,9 +63,12 @@ function lastEqual(body: string, at: (seconds: number) => string): number {
   return same;
 }
 
-function written(reader: Reader, { name, asked }: ReaderCall): string {
-  const read: { readonly path: string; readonly rows?: string } = httpReads[name];
+function answered(reader: Reader, { name, asked }: ReaderCall): unknown {
   // Safe cast: the arguments were parsed by the schemas of the operation, and the reader checks them again.
-  const answer: unknown = (reader[name] as (...args: readonly unknown[]) => unknown)(...asked);
+  return (reader[name] as (...args: readonly unknown[]) => unknown)(...asked);
+}
+
+function written(answer: unknown, { name }: ReaderCall): string {
+  const read: { readonly path: string; readonly rows?: string } = httpReads[name];
   return JSON.stringify(answer, read.rows === undefined ? null : (published.get(read.rows) ?? []));
 }

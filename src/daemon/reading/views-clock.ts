@@ -1,4 +1,5 @@
 import type { sqliteLibrary } from '../../sqlite/read-only.ts';
+import type { BoundValues } from '../../storefront/engine.ts';
 import type { Engine } from '../../storefront/reader.ts';
 
 /**
@@ -10,6 +11,11 @@ export class ViewsClock {
   /** Seconds since 1970 that it stands at; null: it goes. */
   #standing: number | null = null;
 
+  /** How many times it was asked. */
+  #asked = 0;
+  /** Answers of statements that did not ask it, by statement and what was bound; null: none are kept. */
+  #kept: Map<object, Map<string, unknown>> | null = null;
+
   /** `now` returns epoch milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
@@ -17,7 +23,12 @@ export class ViewsClock {
 
   /** Returns seconds since 1970. */
   seconds(): number {
-    return this.#standing ?? Math.floor(this.#now() / 1000);
+    return this.#standing ?? this.going();
+  }
+
+  /** Returns seconds since 1970, wherever the clock stands. */
+  going(): number {
+    return Math.floor(this.#now() / 1000);
   }
 
   /** Calls `read` with the clock standing at so many seconds since 1970. */
@@ -30,14 +41,71 @@ export class ViewsClock {
     }
   }
 
+  /**
+   * Keeps the answers of statements that do not ask the clock while `read` runs, inside a transaction: at another instant
+   * they are the same.
+   */
+  keeping<Result>(read: () => Result): Result {
+    this.#kept = new Map();
+    try {
+      return read();
+    } finally {
+      this.#kept = null;
+    }
+  }
+
+  /** Asks the clock for a statement under way. */
+  ask(): number {
+    this.#asked += 1;
+    return this.seconds();
+  }
+
+  /** Returns what `run` returns, or the answer that is kept for `asked`. */
+  answerOf(statement: object, asked: string, run: () => unknown): unknown {
+    if (this.#kept === null) return run();
+    const answers = this.#kept.get(statement) ?? new Map<string, unknown>();
+    this.#kept.set(statement, answers);
+    if (answers.has(asked)) return answers.get(asked);
+    const before = this.#asked;
+    const answer = run();
+    if (this.#asked === before) answers.set(asked, answer);
+    return answer;
+  }
+
   /** Returns a library for readers whose views ask this clock. */
   engine(library: typeof sqliteLibrary): Engine {
-    const seconds = () => this.seconds();
-    return class extends library {
+    const clock = this;
+    return class {
+      readonly #file;
+
       constructor(...opening: ConstructorParameters<Engine>) {
-        super(...opening);
+        this.#file = new library(...opening);
         // Deterministic: SQLite asks once for each run of a statement, as it asks its own clock.
-        this.function('unixepoch', { deterministic: true }, seconds);
+        this.#file.function('unixepoch', { deterministic: true }, () => clock.ask());
+        // Only product_popularity asks it: what is late by a minute does not matter there.
+        this.#file.function('unixepoch', { deterministic: true }, (_now: 'now') => clock.going());
+      }
+
+      get inTransaction(): boolean {
+        return this.#file.inTransaction;
+      }
+
+      prepare(sql: string) {
+        const statement = this.#file.prepare(sql);
+        return {
+          all: (bound: BoundValues) =>
+            clock.answerOf(statement, `all ${JSON.stringify(bound)}`, () => statement.all(bound)),
+          get: (bound: BoundValues) =>
+            clock.answerOf(statement, `get ${JSON.stringify(bound)}`, () => statement.get(bound)),
+        };
+      }
+
+      exec(sql: string): unknown {
+        return this.#file.exec(sql);
+      }
+
+      close(): unknown {
+        return this.#file.close();
       }
     };
   }

@@ -47,7 +47,10 @@ const storedTogether = 200;
  * Returns a function that stores deliveries for all instances. Each is durable in the database before it is answered.
  * Logs the beginning and the end of failures.
  */
-export function storingIn(deliveries: Pick<SharedDeliveries, 'store'>, log: Logger): (each: Received) => Promise<void> {
+export function storingElsewhere(
+  deliveries: Pick<SharedDeliveries, 'store'>,
+  log: Logger,
+): (each: Received) => Promise<void> {
   let failing = false;
   return inGroups(async (received) => {
     try {

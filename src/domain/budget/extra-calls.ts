@@ -14,6 +14,12 @@ export interface ExtraLimits {
   readonly times: number;
 }
 
+/**
+ * Most calls as a multiple of those that the freshness targets need. A small catalogue needs so few that the share of the rate would
+ * not limit it.
+ */
+export const mostTimes = 5;
+
 const hourMs = 3_600_000;
 
 /**

@@ -60,7 +60,7 @@ export type DayForm = readonly [
 /** One answer of the availability read. */
 export interface AvailabilityAnswer {
   /**
-   * False: the product is not on sale, and the answer contains nothing about dates (reliability.md section 3). Null:
+   * False: the product is not on sale, and the answer contains nothing about dates. Null:
    * the answer leaves it out, and so contains nothing about dates either.
    */
   readonly sales_enabled: boolean | null;
@@ -153,10 +153,13 @@ export function lower(lowest: number | null, price: number): number {
   return price === 0 ? lowest : Math.min(lowest, price);
 }
 
-/** A span of availability dates with a cadence of its own. */
+/**
+ * A span of availability dates with a cadence of its own. It is not the lane or the held subject of the same name: these
+ * distinguish the first window of a product from its later ones.
+ */
 export type Tier = 'near' | 'middle' | 'far';
 
-/** Tiers of availability dates, counted in days from the venue's today (design section 2). */
+/** Tiers of availability dates, counted in days from the venue's today. */
 export interface Tiers {
   readonly horizon: number;
   readonly near: { readonly days: number; readonly every: number };

@@ -1,5 +1,5 @@
 /*
- * Copies of the images' files (design 3.2, images): allowed types, paths, and times of the next request to their host.
+ * Copies of the images' files: allowed types, paths, and times of the next request to their host.
  */
 
 /** The four sizes of an image, by the names that the service's answers use. */

@@ -2,7 +2,7 @@ import { parseExact } from '../values/exact-json.ts';
 import { isMembers } from '../values/members.ts';
 
 /**
- * Kinds of change in the feed. Readers skip kinds that they do not know, because the list is open (design 3.3). Until a
+ * Kinds of change in the feed. Readers skip kinds that they do not know, because the list is open. Until a
  * mirror is filled, only the older kinds are published, and of a product's first reads only `product_added`.
  */
 export type ChangeKind = OlderKind | NewerKind;
@@ -63,6 +63,8 @@ export type NewerKind =
    * differ.
    */
   | 'experience_changed'
+  /** {tag_ids}: of no product. Tags that are new, gone or called otherwise in the language of the change. */
+  | 'tags_changed'
   /**
    * {subject}: a claim that many answers make at once, also about this product, is held: the data are stale. Once per
    * product and hold.
@@ -80,6 +82,7 @@ const newer: Readonly<Record<NewerKind, true>> = {
   images_changed: true,
   prices_changed: true,
   experience_changed: true,
+  tags_changed: true,
   held: true,
   pass_completed: true,
 };

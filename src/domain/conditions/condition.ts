@@ -20,6 +20,8 @@ export interface FoundCondition {
 export interface ConditionKind {
   /** One-word heading under which people see it. */
   readonly about: string;
+  /** Headline in the present perfect, so that a duration can follow: `The service has been away` for 4 minutes. */
+  readonly headline: string;
   readonly severity: Severity;
   /** Meaning, for the documents and alerts. */
   readonly means: string;

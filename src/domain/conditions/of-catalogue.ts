@@ -15,6 +15,7 @@ const keepsOld = [...stopsReads, 'daemon-silent'];
 export const ofCatalogue = {
   'freshness-missed': {
     about: 'Freshness',
+    headline: 'Some records have been outdated',
     severity: 'error',
     means: 'freshness targets are missed: records are older than their target, or hidden',
     todo: '`catalogued status` shows which, `catalogued plan` whether the call budget is enough, `catalogued explain PRODUCT` why one is late',
@@ -23,6 +24,7 @@ export const ofCatalogue = {
   },
   'list-incomplete': {
     about: 'List',
+    headline: 'A list of the service has been incomplete',
     severity: 'error',
     means:
       'a list has fewer rows than the service counts, or unusable rows. Such a list fills no mirror and withdraws nothing. After three equal lists, at least half an hour apart, it is accepted, and this becomes a warning',
@@ -39,6 +41,7 @@ export const ofCatalogue = {
   },
   held: {
     about: 'Held',
+    headline: 'Changes have been held back',
     severity: 'warning',
     means:
       'too many answers at once take something away, such as products, dates or prices. They are not believed yet: the mirror keeps what it had, as `stale`. The hold ends when the service takes it back, when samples confirm it for hours, or when you decide. After a day it is an error',
@@ -47,6 +50,7 @@ export const ofCatalogue = {
   },
   'records-failing': {
     about: 'Failing',
+    headline: 'Reads of some records have failed',
     severity: 'warning',
     means:
       'reads of some records fail again and again, most of them for two days or more. They keep their last good data and are tried daily',
@@ -57,6 +61,7 @@ export const ofCatalogue = {
   },
   'images-vanished': {
     about: 'Images',
+    headline: 'Images have been missing from the product list',
     severity: 'error',
     means:
       'every product of a list page lost its images at once: probably a lost entitlement. Each is shown until 14 days after its last confirmation',
@@ -69,6 +74,7 @@ export const ofCatalogue = {
   },
   'images-unverified': {
     about: 'Images',
+    headline: 'Some images have not been confirmed',
     severity: 'error',
     means: 'images of some products have not been confirmed for 12 days; they are hidden after 14',
     todo: '`catalogued status` and `catalogued explain PRODUCT` show why reads of the list and of these products fail',
@@ -83,6 +89,7 @@ export const ofCatalogue = {
   },
   'images-disk': {
     about: 'Images',
+    headline: 'The space for image files has been used up',
     severity: 'warning',
     means:
       'image files have reached the limit `images.disk`. New ones are not fetched; the addresses in the view still work',
@@ -94,6 +101,7 @@ export const ofCatalogue = {
   },
   'images-refused': {
     about: 'Images',
+    headline: 'Some image addresses have been refused',
     severity: 'warning',
     means: 'some image addresses are not http or https on a public host. They are not published',
     todo: 'Add hosts of your own to `images.hosts`; otherwise tell the service',
@@ -105,6 +113,7 @@ export const ofCatalogue = {
   },
   'prices-refused': {
     about: 'Prices',
+    headline: 'Negative prices have been refused',
     severity: 'warning',
     means: 'the service sent negative prices. What they belong to cannot be bought',
     todo: 'Tell the service; `catalogued explain PRODUCT --date DATE` shows the read',
@@ -116,6 +125,7 @@ export const ofCatalogue = {
   },
   'other-dates': {
     about: 'Dates',
+    headline: 'The service has answered for other dates than requested',
     severity: 'warning',
     means:
       'the service answered for other dates than requested, for five or more products. The requested dates become stale; none is shown as sold out',
@@ -130,6 +140,7 @@ export const ofCatalogue = {
   },
   'often-wrong': {
     about: 'Errors',
+    headline: 'Checks have found the mirror wrong too often',
     severity: 'warning',
     means:
       'the availability error rate is 1.5 % or more: checks and orders found the mirror wrong too often for chance (goal: 1 %)',

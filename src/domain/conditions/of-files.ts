@@ -15,6 +15,7 @@ const vacuumHeldMs = 10 * minute;
 export const ofFiles = {
   'mirror-lost': {
     about: 'Mirror',
+    headline: 'The mirror file has been missing',
     severity: 'error',
     means: '`mirror.db` was removed or replaced while in use. Nothing is read. Deliveries wait in the inbox',
     todo: 'Put the file back, or stop the daemon and run `catalogued repair`; find out what moves files there',
@@ -22,6 +23,7 @@ export const ofFiles = {
   },
   'mirror-damaged': {
     about: 'Mirror',
+    headline: 'The mirror file has been damaged',
     severity: 'error',
     means: 'an inspection found `mirror.db` damaged. Nothing is read. Deliveries wait in the inbox',
     todo: 'Stop the daemon and run `catalogued repair`; check the disk and other programs that write there',
@@ -29,6 +31,7 @@ export const ofFiles = {
   },
   'inbox-lost': {
     about: 'Inbox',
+    headline: 'The inbox file has been missing',
     severity: 'error',
     means: '`inbox.db` was removed or replaced. Deliveries are answered 503. Reads keep the mirror up to date',
     todo: 'Put the file back, or stop the daemon and run `catalogued repair`',
@@ -36,6 +39,7 @@ export const ofFiles = {
   },
   'inbox-damaged': {
     about: 'Inbox',
+    headline: 'The inbox file has been damaged',
     severity: 'error',
     means: 'an inspection found `inbox.db` damaged. Deliveries are answered 503',
     todo: 'Stop the daemon and run `catalogued repair`',
@@ -43,6 +47,7 @@ export const ofFiles = {
   },
   'disk-full': {
     about: 'Disk',
+    headline: 'The disk has been full',
     severity: 'error',
     means:
       'a file cannot be written. Storefronts go on reading. Deliveries that cannot be stored are answered 503 and come again',
@@ -51,6 +56,7 @@ export const ofFiles = {
   },
   'disk-low': {
     about: 'Disk',
+    headline: 'The disk has been nearly full',
     severity: 'warning',
     means: 'less than 200 MiB or twice the write-ahead log is free: bulk reads pause',
     todo: 'Free some space before the disk is full',
@@ -59,6 +65,7 @@ export const ofFiles = {
   },
   'file-locked': {
     about: 'Locked',
+    headline: 'Another program has locked a file',
     severity: 'error',
     means: 'another program holds the write lock of our file: nothing is stored',
     todo: 'End its transaction, often in a forgotten `sqlite3` shell: `sudo catalogued doctor --reader` lists who has the mirror open',
@@ -67,6 +74,7 @@ export const ofFiles = {
   },
   'readers-shut-out': {
     about: 'Readers',
+    headline: 'Storefronts have been unable to read the mirror',
     severity: 'error',
     means: 'the group or mode of the mirror or its directory was changed: storefronts can no longer read it',
     todo: 'Run the command that is shown, as root or as the owner; test it with `sudo catalogued doctor --reader --user www-data`. If the change was intended, restart the daemon',
@@ -75,6 +83,7 @@ export const ofFiles = {
   },
   'descriptors-low': {
     about: 'Process',
+    headline: 'File descriptors have been running out',
     severity: 'warning',
     means: '90 % of the daemon’s file descriptors are in use. When none is free, calls and deliveries fail',
     todo: 'Restart the daemon with a higher limit: `LimitNOFILE=65536` below `[Service]` (`systemctl edit catalogued`), or `ulimit -n 65536` in its shell',
@@ -82,6 +91,7 @@ export const ofFiles = {
   },
   'wal-held': {
     about: 'Log',
+    headline: 'A reader has held up the write-ahead log',
     severity: 'warning',
     means: 'the write-ahead log has grown beyond 256 MiB, because a reader holds an old snapshot',
     todo: 'End its transaction: `sudo catalogued doctor --reader` lists who has the mirror open',
@@ -93,6 +103,7 @@ export const ofFiles = {
   },
   'database-behind': {
     about: 'Database',
+    headline: 'PostgreSQL has been behind',
     severity: 'warning',
     means: 'nothing could be published into PostgreSQL for ten seconds: its rows are outdated, the file is not',
     todo: 'See the log and `catalogued database check`. What was missed is published by itself',
@@ -106,6 +117,7 @@ export const ofFiles = {
   },
   'standby-missing': {
     about: 'Database',
+    headline: 'No other instance has stood by',
     severity: 'warning',
     means: 'no other instance stands by: if this host is lost, nothing is received or read',
     todo: 'Start the others (`catalogued run`), or remove `instance.advertise` if this is the only instance',
@@ -116,6 +128,7 @@ export const ofFiles = {
   },
   'database-unsynchronised': {
     about: 'Database',
+    headline: 'A standby of PostgreSQL has been missing',
     severity: 'warning',
     means:
       '`synchronous_standby_names` of PostgreSQL names a missing server: commits wait for it, or are lost with the primary',
@@ -128,6 +141,7 @@ export const ofFiles = {
   },
   'database-vacuum-held': {
     about: 'Database',
+    headline: 'A transaction has been open in PostgreSQL',
     severity: 'warning',
     means:
       'a transaction has been open in PostgreSQL for ten minutes: old row versions cannot be removed, and the tables grow',
@@ -142,6 +156,7 @@ export const ofFiles = {
   },
   'snapshot-failing': {
     about: 'Snapshot',
+    headline: 'No snapshot has been published',
     severity: 'warning',
     means: 'no snapshot can be published; readers elsewhere see an old one',
     todo: 'See the log: the directory, its permissions or the disk. Under systemd add it to `ReadWritePaths`',
@@ -153,6 +168,7 @@ export const ofFiles = {
   },
   'snapshot-late': {
     about: 'Snapshot',
+    headline: 'The snapshot has been late',
     severity: 'warning',
     means: 'the snapshot for readers elsewhere is missing, or older than two periods of `snapshot.every`',
     todo: 'Check that the daemon runs, and the job `snapshot` in `catalogued jobs`',
@@ -167,6 +183,7 @@ export const ofFiles = {
   },
   'backup-failing': {
     about: 'Backup',
+    headline: 'No backup has been made',
     severity: 'warning',
     means: 'no backup can be made; the last one grows old',
     todo: 'See the log: `backup.directory`, its permissions or the disk. Then run `catalogued backup`',
@@ -178,6 +195,7 @@ export const ofFiles = {
   },
   'backup-late': {
     about: 'Backup',
+    headline: 'The backup has been late',
     severity: 'warning',
     means: 'the newest backup is older than two intervals of `backup.at`, or there is none',
     todo: 'Check that the daemon runs, and the job `backup` in `catalogued jobs`; `catalogued backup` makes one now',
@@ -192,6 +210,7 @@ export const ofFiles = {
   },
   'backup-unusable': {
     about: 'Backup',
+    headline: 'The newest backup has been unusable',
     severity: 'error',
     means: 'the newest backup could not be restored in its weekly test',
     todo: '`catalogued backup --list` shows why: check that disk, then make another with `catalogued backup`',

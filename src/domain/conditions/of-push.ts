@@ -9,6 +9,7 @@ import { reachedFromOutside } from './watched.ts';
 export const ofPush = {
   'receiver-unreachable': {
     about: 'Receiver',
+    headline: 'The receiver has been unreachable',
     severity: 'warning',
     means:
       'something else answers at `receiver.public_url`, or nothing does and the service calls a subscription degraded',
@@ -26,6 +27,7 @@ export const ofPush = {
   },
   'deliveries-refused': {
     about: 'Inbox',
+    headline: 'Deliveries have been refused',
     severity: 'error',
     means: 'deliveries were answered 503 in the last 15 minutes, because they could not be stored. They come again',
     todo: 'See the log: the disk, or another program that writes `inbox.db`',
@@ -39,6 +41,7 @@ export const ofPush = {
   },
   'deliveries-stuck': {
     about: 'Inbox',
+    headline: 'Deliveries have been waiting',
     severity: 'error',
     means: 'deliveries wait in the inbox, and none was applied for ten minutes',
     todo: 'See the log, restart the daemon and report it. Nothing is lost',
@@ -51,6 +54,7 @@ export const ofPush = {
   },
   'closures-held': {
     about: 'Closures',
+    headline: 'Announced closures have been held back',
     severity: 'warning',
     means:
       'more than five closures, and of more than 10 % of the products, were announced within ten minutes. Further ones wait for their reads',
@@ -65,6 +69,7 @@ export const ofPush = {
   },
   'hints-not-confirmed': {
     about: 'Closures',
+    headline: 'Many announced closures have not been confirmed',
     severity: 'warning',
     means:
       'reads did not confirm more than half of the last hundred announced closures: somebody may know the callback address',
@@ -76,6 +81,7 @@ export const ofPush = {
   },
   'old-address-used': {
     about: 'Address',
+    headline: 'A replaced callback address has been called',
     severity: 'warning',
     means: 'a callback address that was replaced is still called',
     todo: 'See `catalogued subscription show`. If the service still calls it, raise `receiver.grace`. If not, somebody else knows it, and replacing it was right',
@@ -91,6 +97,7 @@ export const ofPush = {
   },
   'subscription-silent': {
     about: 'Silent',
+    headline: 'A subscription has missed changes',
     severity: 'warning',
     means: 'reads find changes that a subscription did not announce. Its products are read as often as without it',
     todo: 'See `catalogued subscription show`. Ask the service whether it sends, and check whether your proxy refuses',
@@ -109,6 +116,7 @@ export const ofPush = {
   },
   'subscription-mute': {
     about: 'Silent',
+    headline: 'A subscription has been silent',
     severity: 'warning',
     means: 'a subscription that used to deliver has been silent for much longer than ever before',
     todo: 'Ask the service whether it sends, and check whether your proxy refuses: `catalogued subscription show`, `catalogued doctor`',
@@ -129,6 +137,7 @@ export const ofPush = {
   },
   'changes-not-shown': {
     about: 'Changes',
+    headline: 'Announced changes have not been visible',
     severity: 'warning',
     means:
       'changes were announced, but reads do not show them: a text is still old after half an hour, or three or more products show nothing new. A cache answers for the service, or announcements are forged',
@@ -145,6 +154,7 @@ export const ofPush = {
   },
   'subscription-taken': {
     about: 'Taken',
+    headline: 'A subscription has had an address that is not ours',
     severity: 'warning',
     means: 'under our subscription’s id the service has, or had in the last day, an address that is not ours',
     todo: 'Look for another program or installation that uses the same id, and give one of them another',
@@ -152,6 +162,7 @@ export const ofPush = {
   },
   'subscription-broken': {
     about: 'Broken',
+    headline: 'A subscription has not been working',
     severity: 'warning',
     means:
       'a subscription is degraded, failed or cancelled, and could not be reactivated yet. Its products are read as often as without it',
@@ -164,6 +175,7 @@ export const ofPush = {
   },
   'subscription-failing': {
     about: 'Failing',
+    headline: 'A subscription has been rejected',
     severity: 'warning',
     means: 'the service rejects a subscription, or sending it failed several times in a row',
     todo: '`catalogued subscription list` shows the service’s answer; often the service has another public key than ours',

@@ -21,6 +21,7 @@ const toldElsewhere: ReadonlySet<string> = new Set(['snapshot', 'backup', 'resto
 export const ofService = {
   'key-refused': {
     about: 'Key',
+    headline: 'The service has refused the key',
     severity: 'error',
     means:
       'the service refused the key for three records, at more than one path. Nothing is read. One small call a minute tests the key',
@@ -32,6 +33,7 @@ export const ofService = {
   },
   'service-unreachable': {
     about: 'Service',
+    headline: 'The service has been away',
     severity: 'warning',
     means: 'the service cannot be reached, or answers no call. Storefronts go on reading',
     todo: 'Check the network and `service.base_url`; if others cannot reach the service either, wait',
@@ -48,6 +50,7 @@ export const ofService = {
   },
   'service-unusable': {
     about: 'Service',
+    headline: 'The service has given no usable answer',
     severity: 'warning',
     means:
       'the service answers, but no answer can be used: a login page or a proxy answers in its place, or the service is broken',
@@ -60,6 +63,7 @@ export const ofService = {
   },
   'service-pause': {
     about: 'Service',
+    headline: 'The service has asked us to wait',
     severity: 'warning',
     means:
       'the service asked for a pause of more than a minute, for maintenance (503) or because it throttles (429). All calls wait. After a 429 one call in 2 to 15 minutes tests whether all have to',
@@ -81,6 +85,7 @@ export const ofService = {
   },
   'answers-unusable': {
     about: 'Answers',
+    headline: 'Answers of the service have been unusable',
     severity: 'error',
     means:
       'answers about a list or about many products cannot be used: other names of rows or ids, no page numbers, another language, no JSON. Such a list does not fill the mirror',
@@ -98,6 +103,7 @@ export const ofService = {
   },
   'checks-flood': {
     about: 'Checks',
+    headline: 'Live checks have used most of the call budget',
     severity: 'warning',
     means: 'live checks have used more than half of the call budget for a minute; other reads wait',
     todo: 'Check when the shopper looks and at the order, not on every page view. Name each caller (`--caller`), so that none uses the whole budget',
@@ -108,6 +114,7 @@ export const ofService = {
   },
   'clock-doubted': {
     about: 'Clock',
+    headline: 'The clock has been wrong',
     severity: 'error',
     means:
       'the machine’s clock is wrong or has jumped. Work continues by the time since boot, and nothing is deleted by age',
@@ -120,6 +127,7 @@ export const ofService = {
   },
   'clock-off': {
     about: 'Clock',
+    headline: 'Our clock has differed from the service’s',
     severity: 'warning',
     means:
       'our clock and the service’s differ by more than a minute. Usually ours is wrong, and readers judge by it what is stale',
@@ -136,6 +144,7 @@ export const ofService = {
   },
   'no-progress': {
     about: 'Progress',
+    headline: 'No record has been read',
     severity: 'error',
     means: 'calls are made, but for half an hour no record was read',
     todo: '`catalogued status` shows why reads fail, `catalogued probe` what the service answers. Then restart the daemon and report it',
@@ -153,6 +162,7 @@ export const ofService = {
   },
   'fill-endless': {
     about: 'Filling',
+    headline: 'The first fill has stood still',
     severity: 'error',
     means: 'the first fill stands still: for an hour no further record was read for the first time',
     todo: '`catalogued status` names records that the service never answers; `catalogued explain PRODUCT` shows why',
@@ -168,6 +178,7 @@ export const ofService = {
   },
   'job-failing': {
     about: 'Jobs',
+    headline: 'A job has been failing or late',
     severity: 'warning',
     means: 'a job of the daemon failed or is overdue',
     todo: 'See `catalogued jobs` and the log; `catalogued jobs run NAME` tries it now',
@@ -189,6 +200,7 @@ export const ofService = {
   },
   'daemon-silent': {
     about: 'Daemon',
+    headline: 'The daemon has not answered',
     severity: 'error',
     means: 'the daemon runs but does not answer: nothing may be refreshed',
     todo: 'Look in its log, then restart it',

@@ -133,7 +133,7 @@ export function isOverdue(hold: Pick<Hold, 'state' | 'opened_at'> & Decided, now
 }
 
 /** Returns the decision that applies to a subject now. */
-export function standingOf(hold: Hold | null, now: number): HoldStanding {
+export function holdStanding(hold: Hold | null, now: number): HoldStanding {
   if (hold === null || hold.state === 'ended') return 'free';
   const decided = decisionAt(hold, now);
   if (decided !== null) return decided === 'approved' ? 'believed' : 'held';

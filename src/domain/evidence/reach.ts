@@ -2,8 +2,8 @@ import type { OfferFacts } from '../schedule/offer.ts';
 import { isList, type Resource } from '../schedule/resources.ts';
 
 /*
- * Decides how far a refusal reaches: to its record, to a path that the service may lack, or to the key of the account
- * (evidence.md, section 2). One refusal concerns its record alone. Other records are read before it concerns more.
+ * Decides how far a refusal reaches: to its record, to a path that the service may lack, or to the key of the account.
+ * One refusal concerns its record alone. Other records are read before it concerns more.
  */
 
 /** Possible reach of a refusal beyond its record. */

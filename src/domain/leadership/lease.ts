@@ -13,10 +13,12 @@ export interface LeaseTimes {
   readonly margin: number;
 }
 
-/** Returns why a leader could not keep such a lease; null if it can. One renewal may fail without consequences. */
-export function leaseProblem({ lease, renew, margin }: LeaseTimes): string | null {
-  return lease >= 2 * renew + margin ? null : 'is below 2 × renew + margin: one late renewal would stop all calls';
-}
+/**
+ * The times of every instance. All that share a database must have the same ones, so nobody can set them. One renewal may
+ * be late without consequences (2 × renew + margin ≤ lease), a takeover takes 5 s, and a process that stood still for less than
+ * the margin cannot call beside its successor.
+ */
+export const leaseTimes: LeaseTimes = { lease: 5000, renew: 1000, margin: 2000 };
 
 /**
  * Returns until when the leader may call, on the clock of `attempt_at`: the instant at which the successful claim or

@@ -2,7 +2,7 @@ import type { ListAnswer, Question, RowAnswer, UnusableAnswer } from '../service
 import { isMembers, type Members } from '../values/members.ts';
 
 /*
- * The assumptions about the service (service-facts.md), judged by a few calls to it. Each judgement is a pure function
+ * The assumptions about the service, judged by a few calls to it. Each judgement is a pure function
  * of the exchanges; none makes a call.
  */
 

@@ -15,7 +15,7 @@ import {
   share,
 } from './assumption.ts';
 
-/** The assumptions about every answer of the service (service-facts.md sections 1 and 9). */
+/** The assumptions about every answer of the service. */
 export const behaviourAssumptions: readonly Assumption[] = [
   { name: 'limit', believed: '15 calls a second; 429, and perhaps Retry-After', judge: limit },
   { name: 'faults', believed: 'none without a reason', judge: faults },

@@ -23,7 +23,7 @@ import {
   unusable,
 } from './assumption.ts';
 
-/** The assumptions about the product list and its rows (service-facts.md sections 2 and 5). */
+/** The assumptions about the product list and its rows. */
 export const listAssumptions: readonly Assumption[] = [
   { name: 'shape of the list', believed: 'rows under products, each with an id', judge: listShape },
   { name: 'first page', believed: 'page 1', judge: firstPage },

@@ -1,3 +1,4 @@
+import { hasRows } from '../service/answered-by-rows.ts';
 import { identifier } from '../values/identifier.ts';
 import { isMembers, type Members, memberNames } from '../values/members.ts';
 import {
@@ -43,6 +44,7 @@ export const rowMembers = {
     ratings: 'object',
   },
   experiences: { id: 'id', title: 'text', product_ids: 'list' },
+  tags: { id: 'id', name: 'text' },
   checkout_information: { has_timeslots: 'flag', has_dynamic_pricing: 'flag', additional_information: 'object' },
   variants: { id: 'id', label: 'text', variant_type: 'text' },
   availability: { sales_enabled: 'flag', max_tickets_per_order: 'number', dates: 'list', variants: 'list' },
@@ -105,8 +107,7 @@ function isOf(form: MemberForm, value: unknown): boolean {
 
 function rowsOfExchange({ question: { kind }, read }: Exchange): Rows {
   if (read === null || 'unusable' in read) return {};
-  if ('rows' in read)
-    return kind === 'products' || kind === 'experiences' || kind === 'variants' ? { [kind]: read.rows } : {};
+  if ('rows' in read) return hasRows(kind) ? { [kind]: read.rows } : {};
   const { row } = read;
   if (kind === 'product') return { products: [row] };
   if (kind === 'checkout_information') return { [kind]: [row] };

@@ -20,7 +20,7 @@ import {
   unusable,
 } from './assumption.ts';
 
-/** The assumptions about reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
+/** The assumptions about reads of one product. */
 export const readAssumptions: readonly Assumption[] = [
   {
     name: 'GET product',
@@ -40,6 +40,11 @@ export const readAssumptions: readonly Assumption[] = [
     believed: 'it exists, although the specification does not list it',
     judge: (evidence) =>
       optional(evidence, ['experiences'], 'no experiences; products say their venue', { paths: { experiences: null } }),
+  },
+  {
+    name: 'GET tags',
+    believed: 'it exists, although the specification does not list it',
+    judge: (evidence) => optional(evidence, ['tags'], 'tags have ids and no names', { paths: { tags: null } }),
   },
   {
     name: 'GET product-variants',

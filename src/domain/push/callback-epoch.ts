@@ -1,7 +1,7 @@
 import { futureToleranceMs } from '../schedule/record.ts';
 
 /*
- * Callback addresses and their rotation (reliability.md §2.4). Each epoch has its own token, and only epochs are
+ * Callback addresses and their rotation. Each epoch has its own token, and only epochs are
  * stored.
  */
 

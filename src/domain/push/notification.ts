@@ -2,9 +2,9 @@ import { isMembers, type Members } from '../values/members.ts';
 import type { UpdatedField } from './awaited.ts';
 
 /*
- * Decodes deliveries (specification §2 and §6, service-facts.md section 8 for the older form). A payload has no id,
- * time or signature. So everything in it is a hint, taken member by member, and never becomes catalogue data (design
- * 4.5). Unknown values are data, not errors.
+ * Decodes deliveries (specification §2 and §6, and an older form). A payload has no id,
+ * time or signature. So everything in it is a hint, taken member by member, and never becomes catalogue data.
+ * Unknown values are data, not errors.
  */
 
 /** Reason why a product went off sale, in the service's words. Texts have at most 500 characters. Null: not stated. */

@@ -32,7 +32,7 @@ function isPause(not_before: number | null, now: number): not_before is number {
 }
 
 /**
- * Returns how to repair a subscription (reliability.md §2.4). It is an assumption that a PUT revives a degraded one.
+ * Returns how to repair a subscription. It is an assumption that a PUT revives a degraded one.
  */
 export function repairOf(status: string | null, facts: RepairFacts, now: number): SubscriptionRepair {
   if (status === null || isWorking(status)) return { action: 'nothing' };

@@ -113,7 +113,7 @@ function addressDifferences(address: AddressStanding | null): string[] {
 }
 
 /**
- * Statuses of broken subscriptions: the service's (specification §3, service-facts.md §8), and ours for a missing one.
+ * Statuses of broken subscriptions: the service's (specification §3), and ours for a missing one.
  */
 const brokenStatuses: ReadonlySet<string> = new Set(['degraded', 'failed', 'cancelled', 'missing']);
 

@@ -2,7 +2,7 @@ import type { SaleStatus } from '../catalogue/product.ts';
 import { type ChangeType, changeTypes } from './subscription.ts';
 
 /*
- * Measures how reliable notifications are (design 4.7): the share of the changes found by our reads that were
+ * Measures how reliable notifications are: the share of the changes found by our reads that were
  * announced, of those that a subscription should have announced. These are pure functions of counts.
  */
 

@@ -1,7 +1,7 @@
 import { mostMissing } from '../evidence/claims.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
 
-/* Doubts absence (reliability.md 3.1): one empty or short list, one missing page or one 404 proves nothing. */
+/* Doubts absence: one empty or short list, one missing page or one 404 proves nothing. */
 
 /** Answer of a product's own read while it was missing from the list: 404, 410, or its data. */
 export type DirectAnswer = 'gone' | 'permanently-gone' | 'there';

@@ -3,7 +3,7 @@ import { mostMissing } from '../evidence/claims.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
 
 /*
- * Decides about announced closures (reliability.md 2.3): they take a product off sale at once, and reads confirm or
+ * Decides about announced closures: they take a product off sale at once, and reads confirm or
  * undo them.
  */
 

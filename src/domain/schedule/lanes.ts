@@ -2,7 +2,7 @@ import type { DueReason, RecordKey } from './record.ts';
 import { usualLane } from './resources.ts';
 
 /*
- * Shares of the call budget (design 4.3). The most urgent lane goes first. But each lane has a share of the rate that
+ * Shares of the call budget. The most urgent lane goes first. But each lane has a share of the rate that
  * no other lane can take from it, so that a shopper never queues behind a sweep and a sweep never starves.
  */
 
@@ -12,8 +12,7 @@ export type Lane = (typeof lanes)[number];
 
 /**
  * Queue in which a call waits: a lane, or `triggered`, the part of the notification lane that anyone who knows a
- * callback address can fill. Reads that notifications request are never more than `triggeredShare` of the rate
- * (reliability.md 2.3).
+ * callback address can fill. Reads that notifications request are never more than `triggeredShare` of the rate.
  */
 export type LaneEntry = Lane | 'triggered';
 export const laneEntries: readonly LaneEntry[] = [...lanes, 'triggered'];
@@ -22,8 +21,22 @@ export const triggeredShare = 0.3;
 /** Share of the rate that is reserved for each lane, from 0 to 1. */
 type Reserved = Readonly<Record<Lane, number>>;
 
-/** Same, as configured. Random reads are left out, because they have the share that they need. */
+/** Same, before the minimum shares are applied. Random reads are left out, because they have the share that they need. */
 export type LaneShares = Omit<Reserved, 'audit'>;
+
+/**
+ * Shares of the sweeps. Together they are half of the rate, so shoppers, notifications and reopenings, which go first, always have the
+ * other half. The near dates get most: they sell out first and have the shortest cadence.
+ */
+export const laneShares: LaneShares = {
+  checkout: 0,
+  notification: 0,
+  reopening: 0,
+  near: 0.3,
+  far: 0.1,
+  weekly: 0.1,
+  fill: 0,
+};
 
 /** Most calls that a lane may be owed: with more, an idle lane would return with a burst. */
 const mostOwed = 2;
@@ -35,13 +48,13 @@ const mostOwed = 2;
 const checksAhead = { seconds: 2, least: 4, most: 30 };
 
 /**
- * Minimum shares, regardless of the configuration. Reads that notifications request proceed while shoppers flood the
+ * Minimum shares. Reads that notifications request proceed while shoppers flood the
  * checkout lane, and first and random reads proceed while the near lane is never empty.
  */
 const floors: Partial<Reserved> = { notification: 0.15, fill: 0.1, audit: 0.01 };
 
 /**
- * Returns the configured shares, raised to the minimum shares. The others are reduced if all together would be more
+ * Returns the shares, raised to the minimum shares. The others are reduced if all together would be more
  * than the rate.
  */
 export function withFloors(shares: LaneShares): Reserved {
@@ -57,7 +70,7 @@ export function withFloors(shares: LaneShares): Reserved {
   ) as Record<Lane, number>;
 }
 
-/** Returns the share of the rate that the configuration reserves for a lane. */
+/** Returns the share of the rate that is reserved for a lane. */
 export function reservedFor(lane: Lane, shares: LaneShares): number {
   return lane === 'audit' ? 0 : shares[lane];
 }

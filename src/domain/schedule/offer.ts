@@ -9,6 +9,7 @@ export type OptionalPath = OptionalResourcePath | 'subscription' | 'reactivate';
 /** Setting with which an operator stops requests to the path. */
 export const keyOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'service.profile.paths.experiences: null',
+  tags: 'service.profile.paths.tags: null',
   product: 'service.profile.paths.product: null',
   subscription: 'service.profile.subscription_reads: false',
   reactivate: 'service.profile.paths.reactivate: null',
@@ -19,6 +20,7 @@ export const optionalPaths = Object.keys(keyOf) as readonly OptionalPath[];
 /** Name of each path for people. */
 export const nameOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'the list of experiences',
+  tags: 'the list of tags',
   product: 'the read of a single product',
   subscription: 'the read of a subscription',
   reactivate: 'reactivating a subscription',

@@ -40,6 +40,7 @@ export interface Group {
 export interface Catalogue {
   readonly groups: readonly Group[];
   readonly experiences: number;
+  readonly tags: number;
   readonly languages: number;
   readonly currencies: number;
   readonly page_size: number;
@@ -92,7 +93,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
       else addTexts(add, resource, group, catalogue);
     }
   }
-  const rows = { products: productsOf(groups), experiences: catalogue.experiences };
+  const rows = { products: productsOf(groups), experiences: catalogue.experiences, tags: catalogue.tags };
   for (const resource of listResources) if (offered.has(resource)) addList(add, resource, rows[resource], catalogue);
   const cadences = [...lines.values()];
   const dates = cadences.filter(({ what }) => datesOnSale.has(what));
@@ -172,7 +173,7 @@ function addOwnReads(add: Add, resource: TextResource, group: Group, catalogue: 
 function addList(add: Add, resource: ListResource, rows: number, catalogue: Catalogue): void {
   const { languages, currencies, page_size, walks } = catalogue;
   const { edition, label, lane } = resources[resource];
-  const walked = edition === 'primary' ? 1 : languages + currencies - 1;
+  const walked = { primary: 1, language: languages, further: languages + currencies - 1 }[edition];
   add(lane, label, walked, walks[resource], Math.max(1, Math.ceil(rows / page_size)));
 }
 

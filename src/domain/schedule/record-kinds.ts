@@ -42,7 +42,9 @@ export function walkKinds({ languages, currencies, resources: offered }: Extent)
         ? []
         : [
             ...otherLanguages.map((other) => kind(resource, listEdition(other, currency))),
-            ...otherCurrencies.map((other) => kind(resource, listEdition(language, other))),
+            ...(resources[resource].edition === 'language' ? [] : otherCurrencies).map((other) =>
+              kind(resource, listEdition(language, other)),
+            ),
           ]),
     ]),
   };

@@ -41,7 +41,7 @@ export type DueReason =
   | 'taken-away'
   /** Its last read failed. */
   | 'retry'
-  /** It is missing from the list, and its own read decides (reliability.md 3.1). */
+  /** It is missing from the list, and its own read decides. */
   | 'missing-from-list'
   /** Facts contradict each other, so the list is walked again. */
   | 'suspicion'

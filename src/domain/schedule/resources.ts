@@ -43,11 +43,12 @@ interface ByTier {
 }
 
 /**
- * List that is walked page by page, and is a record of product 0: in the primary edition only, or in further ones too.
+ * List that is walked page by page, and is a record of product 0: in the primary edition only, in each language, or in
+ * further currencies too.
  */
 interface OfList extends Common {
   readonly of: 'list';
-  readonly edition: 'primary' | 'further';
+  readonly edition: 'primary' | 'language' | 'further';
 }
 
 /**
@@ -95,6 +96,22 @@ export const resources = {
     covered: false,
     resync: 'products',
     label: 'experiences',
+  },
+  tags: {
+    of: 'list',
+    edition: 'language',
+    path: 'tags',
+    at: '/v2/tags',
+    needed: false,
+    optional: true,
+    tiers: false,
+    cadence: { every: 7 * dayMs, longest: 28 * dayMs, about: 'The names of tags.' },
+    lane: 'weekly',
+    fill: 3,
+    dynamic: 'usual',
+    covered: false,
+    resync: 'products',
+    label: 'tags',
   },
   availability: {
     of: 'product',

@@ -26,7 +26,7 @@ export type Question =
 
 /** A page of a list. */
 export interface ListQuestion {
-  readonly kind: 'products' | 'experiences';
+  readonly kind: 'products' | 'experiences' | 'tags';
   /** Counted from 1. */
   readonly page: number;
   /** `next` from the answer to the page before; null: this is the first page, or that answer had none. */
@@ -118,6 +118,7 @@ export interface AdapterProfile {
       | 'availability'
       | 'variants'
       | 'experiences'
+      | 'tags'
       | 'subscription'
       | 'reactivate',
       string | null

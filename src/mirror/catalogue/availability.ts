@@ -2,27 +2,27 @@ import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts'
 import { datesBetween } from '../../domain/time/dates.ts';
 import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
-import { type DateWindowTable, dateWindowTable } from './dates/date-windows.ts';
+import type { AnswerMeta, OfProduct } from './dates/answer-meta.ts';
+import { type DateSpanTable, dateSpanTable } from './dates/date-spans.ts';
 import { type DayTable, dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { dateSettings } from './dates/stretches.ts';
-import type { OfProduct, WindowRead } from './dates/window.ts';
 
 /** Dates, their slots and the windows that say when each was read. */
 export interface AvailabilityTables
-  extends Pick<DateWindowTable, 'confirm' | 'wasRead' | 'variantIds'>,
+  extends Pick<DateSpanTable, 'confirm' | 'moveStaleAt' | 'wasRead' | 'variantIds'>,
     Pick<DayTable, 'shown'> {
   /**
    * Stores an answer, priced by whom its variants are for: store those first. Days that are stored as
    * they are now are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
    * would notice it, `added`: days that had no row.
    */
-  store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
+  store(read: AnswerMeta, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
   /**
    * Stores as sold out in another currency the dates of a range that are sold out in that of the read, as far as they
    * were read there before it. Returns how many.
    */
-  soldOutIn(currency: string, read: WindowRead, to: string): number;
+  soldOutIn(currency: string, read: AnswerMeta, to: string): number;
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
 }
@@ -31,7 +31,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
   const days = dayTable(db, changes);
   const printed = printedPrices(db);
   const settingOf = dateSettings(db);
-  const { confirm, wasRead, variantIds, ...windows } = dateWindowTable(db, days.move);
+  const { confirm, moveStaleAt, wasRead, variantIds, ...spans } = dateSpanTable(db, days.move);
 
   const store: AvailabilityTables['store'] = (read, answer) => {
     const { product_id, currency, from } = read;
@@ -39,7 +39,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
     const counts = { changed: 0, noticed: [] as string[], added: 0 };
     if (to < from) return counts;
     const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
-    const { isNewer, limitBefore, put } = windows.room(read, to, [...stored.values()]);
+    const { isNewer, limitBefore, put } = spans.spansIn(read, to, [...stored.values()]);
     const variant_ids = JSON.stringify(variants.map(({ variant_id }) => variant_id));
     const dates = datesBetween(from, to).filter((date) => !isNewer(date));
     const dated = { ...read, ...settingOf(product_id), most: max_tickets_per_order };
@@ -48,6 +48,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
       const before = stored.get(date);
       const key = { product_id, currency, date };
       const { differs, noticed } = days.store(key, answer.days.get(date), before, { ...dated, window_id });
+      // A changed number of tickets per order is owed an entry too, also of a date that is otherwise the same.
       if (differs === 'offers' || (differs !== 'state' && limitBefore(date) !== max_tickets_per_order))
         moved.push(date);
       if (differs === 'nothing') continue;
@@ -56,7 +57,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
       if (noticed) counts.noticed.push(date);
     }
     if (moved.length > 0) changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);
-    if (counts.added + counts.changed > 0) printed.find({ product_id, currency });
+    if (counts.added + counts.changed > 0) printed.recompute({ product_id, currency });
     return counts;
   };
 
@@ -70,12 +71,13 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
     const shown = days.stored({ product_id, currency }, from, to).filter(({ state }) => state === 'available');
     let stored = 0;
     for (const { date } of shown.filter((day) => gone.has(day.date)))
-      stored += store({ ...read, currency, from: date, first: 'again' }, soldOutOn(date)).changed;
+      stored += store({ ...read, currency, from: date, readBefore: true }, soldOutOn(date)).changed;
     return stored;
   };
 
   return {
     confirm,
+    moveStaleAt,
     wasRead,
     variantIds,
     shown: days.shown,
@@ -83,7 +85,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
     soldOutIn,
     prune: (of, today) => {
       days.prune(of, today);
-      windows.prune(of, today);
+      spans.prune(of, today);
     },
   };
 }

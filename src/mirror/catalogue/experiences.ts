@@ -5,12 +5,12 @@ import type { Image } from '../../domain/catalogue/image.ts';
 import { slugOf } from '../../domain/catalogue/slug.ts';
 import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, listed, type Reads, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { SearchTable } from './search.ts';
-import { countsBeside, metBy } from './walked.ts';
+import { type ListAbsences, listAbsences } from './walked.ts';
 
 interface OfExperience {
   readonly experience_id: number;
@@ -32,8 +32,7 @@ export interface ExperiencesRead extends FoundBy {
 export interface ExperienceTables extends ExperienceReads {
   /** Returns whether any of them changed. */
   store(experiences: readonly Experience[], read: ExperiencesRead): boolean;
-  /** After a complete walk: who was met is not missing any more, who was not is missing once more. Returns how many are. */
-  noteMissing(walk: { edition: string; started_at: Instant }): number;
+  readonly noteMissing: ListAbsences['note'];
   /** Drops those that so many complete walks in a row lack, with their links; returns how many. */
   dropMissing(walks: number, by: FoundBy): number;
 }
@@ -167,55 +166,20 @@ function storedImages(images: readonly Image[]): string {
   return `[${rows.map((row) => `[${row}]`).join(',')}]`;
 }
 
-type Walk = Bound<{ edition: string; started_at: Instant }>;
-
 function missing(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
-  const found = db.change(({ edition }: Bound<{ edition: string }>) =>
-    query.deleteFrom('_experience_absence').where('experience_id', 'in', metBy('experiences', edition)),
-  );
-  const missed = db.change(({ edition, started_at }: Walk) =>
-    query
-      .insertInto('_experience_absence')
-      .columns(['experience_id', 'missing_walks', 'last_missing_at'])
-      .expression(
-        query
-          .selectFrom('_experience')
-          .select(['experience_id', sql.lit(1).as('missing_walks'), started_at.as('last_missing_at')])
-          .where('experience_id', 'not in', metBy('experiences', edition)),
-      )
-      .onConflict((taken) =>
-        taken.doUpdateSet((of) => {
-          const last = of.ref('_experience_absence.last_missing_at');
-          return {
-            missing_walks: of('missing_walks', '+', countsBeside(last, started_at)),
-            last_missing_at: sql`case when ${countsBeside(last, started_at)} then ${started_at} else ${last} end`,
-          };
-        }),
-      ),
-  );
-  const missingFor = db.values(({ walks }: Bound<{ walks: number }>) =>
-    query.selectFrom('_experience_absence').select('experience_id').where('missing_walks', '>=', walks),
-  );
-  const forget = db.change(({ experience_id }: Bound<OfExperience>) =>
-    query.deleteFrom('_experience_absence').where('experience_id', '=', experience_id),
-  );
+  const absences = listAbsences(db, 'experiences', query.selectFrom('_experience').select('experience_id as id'));
   const drop = db.change(({ experience_id }: Bound<OfExperience>) =>
     query.deleteFrom('_experience').where('experience_id', '=', experience_id),
   );
   const link = links(db);
   const told = telling(db, changes);
   return {
-    noteMissing: ({ edition, started_at }) => {
-      found.run({ edition });
-      missed.run({ edition, started_at });
-      return missingFor.all({ walks: 1 }).length;
-    },
+    noteMissing: absences.note,
     dropMissing: (walks, by) => {
-      const gone = missingFor.all({ walks });
       const feed = told(by);
+      const gone = absences.end(walks);
       for (const experience_id of gone) {
         feed.differs(experience_id, link.of.all({ experience_id }), 'named');
-        forget.run({ experience_id });
         link.drop.run({ experience_id });
         drop.run({ experience_id });
         search.venueChanged(experience_id);

@@ -18,7 +18,7 @@ import type { ZoneTable } from './zones.ts';
 /** Products with their texts, prices, tags and images. */
 export interface ProductTables extends ProductReads, Pick<ProductRows, 'close'> {
   store(entry: ProductEntry, read: ProductRead): StoredProduct;
-  /** Two looks at its list entry differ in what may go with a change of its dates. */
+  /** Records that price or sale status differ between two reads of its list entry: its dates may have changed too. */
   signalled(product_id: number, looks: { readonly [Name in keyof Looks]: Instant }): void;
 }
 
@@ -55,9 +55,10 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
       ? rows.store(entry, read)
       : { outcome: 'unchanged' as const, ...kept, differing: [] };
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
-    const text = currency === primary.currency && read.keeps !== true ? texts.store(entry, read) : noTextChange;
+    const text =
+      currency === primary.currency && read.onlySaleAndImages !== true ? texts.store(entry, read) : noTextChange;
     const known = row === null ? 'added' : 'known';
-    const price = language === primary.language && read.keeps !== true && prices.store(entry, read, known);
+    const price = language === primary.language && read.onlySaleAndImages !== true && prices.store(entry, read, known);
     const told = changes.added() > earlier;
     if (row !== null) tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
@@ -66,7 +67,10 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     return { ...status, outcome, detail_doubted, repriced: price, fields, before_at };
   }
 
-  /** Tells what differs and no other change tells: what is read for the first time only once the mirror is filled. */
+  /**
+   * Reports fields that differ, if no other entry of the change feed does. Fields that a first read brings are reported
+   * only once the mirror is filled.
+   */
   function tellFields(
     fields: readonly string[],
     { entry, read, text, told }: { entry: ProductEntry; read: ProductRead; text: TextChange; told: boolean },

@@ -7,6 +7,7 @@ import {
   productPrices,
   products,
   productTags,
+  tags,
   withdrawnProducts,
 } from './products.ts';
 import { checkoutInformation, experienceImages, images, variants } from './sale.ts';
@@ -19,6 +20,7 @@ export const contract = {
   products,
   product_prices: productPrices,
   product_tags: productTags,
+  tags,
   product_experiences: productExperiences,
   experiences,
   experience_images: experienceImages,

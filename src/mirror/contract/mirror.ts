@@ -32,6 +32,7 @@ export const changes = table(
         'images_changed',
         'prices_changed',
         'experience_changed',
+        'tags_changed',
         'held',
         'pass_completed',
       ],
@@ -40,7 +41,7 @@ export const changes = table(
     ),
     language: text(
       { null: 'it is of no language, or of all' },
-      'Of a product_changed, checkout_changed or variants_changed.',
+      'Of a product_changed, checkout_changed, variants_changed or tags_changed.',
     ),
     date: date({ null: 'it is of no date' }, 'The date that it is about.'),
     detail: json({}, 'What was and what is (src/domain/changes/change.ts).'),
@@ -63,6 +64,7 @@ export const policies = table(
         'checkout_information',
         'variants',
         'experiences',
+        'tags',
         'images',
         'availability',
         'day_prices',
@@ -86,7 +88,16 @@ export const freshness = table(
   },
   {
     resource: words(
-      ['products', 'product_detail', 'checkout_information', 'variants', 'experiences', 'images', 'availability'],
+      [
+        'products',
+        'product_detail',
+        'checkout_information',
+        'variants',
+        'experiences',
+        'tags',
+        'images',
+        'availability',
+      ],
       {},
       'What is read.',
     ),

@@ -3,6 +3,7 @@ import {
   changedAt,
   checkedAt,
   currency,
+  document,
   fromPrice,
   language,
   languageShown,
@@ -72,7 +73,7 @@ export const products = table(
     rating: real({ from: '$.ratings.average', null: 'not rated' }, 'Average of the ratings.'),
     rating_count: integer({ from: '$.ratings.total', null: 'not said' }, 'How many people rated it.'),
     prediscount_price: prediscountPrice,
-    slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page (service-facts §2).'),
+    slug: text({ from: '$.product_slug', null: 'not sent' }, 'For the address of its page.'),
     url: pageUrl({ from: '$.product_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
     summary: text({ from: '$.summary', null: 'not sent' }, 'A few paragraphs.'),
     description: text(
@@ -176,6 +177,23 @@ export const productTags = table(
   'product_tags',
   { key: ['product_id', 'tag_id'], rows: 'a tag of a product' },
   { product_id: productId, tag_id: id({ from: '$.tag_ids' }, 'The tag.') },
+);
+
+export const tags = table(
+  'tags',
+  { key: ['tag_id', 'language'], rows: 'a tag and language: its name, where the service has a list of tags' },
+  {
+    tag_id: id({ from: '$.id' }, 'The tag (product_tags).'),
+    language,
+    language_shown: languageShown,
+    name: text({ from: '$.name', null: 'not sent' }, 'What shoppers read.'),
+    type_name: text({ from: '$.type_name', null: 'not sent' }, 'What kind of tag it is, a name of the service.'),
+    type_group_name: text({ from: '$.type_group_name', null: 'not sent' }, 'The group of that kind.'),
+    document,
+    checked_at: checkedAt,
+    changed_at: changedAt,
+    ...age,
+  },
 );
 
 export const productExperiences = table(

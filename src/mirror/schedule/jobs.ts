@@ -17,13 +17,19 @@ export interface JobState {
   readonly finished_at: number | null;
 }
 
-/** Resyncs. */
+/**
+ * Resyncs, which `/v1/jobs` calls jobs; the daemon's scheduled jobs are in daemon/jobs.ts. A record leaves its job when
+ * it is fetched (record-outcomes.ts), when it is given up, or when another job takes it.
+ */
 export interface JobTable {
   /** Returns how many records a selection names, by resource. */
   count(selection: RecordSelection): Map<string, number>;
-  /** The unfinished job of the same scope, which is under way or was interrupted by a kill. */
-  interrupted(selection: RecordSelection): JobState | null;
-  /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
+  /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
+  unfinishedOf(selection: RecordSelection): JobState | null;
+  /**
+   * Ties the selected records to a new job. `dueAt` returns when each kind is due, all in one lane. A record has one job:
+   * another open job that waited for it counts it no more.
+   */
   open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState;
   /**
    * Ties the selected records to an unfinished job again that failed in it, as `open` ties them: those that were not read
@@ -71,11 +77,13 @@ export function jobTable(db: Writes): JobTable {
   );
   return {
     count,
-    interrupted: (selection) => jobs.ofScope(JSON.stringify(selection)),
+    unfinishedOf: (selection) => jobs.ofScope(JSON.stringify(selection)),
     open: (selection, at, lane, dueAt) => {
       const { kinds, product_ids } = selection;
+      const others = jobs.open().map((job) => ({ job_id: job.job_id, left: jobs.find(job.job_id)?.left ?? 0 }));
       const job_id = jobs.add(JSON.stringify(selection), at);
       const tied = kinds.map((kind) => ties.tie(requested(kind, job_id, lane, dueAt), product_ids));
+      for (const other of others) jobs.grow(other.job_id, (jobs.find(other.job_id)?.left ?? 0) - other.left);
       jobs.grow(job_id, sum(tied));
       return jobs.find(job_id) as JobState;
     },

@@ -23,7 +23,7 @@ import {
 
 /** Makes records due. */
 export interface RecordDue {
-  /** Makes records due, unless they are due before that anyway. */
+  /** Makes records due. A record that is due earlier keeps its instant, but gets the more urgent lane and the reason. */
   bringForward(selection: RecordSelection, at: Instant, reason: DueReason): number;
   /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
   askOffSale(product_id: number, at: Instant, since_at: Instant | null): number;

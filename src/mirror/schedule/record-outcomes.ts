@@ -9,7 +9,7 @@ import { isRecord, type Planned, planned, triggeredApartMs } from './record-rows
 
 /** Results of reads of a record. */
 export interface RecordOutcomes {
-  /** A request sent at `sent_at` was answered and stored. */
+  /** A request sent at `sent_at` was answered and stored. The record leaves its job. */
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
   /** Records that a failed order shows a change since the last read, and the updated estimate. */
   told(key: RecordKey, at: Instant, volatility: Volatility): void;
@@ -130,13 +130,14 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
           failures: 0,
           failed_at: null,
           failure: null,
+          // Answered: it leaves its job.
           job_id: null,
           off_sale_at: bound.off_sale_at,
           unanswered_at: bound.unanswered_at,
           shows: fn.coalesce(bound.shows, 'shows'),
           shape: fn.coalesce(bound.shape, 'shape'),
           exposure: fn.coalesce(bound.exposure, 'exposure'),
-          ...dueAfter(eb, bound),
+          ...dueUnlessNotified(eb, bound),
         };
       })
       .where(isRecord(bound)),
@@ -149,7 +150,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
 }
 
 /** As planned, unless a notification or a failed order came after the request was sent: neither has been answered. */
-function dueAfter(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
+function dueUnlessNotified(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
   const { sent_at } = bound;
   const latest = sql<Instant>`${sent_at} + ${sql.lit(longestReadMs)}`;
   const notified = eb.and([eb('notified_at', '>=', sent_at), eb('notified_at', '<=', latest)]);

@@ -8,7 +8,7 @@ import { type Bound, type Reads, sql } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import { isRecord, triggered } from './record-rows.ts';
 
-/** State of each record's reads, and the instant at which it is due. */
+/** Queries of records. */
 export interface RecordReads {
   /**
    * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the

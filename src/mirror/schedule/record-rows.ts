@@ -8,7 +8,7 @@ import type { Tables } from '../sql/tables.ts';
 /** A kind of record, for any product. */
 export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
-/** Records that a resync asks for. Null means all of that dimension. */
+/** Records by kind and product. `product_ids` null: of all products. */
 export interface RecordSelection {
   readonly kinds: readonly KindKey[];
   readonly product_ids: readonly number[] | null;
@@ -41,7 +41,7 @@ export function planned(key: RecordKey, { at, reason }: Due): Planned {
   return { due_at: at, due_reason: reason, lane: laneIndex(laneOf(key, reason)) };
 }
 
-/** One read a product and minute at most, however many notifications come (reliability.md 2.3). */
+/** One read a product and minute at most, however many notifications come. */
 export const triggeredApartMs = 60_000;
 
 /** Reasons for records that are due because of notifications. */

@@ -6,7 +6,10 @@ import { type RecordReads, recordReads } from './record-reads.ts';
 
 /** State of each record's reads, and the instant at which it is due. */
 export interface RecordTable extends RecordReads, RecordMaking, RecordOutcomes, RecordDue {
-  /** Returns how often something was made due since the start. While it is unchanged, only time makes more due. */
+  /**
+   * Returns how often something was made due since the start. While it is unchanged, only time makes more due, or a
+   * resync: a sync cycle under way takes a quarter of a second to notice that.
+   */
   generation(): number;
 }
 

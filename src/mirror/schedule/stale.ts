@@ -12,7 +12,7 @@ import { type Bound, type Compilable, sql, type Writes } from '../../sqlite/stat
 import { mirrorInstants } from '../sql/instants.ts';
 import { query } from '../sql/sql.ts';
 
-/** The cadences that rows' `stale_at` follow, in milliseconds. */
+/** The cadences as configured (`policy.cadence`), in milliseconds. They decide when stored rows are stale. */
 export interface StaleAfter extends Cadences {
   readonly images: number;
   readonly availability: Tiers;

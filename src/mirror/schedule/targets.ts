@@ -17,8 +17,9 @@ export interface FreshnessTargets {
 /** Freshness targets, and the `stale_at` values that depend on them. */
 export interface TargetTable {
   /**
-   * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves every stored
-   * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed.
+   * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves the `stale_at`
+   * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned.
+   * Returns whether anything changed.
    */
   write(targets: FreshnessTargets, daysPerRequest: number): boolean;
   /** Returns up to which product the records are planned by the current targets; null if all are. */

@@ -79,6 +79,7 @@ export const mirrorInstants: MirrorInstants = {
     expired_at: { leave: 'computed of the others' },
   },
   _experience: { ...copyOf('experiences'), images_verified_at: 'absent' },
+  _tag: copyOf('tags'),
   image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
   _image_credit: { at: 'now' },
   _image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
@@ -120,7 +121,7 @@ export const mirrorInstants: MirrorInstants = {
   _budget: { surveyed_at: 'absent' },
   _change: { at: 'now' },
   _absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
-  _experience_absence: { last_missing_at: 'now' },
+  _list_absence: { last_missing_at: 'now' },
   _outcome: { last_ok_at: 'now', failed_at: 'now', noticed_at: 'now' },
   // A claim of a wrong clock has to be said twice again; a hold is judged again.
   _claim: { first_at: 'now', last_at: 'now', held_at: 'now', applied_at: 'now' },
@@ -150,6 +151,7 @@ export const mirrorInstants: MirrorInstants = {
   _gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
   _check_count: { day: 'day' },
   _audit: { from_at: 'row' },
+  _on_sale: { counted_at: 'row' },
   _interest: { counted_at: 'now' },
   _offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
 };

@@ -12,6 +12,7 @@ export interface Tables {
   price: { product_id: number; currency: string; until_at: Instant; from_at: Instant; from_price: number | null; prediscount_price: number | null; lowest_price: number | null; lowest_adult_price: number | null; price_variant_type: string | null; checked_at: Instant | null; stale_at: Instant | null; held_at: Instant | null; shut: Is['shut']; shown_stale_at: Instant | null; expired_at: Instant | null };
   alternatives: { product_id: number; alternative_product_id: number };
   product_tags: { product_id: number; tag_id: number };
+  _tag: { tag_id: number; language: string; name: string | null; type_name: string | null; type_group_name: string | null; document: string; checked_at: Instant; changed_at: Instant; stale_at: Instant };
   _experience: { experience_id: number; title: string | null; checked_at: Instant; changed_at: Instant; stale_at: Instant; document_hash: string; images_verified_at: Instant | null; path: string | null; tagline: string | null; description: string | null; url: string | null; address: string | null; city_name: string | null; country_name: string | null; latitude: number | null; longitude: number | null; rating: number | null; rating_count: number | null; from_price: number | null; currency: string | null; images: string; document: string };
   _product_experience: { product_id: number; experience_id: number };
   product_experiences: { product_id: number; experience_id: number };
@@ -31,7 +32,7 @@ export interface Tables {
   _change: { seq: number; at: Instant; product_id: number; kind: Is['_change.kind']; language: string | null; date: string | null; detail: string; reason: Is['_change.reason'] | null; total_bytes: number };
   _absence: { product_id: number; missing_walks: number; first_missing_at: Instant; last_missing_at: Instant; answer: 'gone' | 'permanently-gone' | 'there' | null; answered_at: Instant | null };
   _outcome: { operation: Is['operation']; last_ok_at: Instant | null; failed_at: Instant | null; noticed_at: Instant | null; affected: number; detail: string | null };
-  _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: Instant };
+  _list_absence: { resource: Is['resource']; id: number; missing_walks: number; last_missing_at: Instant };
   _closure: { closure_id: number; product_id: number; delivery_id: number; notified_at: Instant; applied_at: Instant | null; available_at: Instant | null; confirmed_at: Instant | null; ended_at: Instant | null; reason: string | null; expected_reopening: string | null; alternative_product_id: number | null };
   _subscription: { subscription_id: string; declared_id: string | null; type: Is['_subscription.type']; held_type: string | null; status: string | null; status_at: Instant | null; change_types: string | null; entity_ids: string | null; address: 'ours' | 'moved' | 'foreign' | null; epoch: number | null; differences: string; checked_at: Instant | null; read_failures: number; read_not_before: Is['read_not_before'] | null; put_at: Instant | null; put_hash: string | null; wrested_at: Instant | null; tried_at: Instant | null; failures: number; failure: string | null; not_before: Is['not_before'] | null; last_delivery_at: Instant | null; announced: number; announceable: number; trusted: 0 | 1; failure_kind: 'refused' | 'missing' | 'throttled' | 'unreachable' | 'failed' | 'self-test' | null };
   _subscription_product: { subscription_id: string; product_id: number; since_at: Instant | null };
@@ -43,7 +44,7 @@ export interface Tables {
   _image_file: { product_id: number; image_key: string; size: Is['size']; url: string; file: string | null; checksum: string | null; media_type: Is['media_type'] | null; width: number | null; height: number | null; bytes: number | null; etag: string | null; last_modified: string | null; fetched_at: Instant | null; checked_at: Instant | null; due_at: Instant; failures: number; failure: string | null; failure_kind: 'gone' | 'failed' | null };
   search_entries: { search_id: number; product_id: number; language: string; title: string | null; tagline: string | null; summary: string | null; city: string | null; venue: string | null; country: string | null };
   _check_count: { product_id: number; tier: 'near' | 'middle' | 'far'; day: number; checks: number; wrong: number; orders: number; orders_wrong: number; tickets: number; said_available: number; said_sold_out: number; said_price: number; unknown: number; unanswered: number };
-  _offer: { path: 'experiences' | 'product' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null };
+  _offer: { path: 'experiences' | 'tags' | 'product' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null };
   _search_text: { search_id: number; name: string; title: string; city: string; country: string; venue: string; tagline: string; summary: string };
   search_words: { word: string; language: string; term: string; documents: number };
   search_deletes: { shorter: string; word: string };
@@ -57,6 +58,7 @@ export interface Tables {
   _variant_group: { product_id: number; group_id: number; name: string; read_at: Instant };
   _interest: { product_id: number; part: number; views: number; counted_at: Instant };
   _audit: { from_at: Instant; tier: 'all' | 'near' | 'middle' | 'far'; audited: number; outdated: number };
+  _on_sale: { counted_at: Instant; sellable: number; days: number };
   _signal: { tier: Is['_signal.tier']; rightly: number; wrongly: number; shown: number; hidden: number };
   _row: { number: number; source: string; key: string };
   _row_feed: { row_feed_id: 1; origin: string; floor: number; publish: Is['publish']; schema_version: number; last_seq: number | null };
@@ -65,7 +67,7 @@ export interface Tables {
   _short_list: { resource: Is['resource']; edition: string; since_at: Instant; walked_at: Instant; counted: number; met: number; unusable: number; unusable_example: string | null; row_hash: string; lists: number; agreed_at: Instant };
   _claim: { subject: Is['subject']; resource: Is['resource']; product_id: number; edition: string; part: number; shown: number | null; said: number | null; first_at: Instant; last_at: Instant; held_at: Instant | null; applied_at: Instant | null };
   _held: { subject: Is['subject']; opened_at: Instant; state: Is['_held.state']; next_at: Instant; sampled_at: Instant | null; sample: string; shares: string; decision: Is['_held.decision'] | null; decided_until: Is['decided_until'] | null; ended_at: Instant | null };
-  policies: { resource: 'products' | 'product_prices' | 'product_detail' | 'checkout_information' | 'variants' | 'experiences' | 'images' | 'availability' | 'day_prices'; state: 'fresh' | 'stale' | 'expired' | 'unknown'; action: 'show' | 'show_as_from' | 'check_first' | 'hide'; expires_after: number | null; reason: string };
+  policies: { resource: 'products' | 'product_prices' | 'product_detail' | 'checkout_information' | 'variants' | 'experiences' | 'tags' | 'images' | 'availability' | 'day_prices'; state: 'fresh' | 'stale' | 'expired' | 'unknown'; action: 'show' | 'show_as_from' | 'check_first' | 'hide'; expires_after: number | null; reason: string };
 }
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */

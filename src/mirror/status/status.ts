@@ -19,6 +19,7 @@ import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
+import { type BookableDays, bookableDays, type LastHour, lastHour } from './on-sale.ts';
 import { outcomeReads } from './outcomes.ts';
 import { type Truth, truthOf } from './truth.ts';
 
@@ -35,6 +36,8 @@ export interface MirrorStatus extends StoredFacts {
   readonly schema_version: number;
   readonly written_by: string;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
+  readonly bookable: BookableDays;
+  readonly last_hour: LastHour;
   /** Number of images shown now. */
   readonly images: number;
   /** Instant at which the image that has waited longest for confirmation was last confirmed; null if none is shown. */
@@ -78,15 +81,17 @@ export interface SubscriptionStatus extends DeclaredFacts {
 }
 
 /** Reads the status once through a read-only connection. */
-export function readStatus(db: Database, now: number): MirrorStatus {
+export function readStatus(db: Database, now: Instant): MirrorStatus {
   return statusOf(db)(now);
 }
 
 /** Returns what reads the status through a read-only connection, as often as it is called: its statements are kept. */
-export function statusOf(db: Database): (now: number) => MirrorStatus {
+export function statusOf(db: Database): (now: Instant) => MirrorStatus {
   const reads = readsOf(db);
   const itself = aboutItself(reads);
   const products = productCounts(reads);
+  const bookable = bookableDays(reads);
+  const changed = lastHour(reads);
   const images = imagesShown(reads);
   const unconfirmed = unconfirmedImages(reads);
   const records = recordCounts(reads);
@@ -108,6 +113,8 @@ export function statusOf(db: Database): (now: number) => MirrorStatus {
     wal_bytes: walSizeOf(db.name),
     ...itself(),
     products: products(),
+    bookable: bookable(now),
+    last_hour: changed(now),
     ...images(),
     ...unconfirmed(instant(now)),
     ...records(),

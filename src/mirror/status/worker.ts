@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Instant } from '../../clock.ts';
 import { openMirrorForReading } from '../sql/files.ts';
 import { type MirrorStatus, statusOf } from './status.ts';
 
@@ -12,9 +13,9 @@ const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
 db.pragma('cache_size = -2000');
 const read = statusOf(db);
-parentPort?.on('message', (now: number) => parentPort?.postMessage(answer(now)));
+parentPort?.on('message', (now: Instant) => parentPort?.postMessage(answer(now)));
 
-function answer(now: number): StatusAnswer {
+function answer(now: Instant): StatusAnswer {
   try {
     return { status: read(now) };
   } catch (error) {

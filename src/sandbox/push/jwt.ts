@@ -2,8 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 
 /*
- * Signed bodies in the service's format: a compact JWT, RS256, whose payload is the object itself (service-facts.md
- * section 8, "Signing").
+ * Signed bodies in the service's format: a compact JWT, RS256, whose payload is the object itself.
  */
 
 /** The payload, or the reason why the token is refused. */

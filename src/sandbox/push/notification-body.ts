@@ -10,7 +10,7 @@ export interface Announced {
   readonly changes: readonly ProductChange[];
 }
 
-/** Returns the body of a notification in the documented form (service-facts.md section 12). */
+/** Returns the body of a notification in the documented form. */
 export function notificationBody(subscription_id: string, announced: readonly Announced[], reason: ReasonName): string {
   const products = announced.map(({ product, changes }) => ({
     product_id: product.id,
@@ -34,8 +34,7 @@ function printChange(change: ProductChange, name: ReasonName): object {
 export type LegacyChangeType = 'checkout' | 'closure' | 'content';
 
 /**
- * Returns the older system's body: one product. Only its reason shows the direction of the change (service-facts.md
- * section 8).
+ * Returns the older system's body: one product. Only its reason shows the direction of the change.
  */
 export function legacyBody(
   { id, reason, reopen, alternative }: SandboxProduct,

@@ -35,7 +35,7 @@ export function isSubscriptionPath(path: string): boolean {
   return path.startsWith('/v2/product-change-notification/');
 }
 
-/** Handles PUT, GET and reactivate (service-facts.md section 8). `key`: null accepts plain JSON. */
+/** Handles PUT, GET and reactivate. `key`: null accepts plain JSON. */
 export function subscriptionEndpoints(
   {
     subscriptions,

@@ -7,6 +7,7 @@ import {
   productDetail,
   productEntry,
   productVariants,
+  tag,
 } from '../world/answers.ts';
 import { dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
@@ -38,7 +39,7 @@ interface Edition {
 
 const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
-/** Answers the read endpoints of the specification and of service-facts.md, with the service's quirks. */
+/** Answers the read endpoints that the specification and docs/service.md list, with the service's quirks. */
 export function route(world: World, url: URL, options: RouteOptions): SandboxAnswer {
   const { rough } = options;
   const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
@@ -64,8 +65,8 @@ function plainRoute(world: World, url: URL, options: RouteOptions): SandboxAnswe
   if (recorded !== null) return recorded;
   if (resource === 'experiences' && part === undefined)
     return experiences(world, query, id, { language, currency }, options);
-  if (resource === 'cities' || resource === 'countries' || resource === 'tags')
-    return reference(world, resource, query, language, options);
+  if (resource === 'tags' && id === undefined) return tags(world, query, language, options);
+  if (resource === 'cities' || resource === 'countries') return reference(world, resource, query, language, options);
   if (resource !== 'products' || (part === undefined && !options.detail))
     return error(404, 'not_found', 'There is nothing here.');
   const found = world.find(Number(id));
@@ -169,23 +170,28 @@ function experiences(
   return paged('experiences', { ...page, rows });
 }
 
+function tags(world: World, query: URLSearchParams, language: string, { rough }: RouteOptions): SandboxAnswer {
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const { rows, ...page } = cut(world.tags(), paging, rough.quirks());
+  const print = (id: number) => JSON.stringify(tag(id, { language, edits: world.tagEdits.get(id) ?? {} }));
+  return paged('tags', { ...page, rows: rows.map(print) });
+}
+
 /** Returns a reference list, built from the values that the products use. */
 function reference(
   world: World,
-  resource: 'cities' | 'countries' | 'tags',
+  resource: 'cities' | 'countries',
   query: URLSearchParams,
   language: string,
   { rough }: RouteOptions,
 ): SandboxAnswer {
   const rows = new Map<number, object>();
-  for (const { city_id, country_id, place, tag_ids } of world.visible()) {
+  for (const { city_id, country_id, place } of world.visible()) {
     const country = { country_id: String(country_id), country_name: translate(place.country, language) };
     if (resource === 'cities')
       rows.set(city_id, { id: String(city_id), name: translate(place.city, language), ...country });
     if (resource === 'countries') rows.set(country_id, { id: String(country_id), name: country.country_name });
-    if (resource === 'tags')
-      for (const id of tag_ids)
-        rows.set(id, { id: String(id), name: translate(`Tag ${id}`, language), type_name: 'theme' });
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');

@@ -10,6 +10,7 @@ import {
   productDetail,
   productEntry,
   productVariants,
+  tag,
 } from '../world/answers.ts';
 import { type CalendarDay, dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
@@ -42,6 +43,8 @@ export interface ProductState {
   readonly experience_ids: readonly number[];
   /** Its main venue in the list of experiences, without the venue's products; null: there is no such list. */
   readonly venue: Record<string, unknown> | null;
+  /** The whole list of tags, as served, with the visible product of the smallest id; null: there is no such list. */
+  readonly listed_tags: readonly Record<string, unknown>[] | null;
   /** As served, in the requested language. */
   readonly entry: Record<string, unknown>;
   readonly detail: Record<string, unknown>;
@@ -104,6 +107,7 @@ export function productState(
     prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     venue: endpoints === 'all' ? parse(experience(venue_id, [], { language, currency, edits })) : null,
+    listed_tags: endpoints === 'all' ? listedTags(world, product, language) : null,
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
     has_detail: endpoints === 'all',
@@ -116,6 +120,11 @@ export function productState(
     counters:
       counters === 'none' ? null : { members: ['request_id', 'served_at', 'views_today'], counts: countsDifferBy },
   };
+}
+
+function listedTags(world: World, product: SandboxProduct, language: string): Record<string, unknown>[] {
+  if (world.visible().some(({ id }) => id < product.id) || product.withdrawn) return [];
+  return world.tags().map((id) => tag(id, { language, edits: world.tagEdits.get(id) ?? {} }));
 }
 
 /** Returns the variants and groups in availability answers. `days`: null while the product is not on sale. */

@@ -342,7 +342,7 @@ function otherList(
   { kind, member = 'id', as = 'product_id', rows = Number.POSITIVE_INFINITY }: FaultRule,
 ): string {
   const answer = JSON.parse(body) as Record<string, unknown> & { pagination: { total: number } };
-  const name = 'products' in answer ? 'products' : 'experiences';
+  const name = ['products', 'experiences', 'tags'].find((list) => list in answer) ?? 'products';
   const all = answer[name] as Record<string, unknown>[];
   switch (kind) {
     case 'fewer-rows':

@@ -65,7 +65,7 @@ export function lied(
 ): string {
   const answer = JSON.parse(body) as Members;
   const lie = (record: Members, id: number | null) => (isHit(id) ? lies[kind](record, terms) : record);
-  for (const list of ['products', 'experiences']) {
+  for (const list of ['products', 'experiences', 'tags']) {
     const rows = answer[list];
     if (!Array.isArray(rows)) continue;
     return JSON.stringify({ ...answer, [list]: (rows as Members[]).map((row) => lie(row, Number(row.id))) });

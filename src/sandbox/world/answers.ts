@@ -6,7 +6,7 @@ import { convert, printAmount } from './money.ts';
 import { translate } from './translate.ts';
 
 /*
- * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the
+ * The service's answers as JSON text. Amounts are printed by hand, because the
  * service sends 9, 9.5 and 17.0, and JSON.stringify cannot. The id of a product decides which optional members it
  * lacks. No generated id is a multiple of three.
  */
@@ -157,7 +157,7 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
   return JSON.stringify(said(product, answer, ['success', id % 2 === 0 ? 'has_timeslots' : 'has_dynamic_pricing']));
 }
 
-/** The group of variants without a group (service-facts.md section 6). */
+/** The group of variants without a group. */
 const noGrouping = { id: 7, name: 'Default' };
 
 /** Returns the members of the variants read. Availability has more members. */
@@ -246,6 +246,17 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
     printed.set(offer, text);
     return text;
   };
+}
+
+/** Returns a tag. Some have no type, and some no name in any language but the service's own. */
+export function tag(
+  id: number,
+  { language, edits }: { language: string; edits: Readonly<Record<string, unknown>> },
+): Record<string, unknown> {
+  const name = id % 11 === 3 && language !== 'en' ? null : translate(`Tag ${id}`, language);
+  const type_id = 1 + (id % 4);
+  const type = { type_name: translate(`Theme ${type_id}`, language), type_id, type_group_name: `Group ${type_id % 2}` };
+  return { id: String(id), name, ...(id % 7 === 0 ? {} : type), ...edits };
 }
 
 /** Returns the images of an experience: none to two. */

@@ -144,7 +144,7 @@ const otherVariantKinds = [
   [['Adult (18+)', 'adult', 1], ['Adult, resident', 'adult', 0.6], ...variantKinds.slice(1)],
 ] as const;
 
-/** Returns the generated catalogue, with the proportions of the real one (service-facts.md section 11). */
+/** Returns the generated catalogue, with the proportions of the real one. */
 export function generateCatalogue(seed: number, count: number): SandboxProduct[] {
   return Array.from({ length: count }, (_, index) => {
     const chance = (what: string) => roll(seed, index, what);

@@ -17,6 +17,10 @@ export interface World extends Mutations {
   experiences(): Map<number, number[]>;
   /** Members of experiences with other values than the generated ones, by experience id. */
   readonly experienceEdits: Map<number, Readonly<Record<string, unknown>>>;
+  /** Ids in the list of tags, in ascending order: those of all products as they were at first. */
+  tags(): number[];
+  /** Members of tags with other values than the generated ones, by tag id; null: the list has it no more. */
+  readonly tagEdits: Map<number, Readonly<Record<string, unknown>> | null>;
   /** Returns the first and the last date on sale now, at the product's venue. */
   dates(product: SandboxProduct): { today: string; last: string };
   /** Returns the days with tickets in a range. `within`: only those in `dates`, or any. */
@@ -54,6 +58,8 @@ export function createWorld(
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
+  const tags = [...new Set(products.flatMap(({ tag_ids }) => tag_ids))].sort((a, b) => a - b);
+  const tagEdits: World['tagEdits'] = new Map();
   let hidden: ((product: SandboxProduct) => boolean) | null = null;
   const calendarState = (): CalendarState => ({
     seed,
@@ -100,6 +106,8 @@ export function createWorld(
       }
       return new Map([...members].sort(([a], [b]) => a - b));
     },
+    tags: () => tags.filter((id) => tagEdits.get(id) !== null),
+    tagEdits,
     dates,
     days: (product, from, to, currency, within = 'sold') => {
       const { today, last } = within === 'sold' ? dates(product) : { today: from, last: to };

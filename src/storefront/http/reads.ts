@@ -36,6 +36,7 @@ export const httpReads = {
   experiences: { path: '/v1/experiences', edition, rows: 'experiences' },
   cities: { path: '/v1/cities', edition: ['language'], rows: 'cities' },
   countries: { path: '/v1/countries', edition, rows: 'countries' },
+  tags: { path: '/v1/tags', edition: ['language'], rows: 'tags' },
   currencies: { path: '/v1/currencies', rows: 'currencies' },
   policies: { path: '/v1/policies', rows: 'policies' },
   search: { path: '/v1/search', edition },

@@ -7,25 +7,61 @@ export interface Piece {
   readonly matched: boolean;
 }
 
-/** Returns which words of a text stand for what was asked: by the letters and words of the file, as everything else. */
-export function highlighter(connection: Connection): (text: string, every: string, language: string) => Piece[] {
-  const letters = connection.query<[], { letter: string; folded: string }>('SELECT letter, folded FROM search_letters');
-  const terms = connection.query<[string, string], { term: string }>(
-    'SELECT term FROM search_words WHERE word = ? AND language = ?',
-  );
-  let folds: ReadonlyMap<string, string> | null = null;
+/** A word as it is written in a text, and as it is searched; a letter between words is searched as nothing. */
+interface Written {
+  readonly text: string;
+  readonly word: string;
+}
 
-  return (text, every, language) => {
-    folds ??= new Map(letters.all([]).map(({ letter, folded }) => [letter, folded]));
+/** Finds the words of texts that stand for what was asked: by the letters and words of the file, as everything else. */
+export class Highlighter {
+  readonly #letters;
+  readonly #terms;
+  #folds: ReadonlyMap<string, string> | null = null;
+
+  constructor(connection: Connection) {
+    this.#letters = connection.query<[], { letter: string; folded: string }>(
+      'SELECT letter, folded FROM search_letters',
+    );
+    this.#terms = connection.query<[string, string], { word: string; term: string }>(
+      'SELECT w.word, w.term FROM json_each(?) a CROSS JOIN search_words w ON w.word = a.value AND w.language = ?',
+    );
+  }
+
+  /** Returns the pieces of each text. `every` is the query of `search_terms`. The words of all texts are looked up at once. */
+  pieces(texts: readonly string[], every: string, language: string): Piece[][] {
+    const written = texts.map((text) => this.#wordsOf(text));
+    const words = new Set(written.flatMap((each) => each.flatMap(({ word }) => [word, ...pairsOf(word)])));
     const asked = askedOf(every);
-    const known = new Map<string, boolean>();
-    const isAsked = (word: string) => {
-      const told = known.get(word) ?? terms.all([word, language]).some(({ term }) => asked(term));
-      known.set(word, told);
-      return told;
+    const found = this.#terms.all([JSON.stringify([...words]), language]).filter(({ term }) => asked(term));
+    const matched = new Set(found.map(({ word }) => word));
+    const isMatched = (word: string) => matched.has(word) || pairsOf(word).some((pair) => matched.has(pair));
+    return written.map((each) => joined(each.map(({ text, word }) => ({ text, matched: isMatched(word) }))));
+  }
+
+  #wordsOf(text: string): Written[] {
+    this.#folds ??= new Map(this.#letters.all([]).map(({ letter, folded }) => [letter, folded]));
+    const pieces: Written[] = [];
+    let written = '';
+    let word = '';
+    const end = () => {
+      if (written !== '') pieces.push({ text: written, word });
+      written = '';
+      word = '';
     };
-    return joined(piecesOf(text, folds, isAsked));
-  };
+    for (const letter of text) {
+      const folded = this.#folds.get(letter) ?? letter;
+      if (folded.trim() === '' && folded !== '') {
+        end();
+        pieces.push({ text: letter, word: '' });
+      } else {
+        written += letter;
+        word += folded.trim();
+      }
+    }
+    end();
+    return pieces;
+  }
 }
 
 /** Returns a test for the terms in a query of `search_terms`: terms are quoted, and a star marks a beginning. */
@@ -38,34 +74,11 @@ function askedOf(every: string): (term: string) => boolean {
   return (term) => whole.has(term) || beginnings.some((beginning) => term.startsWith(beginning));
 }
 
-function piecesOf(text: string, folds: ReadonlyMap<string, string>, isAsked: (word: string) => boolean): Piece[] {
-  const pieces: Piece[] = [];
-  let written = '';
-  let word = '';
-  const end = () => {
-    if (written !== '')
-      pieces.push({ text: written, matched: word !== '' && (isAsked(word) || anyPair(word, isAsked)) });
-    written = '';
-    word = '';
-  };
-  for (const letter of text) {
-    const folded = folds.get(letter) ?? letter;
-    if (folded.trim() === '' && folded !== '') {
-      end();
-      pieces.push({ text: letter, matched: false });
-    } else {
-      written += letter;
-      word += folded.trim();
-    }
-  }
-  end();
-  return pieces;
-}
-
 /** Scripts without spaces between words are asked for two letters at a time. */
-function anyPair(word: string, isAsked: (word: string) => boolean): boolean {
+function pairsOf(word: string): string[] {
+  if (!/[^\0-\u0dff]/.test(word)) return [];
   const letters = [...word];
-  return letters.some((letter, index) => letter > '\u0dff' && isAsked(`${letter}${letters[index + 1] ?? ''}`));
+  return letters.flatMap((letter, index) => (letter > '\u0dff' ? [`${letter}${letters[index + 1] ?? ''}`] : []));
 }
 
 function joined(pieces: readonly Piece[]): Piece[] {

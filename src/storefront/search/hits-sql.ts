@@ -5,6 +5,7 @@ import type { Filters, Order, SearchQuestion } from './question.ts';
 export interface Form {
   readonly text: boolean;
   readonly near: boolean;
+  readonly facets: boolean;
   readonly order: Order;
   readonly filters: FilterForm;
 }
@@ -18,6 +19,7 @@ export function formOf(question: SearchQuestion, text: boolean): Form {
   return {
     text,
     near: question.near !== undefined,
+    facets: question.facets === true,
     order: question.order ?? 'relevance',
     filters: filterForm(question),
   };
@@ -108,9 +110,23 @@ const placeWeight = 24;
 const telling = `(p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x))`;
 
 /**
+ * Where the sums of a product stand in one number: its weight, and from these bits on the others, 8 bits each. To add up
+ * one column takes a third of the time of five. Of what has every word only the weight is added here.
+ */
+const shifts = { typos: 24, places: 32, extra: 40, kept: 48 } as const;
+
+const packed = `weight + ${Object.entries(shifts)
+  .map(([name, bits]) => `(${name} << ${bits})`)
+  .join(' + ')}`;
+
+/** The weight of the heaviest set of words that is not all of them; looked for where there is such a set. */
+const heaviest = `(SELECT max(x.weight) FROM spoken x WHERE x.weight < ${wholeWeight})`;
+
+/**
  * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
  * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
- * words, by the weight of the words that they have: a word in the name counts three times, in the title twice. Generic
+ * words, by the weight of the words that they have: a word in the name, which is part of the title, counts three times, in
+ * the title twice. A word with one reading is asked for in each place apart, so that each product is met once. Generic
  * words (`extras`) find nothing, and add to the weight. `answer` has the columns `every`, `best`, `parts` and `extras` of what was
  * understood.
  */
@@ -123,56 +139,64 @@ export function foundSql(
     ...scopes.slice(1).map((_, index) => `s${index + 1} || ' NOT ' || s${index}`),
     `'(' || every || ') NOT ' || s${scopes.length - 1}`,
   ];
-  return `whole (every, best, parts, extras, telling, few) AS MATERIALIZED (
+  return `whole (every, best, parts, extras, telling, kept, few) AS MATERIALIZED (
   SELECT every, best, parts, extras, (SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}),
+    (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p),
     ${fewFound} > (SELECT count(*) FROM (
       SELECT 1 FROM search_terms f CROSS JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
       WHERE search_terms MATCH every LIMIT ${fewFound}))
   FROM ${answer}
 ),
 asked_of (queries) AS MATERIALIZED (
-  SELECT (SELECT json_group_array(json_array(query, weight, typos, field, places, kept, extra)) FROM (
-    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight,
-      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS typos, k.key AS field, 0 AS places,
-      (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p) AS kept, 0 AS extra
+  SELECT (SELECT json_group_array(json_array(query, ${packed}, all_typos, field)) FROM (
+    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight, 0 AS typos,
+      0 AS places, 0 AS extra, 0 AS kept,
+      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS all_typos, k.key AS field
     FROM json_each(CASE WHEN few THEN json_array(${[...scopes.map((_, index) => `s${index}`), "'(' || every || ')'"].join(', ')})
       ELSE json_array(${parts.join(', ')}) END) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
     WHERE s.column1 = ' AND ' OR best <> every
     UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, NULL, 1, 0, 0
+    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, 1, 0, 0, NULL, NULL
     FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
     UNION ALL
-    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, NULL, 0, 0, x.value ->> 1
+    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, 0, x.value ->> 1, 0, NULL, NULL
     FROM json_each(extras) x
     UNION ALL
-    SELECT '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')'
-        || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END, p.value ->> 'weight',
-      CASE k.key WHEN 0 THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, NULL, 0, CASE k.key WHEN 0 THEN 1 << (p.value ->> 'n') ELSE 0 END, 0
+    SELECT CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN '((' || k.value || (p.value ->> 'best') || ')' || CASE k.key WHEN 2 THEN ')'
+          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '${scopes[1]} : ' ELSE '${scopes[0]} : ' END || (p.value ->> 'best') || '))' END
+        ELSE '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')' END
+        || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END,
+      (p.value ->> 'weight') * CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN 1 + k.key ELSE 1 END,
+      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 0, 0,
+      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
     WHERE json_array_length(parts) > 1 AND few
   ))
   FROM (SELECT *, ${within.join(', ')} FROM whole)
 ),
-sought (query, weight, typos, field, places, kept, extra) AS MATERIALIZED (
-  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, k.value ->> 4, k.value ->> 5, k.value ->> 6 FROM asked_of q CROSS JOIN json_each(q.queries) k
+sought (query, packed, typos, field) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (search_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
-  SELECT f.rowid, min(sum(s.weight), ${wholeWeight}),
-    CASE WHEN max(s.weight) = ${wholeWeight} THEN min(s.typos) FILTER (WHERE s.weight = ${wholeWeight}) ELSE sum(s.typos) END,
-    min(s.field), sum(s.places), sum(s.extra), CASE WHEN max(s.weight) = ${wholeWeight} THEN max(s.kept) ELSE sum(s.kept) END AS kept
+counted (search_id, packed, typos, field) AS (
+  SELECT f.rowid, sum(s.packed) AS packed, min(s.typos) AS typos, min(s.field)
   FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
-  GROUP BY f.rowid HAVING kept > 0
+  GROUP BY f.rowid HAVING typos IS NOT NULL OR packed >> ${shifts.kept} > 0
 ),
-spoken (product_id, weight, typos, field, places, extra, kept, heaviest) AS (
-  SELECT e.product_id, c.weight, c.typos, c.field, c.places, c.extra, c.kept, max(CASE WHEN c.weight < ${wholeWeight} THEN c.weight END) OVER ()
+spoken (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
+  SELECT e.product_id, CASE WHEN c.typos IS NULL THEN c.packed & ${(1 << shifts.typos) - 1} ELSE ${wholeWeight} END, COALESCE(c.typos, c.packed >> ${shifts.typos} & 255),
+    c.field, c.packed >> ${shifts.places} & 255, c.packed >> ${shifts.extra} & 255,
+    CASE WHEN c.typos IS NULL THEN c.packed >> ${shifts.kept} ELSE (SELECT kept FROM whole) END
   FROM counted c CROSS JOIN search_entries e ON e.search_id = c.search_id AND e.language = @language
 ),
-found (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
-  SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - heaviest) / ${aboutTheSame} END, typos, field, places, extra, kept
-  FROM spoken WHERE weight = ${wholeWeight} OR 2 * weight >= heaviest
+found (product_id, weight, typos, field, places, extra, kept) AS (
+  SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - ${heaviest}) / ${aboutTheSame} END, typos, field, places, extra, kept
+  FROM spoken WHERE weight = ${wholeWeight} OR 2 * weight >= ${heaviest}
 )`;
 }
+
+/** At most so many products are counted by facets: the first ones, where there are more. */
+export const mostCounted = 10_000;
 
 /** Fields in which a product's words are found: the first of these that, with those before it, has every word. */
 export const fields = ['name', 'title', 'venue', 'tagline', 'summary'] as const;
@@ -199,7 +223,7 @@ function awaySql(near: boolean, id: string): string {
  * up by key. Who names it twice has it `AS MATERIALIZED`: else it is asked twice.
  */
 function hitSql(form: Form): string {
-  const { text, near, filters, order } = form;
+  const { text, near, filters, order, facets } = form;
   const day = filters.dates === 'one' ? 'b' : null;
   const first = text ? 'f' : (day ?? 'r');
   const on = `.product_id = ${first}.product_id`;
@@ -216,9 +240,15 @@ function hitSql(form: Form): string {
   ];
   const byPrice = order === 'price' || order === 'price_down';
   const ofDay = day === null ? printedSql('r.product_id', filters.dates) : printedOfDate(day);
-  const price = byPrice ? ofDay.price : 'NULL';
-  return `SELECT r.product_id, ${text ? 'f.weight, f.typos, f.field, f.places, f.extra, f.kept' : '0 AS weight, 0 AS typos, NULL AS field, 0 AS places, 0 AS extra, 0 AS kept'}, r.sellable, r.place,
-  r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
+  // Each column is computed for thousands of products.
+  const columns = [
+    text && 'f.weight, f.typos, f.field, f.places, f.extra, f.kept',
+    facets && 'r.rating, r.city_id, r.country_id',
+    order === 'rating' && 'r.weighed_rating',
+    order === 'distance' && `${awaySql(near, 'r.product_id')} AS chord2`,
+    byPrice && `${ofDay.price} AS price`,
+  ];
+  return `SELECT ${['r.product_id, r.sellable, r.place, r.rating_count', ...columns].filter((each) => typeof each === 'string').join(', ')}
 FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
 WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}`;
 }
@@ -226,54 +256,102 @@ WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'
 /** Sorts products with every word first; among those, products in the city or country that was typed. */
 export const relevanceSql = 'h.weight DESC, h.typos, h.places DESC, h.field, h.extra DESC';
 
-const orderSql: Readonly<Record<Order, string>> = {
-  relevance: `${relevanceSql}, h.sellable DESC, h.place, h.product_id`,
-  popularity: 'h.sellable DESC, h.place, h.product_id',
-  price: `h.sellable DESC, h.price NULLS LAST, ${relevanceSql}, h.place, h.product_id`,
-  price_down: `h.sellable DESC, h.price DESC NULLS LAST, ${relevanceSql}, h.place, h.product_id`,
-  rating: `h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, ${relevanceSql}, h.place, h.product_id`,
-  distance: `h.sellable DESC, h.chord2, ${relevanceSql}, h.place, h.product_id`,
-};
+/** Returns the order of hits. Without words all are as relevant as each other. */
+function orderSql({ order, text }: Pick<Form, 'order' | 'text'>): string {
+  const relevance = text ? `${relevanceSql}, ` : '';
+  switch (order) {
+    case 'relevance':
+      return `${relevance}h.sellable DESC, h.place, h.product_id`;
+    case 'popularity':
+      return 'h.sellable DESC, h.place, h.product_id';
+    case 'price':
+      return `h.sellable DESC, h.price NULLS LAST, ${relevance}h.place, h.product_id`;
+    case 'price_down':
+      return `h.sellable DESC, h.price DESC NULLS LAST, ${relevance}h.place, h.product_id`;
+    case 'rating':
+      return `h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, ${relevance}h.place, h.product_id`;
+    case 'distance':
+      return `h.sellable DESC, h.chord2, ${relevance}h.place, h.product_id`;
+  }
+}
 
-/** Returns a page of what was found, each with how many there are in all. */
-export function pageSql(form: Form): string {
-  const order = orderSql[form.order];
-  const { dates } = form.filters;
-  const printed = printedSql('h.product_id', dates);
-  const date =
-    dates !== 'none'
-      ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
-      : 'NULL';
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS MATERIALIZED (
+/** Returns whether a search may leave out products. */
+function isNarrowed({ text, near, filters: { dates, ...others } }: Form): boolean {
+  return text || near || dates !== 'none' || Object.values(others).includes(true);
+}
+
+/** Form of the ranks of a page. */
+export interface RankForm extends Form {
+  /** The page is the first one: where it is in the order of relevance, its first hit is the best one of all. */
+  readonly first: boolean;
+}
+
+/**
+ * Returns the products of a page in their order, each with how many there are in all. With facets, one row has `counted`:
+ * the values to count, if there are not more products than are counted. Where neither prices nor dates matter, it does
+ * not ask the clock.
+ */
+export function rankSql({ first, ...form }: RankForm): string {
+  const order = orderSql(form);
+  const { text, facets } = form;
+  const best =
+    first && form.order === 'relevance'
+      ? 'h.kept'
+      : `(SELECT kept FROM hit h ORDER BY ${orderSql({ text, order: 'relevance' })} LIMIT 1)`;
+  const counted = facets
+    ? `CASE WHEN h.nth = 1 AND (SELECT count(*) FROM hit) <= ${mostCounted} THEN (${countedSql(form, isNarrowed(form) ? 'hit' : 'every product')}) END`
+    : 'NULL';
+  const page = `SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset`;
+  return `WITH ${text ? `${foundSql()},\n` : ''}hit AS MATERIALIZED (
 ${hitSql(form)}
 )
-SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
-  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, (SELECT kept FROM hit h ORDER BY ${orderSql.relevance} LIMIT 1) AS kept, ${printed.price} AS price,
-  ${printed.type} AS price_variant_type, @currency AS currency,
-  ${date} AS date, ${awaySql(form.near, 'h.product_id')} AS chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
-FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h
-CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
+SELECT h.product_id, h.rating_count, h.place, ${text ? `h.typos, h.field, ${best}` : '0 AS typos, NULL AS field, 0'} AS kept,
+  (SELECT count(*) FROM hit) AS total, ${counted} AS counted
+FROM (${facets ? `SELECT *, row_number() OVER () AS nth FROM (${page})` : page}) h
 ORDER BY ${order}`;
+}
+
+/** Returns what a page shows. `@page` is JSON: an array for each product, with its id, rating_count, place, typos and field. */
+export function pageSql({ near, filters: { dates } }: Form): string {
+  const id = '(h.value ->> 0)';
+  const printed = printedSql(id, dates);
+  const date =
+    dates !== 'none'
+      ? `(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = ${id} AND b.currency = @currency AND b.date BETWEEN @from AND @to)`
+      : 'NULL';
+  return `SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
+  p.sellable, p.rating, h.value ->> 1 AS rating_count, h.value ->> 2 AS place, h.value ->> 3 AS typos, h.value ->> 4 AS field, ${printed.price} AS price,
+  ${printed.type} AS price_variant_type, @currency AS currency, ${date} AS date, ${awaySql(near, id)} AS chord2, p.checked_at, p.stale
+FROM json_each(@page) h
+CROSS JOIN products p ON p.product_id = h.value ->> 0 AND p.language = @language
+ORDER BY h.key`;
 }
 
 export function totalSql(form: Form): string {
   return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (${hitSql(form)}) SELECT count(*) AS total FROM hit`;
 }
 
-/** At most so many products are counted by facets: the first ones, where there are more. */
-export const mostCounted = 10_000;
+/**
+ * Selects what there is to count of the products of a table, an array of five arrays: cities, countries, ratings, prices
+ * and tags. Those of all products are read in a row, and not product by product.
+ */
+function countedSql({ filters }: Form, hits: 'hit' | 'fact' | 'every product'): string {
+  const every = hits === 'every product';
+  const table = every ? 'product_popularity' : hits;
+  const prices = every
+    ? '(SELECT json_group_array(COALESCE(c.lowest_adult_price, c.from_price)) FROM product_prices c WHERE c.currency = @currency)'
+    : `json_group_array(${printedSql('h.product_id', filters.dates).price})`;
+  const tagged = every ? 'product_tags g' : `${table} t CROSS JOIN product_tags g ON g.product_id = t.product_id`;
+  const ofProducts = ['city_id', 'country_id', 'rating'].map((name) => `json_group_array(h.${name})`);
+  const arrays = [...ofProducts, prices, `(SELECT json_group_array(g.tag_id) FROM ${tagged})`];
+  return `SELECT '[' || ${arrays.join(" || ',' || ")} || ']' FROM ${table} h`;
+}
 
-/** Returns what there is to count of what was found, each a JSON array of its values; `cut`: there are more than are counted. */
-export function facetSql({ cut, ...form }: Form & { readonly cut: boolean }): string {
-  const values = ['city_id', 'country_id', 'rating', 'price'] as const;
+/** Returns what there is to count of the first products, where more were found than are counted. */
+export function facetSql(form: Form): string {
   return `WITH ${form.text ? `${foundSql()},\n` : ''}hit AS (
 ${hitSql(form)}
 ),
-fact AS MATERIALIZED (
-  SELECT product_id, city_id, country_id, rating, ${printedSql('h.product_id', form.filters.dates).price} AS price
-  FROM ${cut ? `(SELECT * FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted})` : 'hit'} h
-)
-SELECT ${values.map((name) => `json_group_array(${name}) AS ${name}`).join(', ')},
-  (SELECT json_group_array(g.tag_id) FROM fact CROSS JOIN product_tags g ON g.product_id = fact.product_id) AS tag_id
-FROM fact`;
+fact AS MATERIALIZED (SELECT * FROM hit h ORDER BY ${orderSql(form)} LIMIT ${mostCounted})
+SELECT (${countedSql(form, 'fact')}) AS counted`;
 }

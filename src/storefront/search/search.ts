@@ -3,9 +3,19 @@ import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { around, kilometres } from '../places.ts';
-import { type Facets, facetCounter, noFacets } from './facets.ts';
-import { highlighter, type Piece } from './highlight.ts';
-import { fields, filterBindings, formOf, mostCounted, pageSql, totalSql } from './hits-sql.ts';
+import { FacetCounter, type Facets, noFacets } from './facets.ts';
+import { Highlighter, type Piece } from './highlight.ts';
+import {
+  type Form,
+  facetSql,
+  fields,
+  filterBindings,
+  formOf,
+  pageSql,
+  type RankForm,
+  rankSql,
+  totalSql,
+} from './hits-sql.ts';
 import { checkQuestion, questionNames, type SearchQuestion } from './question.ts';
 import { statements } from './statements.ts';
 import { understoodSql } from './understood.ts';
@@ -73,21 +83,34 @@ interface Understood {
   readonly best: string;
 }
 
-type Row = Omit<SearchHit, 'highlight' | 'found_in' | 'distance_km'> & {
+/** A product of a page. */
+interface Rank {
+  readonly product_id: number;
+  readonly rating_count: number | null;
+  readonly place: number;
+  readonly typos: number;
   readonly field: number | null;
   /** The words that the best hit of all pages has: a bit for each of their numbers. */
   readonly kept: number;
-  readonly chord2: number | null;
   readonly total: number;
+  /** Values to count, in one row of a page with facets; null: there are none, or more than are counted. */
+  readonly counted: string | null;
+}
+
+type Row = Omit<SearchHit, 'highlight' | 'found_in' | 'distance_km'> & {
+  readonly field: number | null;
+  readonly chord2: number | null;
 };
 
 export function searcher(connection: Connection, editions: Editions): (question?: SearchQuestion) => Found {
   const understand = connection.query<object, Understood>(understoodSql);
-  const highlight = highlighter(connection);
+  const highlighter = new Highlighter(connection);
   const named = existing(connection);
+  const ranks = statements<Rank, RankForm>(connection, rankSql);
   const pages = statements<Row>(connection, pageSql);
   const totals = statements<{ total: number }>(connection, totalSql);
-  const facets = facetCounter(connection);
+  const values = statements<{ counted: string }>(connection, facetSql);
+  const facets = new FacetCounter(connection);
 
   function answer(question: SearchQuestion): Found {
     const language = editions.language(question.language);
@@ -109,16 +132,26 @@ export function searcher(connection: Connection, editions: Editions): (question?
       limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
       offset: wholeNumber('offset', question.offset, { most: 100_000 }),
     };
-    const rows = pages(form).all(bound);
-    const total = rows[0]?.total ?? (bound.offset > 0 ? (totals(form).get(bound)?.total ?? 0) : 0);
+    const ranked = ranks({ ...form, first: bound.offset === 0 }).all(bound);
+    const page = ranked.map((rank) => [rank.product_id, rank.rating_count, rank.place, rank.typos, rank.field]);
+    const rows = page.length === 0 ? [] : pages(form).all({ ...bound, page: JSON.stringify(page) });
+    const total = ranked[0]?.total ?? (bound.offset > 0 ? (totals(form).get(bound)?.total ?? 0) : 0);
+    const titles = rows.map(({ title }) => title ?? '');
+    const pieces =
+      meaning === null
+        ? titles.map((text) => [{ text, matched: false }])
+        : highlighter.pieces(titles, meaning.every, language);
     return {
-      hits: rows.map((row) =>
-        hitOf(row, meaning !== null, (title) => highlight(title, meaning?.every ?? '', language)),
-      ),
+      hits: rows.map((row, index) => hitOf(row, pieces[index] ?? [])),
       total,
-      ...wordsOf(meaning, rows[0]?.kept),
-      facets: question.facets === true ? facets({ ...form, cut: total > mostCounted }, bound) : null,
+      ...wordsOf(meaning, ranked[0]?.kept),
+      facets: form.facets ? facetsOf(ranked, form, bound) : null,
     };
+  }
+
+  function facetsOf(ranked: readonly Rank[], form: Form, bound: object): Facets {
+    const counted = ranked.find((rank) => rank.counted !== null)?.counted ?? values(form).get(bound)?.counted;
+    return counted === undefined ? noFacets : facets.count(counted, bound);
   }
 
   return (asked = {}) => {
@@ -138,15 +171,10 @@ function nothing(question: SearchQuestion, text: string): Found {
   return { hits: [], total: 0, matched: [], dropped, meant: null, facets };
 }
 
-function hitOf(
-  { field, chord2, kept: _, total: __, ...row }: Row,
-  isAsked: boolean,
-  highlight: (title: string) => Piece[],
-): SearchHit {
-  const { title } = row;
+function hitOf({ field, chord2, ...row }: Row, pieces: readonly Piece[]): SearchHit {
   return {
     ...row,
-    highlight: title === null ? [] : isAsked ? highlight(title) : [{ text: title, matched: false }],
+    highlight: row.title === null ? [] : pieces,
     found_in: field === null ? null : (fields[field] ?? null),
     distance_km: chord2 === null ? null : kilometres(chord2),
   };

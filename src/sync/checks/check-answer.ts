@@ -46,7 +46,7 @@ export interface CheckedDate {
   }[];
 }
 
-/** The answer of `POST /v1/check` and `catalogued check --json` (design 3.4). */
+/** The answer of `POST /v1/check` and `catalogued check --json`. */
 export interface CheckAnswer {
   readonly verdict: CheckVerdict;
   /** The reasons why the offer does not hold; empty if it does. */
@@ -59,7 +59,7 @@ export interface CheckAnswer {
   readonly alternatives: readonly Alternative[];
 }
 
-/** A question, with the tier of its date. */
+/** A question about one date. */
 export interface AskedDate {
   readonly product_id: number;
   readonly date: string;
@@ -160,8 +160,11 @@ export function unansweredCheck(ports: Sync, asked: AskedDate, seen: Seen, reaso
   };
 }
 
-/** Returns the answer to a question that needs no call: the product or its time is gone, or its date is not mirrored. */
-export function withoutAsking(
+/**
+ * Returns the answer to a question without dates of the service: the product or its time is gone, or its date is not
+ * mirrored.
+ */
+export function withoutDates(
   ports: Sync,
   asked: AskedDate,
   sale: SaleState,

@@ -16,20 +16,20 @@ import {
   type CheckFindings,
   compare,
   unansweredCheck,
-  withoutAsking,
+  withoutDates,
 } from './check-answer.ts';
 import { type CheckCounter, checkCounter } from './counts.ts';
 import type { SharedCall } from './live-call.ts';
 import type { LiveResult } from './live-result.ts';
-import { SingleFlight } from './single-flight.ts';
+import { SharedReads } from './shared-reads.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 
 /** The ports of checks. Disposing ends the waiting checks, and writes the counts. */
 export interface CheckPorts extends Sync, AsyncDisposable {
-  readonly singleFlight: SingleFlight<CheckFindings>;
+  readonly sharedReads: SharedReads<CheckFindings>;
   readonly counter: CheckCounter;
-  /** The checks in progress, by question. */
-  readonly waiting: Map<string, Waiting>;
+  /** Questions that were prepared in the last moments, by their text. */
+  readonly prepared: Map<string, Prepared>;
   readonly callers: Callers;
   /** Counts the products and dates that shoppers view, and the callers that report them. */
   readonly views: ViewCounter;
@@ -43,19 +43,19 @@ export function checkPorts({
   readonly ports: Ports;
   readonly limiter: Limiter;
 }): CheckPorts {
-  const singleFlight = new SingleFlight<CheckFindings>({ upstream, ...ports }, limiter);
+  const sharedReads = new SharedReads<CheckFindings>({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);
   const views = viewCounter(ports);
   return {
     ...ports,
-    singleFlight,
+    sharedReads,
     counter,
-    waiting: new Map(),
+    prepared: new Map(),
     callers: countCallers(ports.clock),
     views,
     viewers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
-      await singleFlight[Symbol.asyncDispose]();
+      await sharedReads[Symbol.asyncDispose]();
       // Losing a second of counts, or a minute of views, must not keep the daemon from stopping.
       try {
         counter.flush();
@@ -68,7 +68,7 @@ export function checkPorts({
 }
 
 /** A prepared question for the service. The same question shortly afterwards is not prepared again. */
-interface Waiting extends AskedDate {
+interface Prepared extends AskedDate {
   readonly id: string;
   /** Instant of the preparation, by the monotonic clock, milliseconds. */
   readonly prepared_at: number;
@@ -94,26 +94,26 @@ export async function checkBeforeOrder(
 ): Promise<CheckAnswer> {
   const { deadline_ms = deadline.usual, caller = null, ...same } = question;
   const id = JSON.stringify(same);
-  const known = ports.waiting.get(id);
+  const known = ports.prepared.get(id);
   const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
-  const waiting = isFresh ? known : prepare(ports, question, id);
-  if ('verdict' in waiting) return waiting;
-  if (caller !== null && !ports.singleFlight.waits(waiting.key) && ports.callers.take(caller) === 'spent')
-    return overLimit(ports, waiting);
-  ports.waiting.set(id, waiting);
-  ports.views.add(waiting.key, 1);
+  const asked = isFresh ? known : prepare(ports, question, id);
+  if ('verdict' in asked) return asked;
+  if (caller !== null && !ports.sharedReads.waits(asked.key) && ports.callers.take(caller) === 'spent')
+    return overLimit(ports, asked);
+  ports.prepared.set(id, asked);
+  ports.views.add(asked.key, 1);
   try {
-    const { call, result } = ports.singleFlight.join(waiting.key, { deadline_ms, signal });
-    const { product_id, date, currency } = waiting;
+    const { call, result } = ports.sharedReads.join(asked.key, { deadline_ms, signal });
+    const { product_id, date, currency } = asked;
     if (!call.shown.has(date)) call.shown.set(date, ports.mirror.checks.date(product_id, currency, date));
-    return conclude(ports, waiting, call, await result);
+    return conclude(ports, asked, call, await result);
   } finally {
-    if (ports.waiting.get(id) === waiting) ports.waiting.delete(id);
+    if (ports.prepared.get(id) === asked) ports.prepared.delete(id);
   }
 }
 
 /** Answers a caller that has used up its calls with the mirror's copy, without a call and without a verdict. */
-function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
+function overLimit(ports: CheckPorts, asked: Prepared): CheckAnswer {
   const { product_id, date, currency, tier } = asked;
   ports.counter.add({ product_id, tier }, 'unanswered');
   const day = ports.mirror.checks.date(product_id, currency, date);
@@ -122,7 +122,7 @@ function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
 }
 
 /** Looks up the product and date of a question; answers directly if no call is needed. */
-function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waiting | CheckAnswer {
+function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Prepared | CheckAnswer {
   const { mirror, clock, policy } = ports;
   const { product_id, date, expect_price: price = null } = question;
   const product = mirror.products.find(product_id);
@@ -141,17 +141,22 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
     wanted: wantedOf(question),
     expected: price?.amount ?? null,
   };
-  if (sale === 'withdrawn') return withoutAsking(ports, asked, sale, 'withdrawn');
-  if (where.kind === 'past') return withoutAsking(ports, asked, sale, 'date-past');
-  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutAsking(ports, asked, sale, 'time-past');
-  if (where.kind === 'beyond') return withoutAsking(ports, asked, sale, 'outside-horizon');
+  if (sale === 'withdrawn') return withoutDates(ports, asked, sale, 'withdrawn');
+  if (where.kind === 'past') return withoutDates(ports, asked, sale, 'date-past');
+  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutDates(ports, asked, sale, 'time-past');
+  if (where.kind === 'beyond') return withoutDates(ports, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
-  if (mirror.records.find(key) === null) return withoutAsking(ports, asked, sale, 'outside-horizon');
+  if (mirror.records.find(key) === null) return withoutDates(ports, asked, sale, 'outside-horizon');
   return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
 /** Returns the answer, computed once for all callers that asked the same question of one read. */
-function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
+function conclude(
+  ports: CheckPorts,
+  asked: Prepared,
+  call: SharedCall<CheckFindings>,
+  result: LiveResult,
+): CheckAnswer {
   const { product_id, date, id, tier } = asked;
   if (result.kind === 'unanswered') {
     ports.counter.add({ product_id, tier }, 'unanswered');
@@ -161,7 +166,7 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindi
     const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null, asked.minutes_passed);
     const now: OfferStanding = { sellable: false, reasons: [result.reason], price: null, time: null };
     ports.counter.add({ product_id, tier }, rateCheck(shown, now));
-    return withoutAsking(ports, asked, call.sale, result.reason, call.shown.get(date) ?? null);
+    return withoutDates(ports, asked, call.sale, result.reason, call.shown.get(date) ?? null);
   }
   const known = call.found.get(id);
   const found = known ?? compare(ports, asked, call, result);

@@ -18,15 +18,15 @@ export interface LiveReading {
   readonly ports: SyncPorts;
   readonly commit: Commit;
   readonly pause: CallPause;
-  /** Called when the request is sent. */
-  sends(): void;
-  /** Called with the answer before it is stored. */
+  /** Called when the turn of the request has come, before it is sent. */
+  begins(): void;
+  /** Answers the waiters. It may be called before the answer is stored; later calls do nothing. */
   settle(result: LiveResult): void;
 }
 
 /** Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. */
 export async function readLive(
-  { ports, commit, pause, sends, settle }: LiveReading,
+  { ports, commit, pause, begins, settle }: LiveReading,
   call: LiveCall<unknown>,
 ): Promise<LiveResult> {
   const { mirror, clock, chance } = ports;
@@ -36,9 +36,9 @@ export async function readLive(
   for (let failures = 0; ; ) {
     const record = mirror.records.find(key);
     if (record === null) return unanswered('outside-horizon');
-    call.sent('no');
     const read = await readAvailability(
       ports,
+      // This reason also lets the answer remove dates at once, and applies its sold-out dates to other currencies.
       { ...record, due_reason: 'live-check' },
       {
         signal,
@@ -46,7 +46,7 @@ export async function readLive(
         // The mirror has this answer already: no shopper waits for the disk.
         confirmed: (sent_at) => settle({ kind: 'answered', sale: 'on', unanswered: [], sent_at }),
         late: (said) => settle({ kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
-        sent: sends,
+        begins,
       },
     );
     if (read.kind === 'stored') return { ...read, kind: 'answered' };
@@ -100,7 +100,7 @@ async function judgeRefusal(
     else if (typeof itself === 'object') storeProductDetail(ports, itself.record, itself.reading);
     else doubtSaleStatus(ports, product_id);
   };
-  await commit(store, 'now', () => settle(result));
+  await commit(store, 'changed', () => settle(result));
   return result;
 }
 

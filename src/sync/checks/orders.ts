@@ -76,7 +76,7 @@ export function reportOrder(ports: Sync, order: OrderReport, take: (() => number
 export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal: AbortSignal): Promise<boolean> {
   const { records } = subjectOf(ports, order);
   const results = await Promise.all(
-    records.map((key) => ports.singleFlight.recheck(key, { deadline_ms: recheckMs, signal })),
+    records.map((key) => ports.sharedReads.recheck(key, { deadline_ms: recheckMs, signal })),
   );
   return results.every(({ kind }) => kind !== 'unanswered');
 }

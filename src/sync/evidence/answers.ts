@@ -7,7 +7,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
-import type { Passed, Sync } from '../records/context.ts';
+import type { ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';
@@ -23,13 +23,13 @@ type DatesSaid = Pick<AvailabilityAnswer, 'days'> | 'off-sale' | null;
 const noDates = { dates: 0, lowest_price: null };
 
 /** Passes on the claims of an answer about a window of dates. */
-export function passDates(
+export function judgeDates(
   { mirror, evidence, policy, clock }: Sync,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
   by: { readonly sent_at: Instant; readonly withdraws?: boolean },
-): Passed {
+): ClaimVerdict {
   const product = mirror.products.find(record.product_id);
   // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
@@ -44,7 +44,7 @@ export function passDates(
       : null;
   const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
   const tier = record.part === 0 ? 'near' : 'far';
-  return evidence.pass(
+  return evidence.judge(
     record,
     [
       { subject: `${tier}-dates`, shown: shown.dates, said: said.dates },
@@ -72,19 +72,19 @@ function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>): { dates: number; lo
 }
 
 /** The verdict on an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
-export interface PassedEntry extends Pick<Passed, 'next'> {
-  readonly kind: Passed['kind'] | 'sale-only';
+export interface EntryVerdict extends Pick<ClaimVerdict, 'next'> {
+  readonly kind: ClaimVerdict['kind'] | 'sale-only';
 }
 
 /**
  * Passes on the claims of a list entry or of a product's own read. Claims about texts and prices are confirmed by the
  * same read.
  */
-export function passEntry(
+export function judgeEntry(
   ports: Sync,
   entry: ProductEntry,
   { source, language, currency, primary, sent_at, reason }: Omit<ProductRead, 'now' | 'stale_at'>,
-): PassedEntry {
+): EntryVerdict {
   const { mirror, evidence, policy } = ports;
   const { product_id } = entry;
   const known = mirror.products.find(product_id);
@@ -93,7 +93,7 @@ export function passEntry(
     return { kind: 'store', next: null };
   const stored = mirror.products.said({ product_id, language, currency, source });
   const resource = source === 'list' ? 'products' : 'product_detail';
-  const passed = evidence.pass(
+  const verdict = evidence.judge(
     { resource, product_id, edition: `${language}/${currency}`, part: 0 },
     [
       textsSaid(stored.document, entry.document),
@@ -101,9 +101,9 @@ export function passEntry(
     ],
     { sent_at, reason },
   );
-  if (language !== primary.language || currency !== primary.currency) return passed;
+  if (language !== primary.language || currency !== primary.currency) return verdict;
   const announced = mirror.closures.inForce(product_id) !== null;
-  const sold = evidence.pass(
+  const sold = evidence.judge(
     { ...walkKinds(policy.extent).primary, product_id },
     [{ subject: 'sale-status', shown: onSale(known), said: onSale(entry) }],
     { sent_at, reason, announced },
@@ -111,8 +111,8 @@ export function passEntry(
   // If products have their own reads, these decide.
   const isElsewhere = source === 'list' && hasOwnReads(policy);
   if (isElsewhere && sold.next !== null) askReads(ports, ownReads(policy), [product_id], sold.next);
-  const next = soonest([passed.next, isElsewhere ? null : sold.next]);
-  return { kind: sold.kind === 'store' && passed.kind === 'keep' ? 'sale-only' : sold.kind, next };
+  const next = soonest([verdict.next, isElsewhere ? null : sold.next]);
+  return { kind: sold.kind === 'store' && verdict.kind === 'keep' ? 'sale-only' : sold.kind, next };
 }
 
 function onSale({ sale_status }: Pick<ProductEntry, 'sale_status'>): number {

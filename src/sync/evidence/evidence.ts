@@ -17,11 +17,11 @@ import {
   decidedMs,
   decisionAt,
   healed,
+  holdStanding,
   isOpen,
   judgeHold,
   nextSampleAt,
   sampleSize,
-  standingOf,
   stateAfterSample,
   toldAfterMs,
 } from '../../domain/evidence/hold.ts';
@@ -29,15 +29,15 @@ import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
-import type { ClaimedBy, ClaimJudge, Passed, Sync } from '../records/context.ts';
+import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
-import { cadenceOf } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
  * The verdict on one claim of an answer. `applies`: the claim that the mirror takes over if the whole answer is stored.
  */
-type Judgement = Passed & { readonly applies?: StoredClaim };
+type Judgement = ClaimVerdict & { readonly applies?: StoredClaim };
 
 /** The verdict on an answer that removes nothing. */
 const harmless: Judgement = { kind: 'store', next: null };
@@ -49,7 +49,7 @@ const undecided = { state: 'held', shares: [], decision: null, decided_until: nu
 const countedMs = 60_000;
 
 /**
- * Judges every answer that removes data before it is stored (evidence.md). All its methods but `look` and `decide` run
+ * Judges every answer that removes data before it is stored. All its methods but `look` and `decide` run
  * in the transaction of their caller.
  */
 export class Evidence implements ClaimJudge {
@@ -63,15 +63,15 @@ export class Evidence implements ClaimJudge {
   }
 
   /** Decides whether an answer about a record is stored: completely, or not at all. */
-  pass(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed {
-    const judged = said.map((each) => this.#judge(record, each, answer));
+  judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict {
+    const judged = said.map((each) => this.#judgeOne(record, each, answer));
     const kept = judged.find(({ kind }) => kind === 'keep');
     if (kept !== undefined) return kept;
     for (const { applies } of judged) if (applies !== undefined) this.#evidence.note(applies);
     return { kind: 'store', next: soonest(judged.map(({ next }) => next)) };
   }
 
-  #judge(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
+  #judgeOne(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
     const { sent_at, reason, announced, decides = true, withdraws = true } = answer;
     const { subject } = said;
     const key: ClaimKey = { ...keyOf(record), part: said.part ?? record.part, subject };
@@ -102,7 +102,7 @@ export class Evidence implements ClaimJudge {
     const { kind, because } = judgeClaim({
       first_at: decides ? (again?.first_at ?? null) : null,
       sent_at,
-      standing: guard === 'hold' ? standingOf(this.#evidence.hold(subject), this.#now()) : 'free',
+      standing: guard === 'hold' ? holdStanding(this.#evidence.hold(subject), this.#now()) : 'free',
       whole,
       guard,
       live: reason === 'live-check',
@@ -219,7 +219,7 @@ export class Evidence implements ClaimJudge {
     const record = mirror.records.find(claim);
     if (record === null || record.due_reason !== 'claimed') return;
     const product = mirror.products.find(claim.product_id);
-    const every = cadenceOf(policy.of(product?.category ?? null), record, product);
+    const every = cadenceOfRecord(policy.of(product?.category ?? null), record, product);
     mirror.records.setDue(record, dueByCadence(record, this.#now(), every));
     if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
   }

@@ -174,6 +174,8 @@ export class Refusals implements RefusalJudge {
         return this.#probe(signal);
       case 'experiences':
         return reads.experiencePage(1, languages[0], currencies[0], signal);
+      case 'tags':
+        return reads.tagPage(1, languages[0], currencies[0], signal);
       case 'product_detail':
         return reads.product(question);
       case 'checkout_information':

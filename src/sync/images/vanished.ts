@@ -13,7 +13,7 @@ const dayMs = 86_400_000;
 /**
  * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends
  * empty arrays to an account without image entitlement. So if every product of a page has lost its images, the page
- * says nothing about any image. The condition is stored until images appear again (reliability.md 3.1, Images).
+ * says nothing about any image. The condition is stored until images appear again.
  */
 export function holdVanishedImages(
   { mirror, clock, log }: Sync,

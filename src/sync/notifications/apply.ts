@@ -35,13 +35,16 @@ export interface DeliverySource {
 /** The number of deliveries by outcome. */
 export type Applied = Readonly<Record<Outcome, number>>;
 
-/** The number of deliveries handled together, and the number of products of one delivery stored in one transaction. */
+/** The number of deliveries handled together. */
 const batch = 20;
+/** The number of products stored in one transaction. */
 const slice = 200;
+/** A delivery with at most this many products is small: a whole batch of them is stored in one transaction. */
+const fewNotices = slice / batch;
 const largeBytes = 64 * 1024;
 
 /**
- * Applies the stored deliveries in order (reliability.md 2.3). Deliveries that arrive meanwhile are left for the next
+ * Applies the stored deliveries in order. Deliveries that arrive meanwhile are left for the next
  * run. Idempotent: the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a
  * delivery but never skip one.
  */
@@ -52,7 +55,7 @@ export async function applyDeliveries(ports: Sync, deliveries: DeliverySource, s
   while (!signal.aborted) {
     const found = deliveries.after(0, batch).filter(({ delivery_id }) => delivery_id <= newest);
     if (found.length === 0) break;
-    const applied = mirror.lastDelivery();
+    const appliedUpTo = mirror.lastDelivery();
     const notifications: Notification[] = [];
     for (const delivery of found) {
       notifications.push(decodeNotification(delivery.body, delivery));
@@ -69,7 +72,7 @@ export async function applyDeliveries(ports: Sync, deliveries: DeliverySource, s
     // is updated.
     await applyTogether(
       ports,
-      decoded.filter(({ delivery }) => delivery.delivery_id > applied),
+      decoded.filter(({ delivery }) => delivery.delivery_id > appliedUpTo),
     );
     deliveries.transaction(() => {
       for (const { delivery, state, notification } of decoded)
@@ -94,7 +97,7 @@ async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<
   const { mirror } = ports;
   const last = decoded.at(-1);
   if (last === undefined) return;
-  if (decoded.every(({ notification }) => notification.notices.length <= slice / batch)) {
+  if (decoded.every(({ notification }) => notification.notices.length <= fewNotices)) {
     mirror.transaction(() => {
       for (const each of decoded) applySmall(ports, each);
       mirror.noteDelivery(last.delivery.delivery_id);
@@ -124,7 +127,10 @@ function applySmall(ports: Sync, { delivery, state, notification: { notices, qua
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
 }
 
-/** Applies the notices. Returns how many of their products are not in the mirror. */
+/**
+ * Applies the notices. Returns how many of their products are not in the mirror; 0 for a superseded delivery, because
+ * the later one counts them.
+ */
 function applyNotices(
   ports: Sync,
   delivery: StoredDelivery,
@@ -142,8 +148,7 @@ function applyNotices(
   const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
   if (held > 0)
     ports.log.error({ held }, 'too many closures announced at once: the rest take effect only after their reads');
-  const closed = idsOf(closing);
-  if (closed.length > 0) askDecidingReads(ports, closed, 'closure-unconfirmed');
+  if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');
   if (known.length > 0) createPlacesInLists(ports, idsOf(known));
   if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
   return notices.length - known.length;

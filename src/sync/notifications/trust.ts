@@ -23,7 +23,7 @@ export function expectNotices(
     mirror.trust.expect({ product_id, change_type, since_at, found_at: sent_at });
 }
 
-/** Judges which subscriptions announced the changes that reads have found (design 4.7); run once a minute. */
+/** Judges which subscriptions announced the changes that reads have found; run once a minute. */
 export function judgeNotices(ports: Sync): void {
   const { mirror, clock, policy } = ports;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);

@@ -5,10 +5,10 @@ import { type WindowRequests, windowRequests } from '../../domain/catalogue/wind
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
-import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
+import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { passDates } from '../evidence/answers.ts';
+import { judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import type { Commit, Sync, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
@@ -22,7 +22,7 @@ import {
 } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
-import { mayWait, nextWindow, planMovedDate } from './window.ts';
+import { nextWindow, planMovedDate, postponeIfNotWorth } from './planned-window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -47,12 +47,12 @@ export type AvailabilityRead =
     }
   | NoAnswer;
 
-/** The options of a live read of a window: its signal, commit and callbacks. */
-interface LiveRead {
+/** The options of a read of a window: its signal, its commit, and callbacks, which only live reads need. */
+interface ReadOptions {
   readonly signal: AbortSignal;
   readonly commit: Commit;
-  /** Called when a call is sent. */
-  readonly sent?: () => void;
+  /** Called when the turn of a call has come, before it is sent. */
+  readonly begins?: () => void;
   /** Called before waiting for the disk if the answer is the same as in the mirror. */
   readonly confirmed?: (sent_at: Instant) => void;
   /** Called with the answer if the mirror cannot be written: the answer is stored later. */
@@ -84,18 +84,19 @@ export async function refreshAvailability(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  if (record.due_reason === 'likely-changed' && mayWait(ports, record)) return { kind: 'postponed' };
+  if (record.due_reason === 'likely-changed' && postponeIfNotWorth(ports, record) === 'postponed')
+    return { kind: 'postponed' };
   const read = await readAvailability(ports, record, { signal, commit: ports.commit });
   if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(ports, record);
   if (read.kind !== 'stored') return settleFailure(ports, record, read, signal);
   if (read.kept) return { kind: 'postponed' };
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
-    return { kind: 'failed', code: 'sale-contradicted', message };
+    return { ...read, warning: { code: 'sale-contradicted', message } };
   }
   const [left] = read.unanswered;
   if (left === undefined) return read;
-  return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
+  return { ...read, warning: { code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` } };
 }
 
 /** Records a wrong-range answer: it says nothing about the requested dates, only that the product is on sale. */
@@ -116,11 +117,11 @@ function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, sent, confirmed, late = () => undefined }: LiveRead,
+  { signal, commit, begins, confirmed, late = () => undefined }: ReadOptions,
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
-  const { product, window, first } = windowOf(ports, record);
+  const { product, window, readBefore } = windowOf(ports, record);
   const [language] = policy.extent.languages;
   const requests = requestsFor(ports, window);
   let sent_at = Number.POSITIVE_INFINITY;
@@ -153,7 +154,16 @@ export async function readAvailability(
     const { from, to } = asked;
     const whole = from === window.from && to === window.to;
     const known_hash = whole && wanted.why === 'due' ? known : null;
-    const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
+    const reading = await upstream.availability({
+      product_id,
+      language,
+      currency,
+      from,
+      to,
+      known_hash,
+      signal,
+      begins,
+    });
     const off_at = offSaleAt(reading, clock);
     if (off_at !== null)
       return offSale(
@@ -188,26 +198,26 @@ export async function readAvailability(
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const isLast = requests.endsWith(rest) && !taken;
-        const passed = passDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
+        const verdict = judgeDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
           sent_at: reading.sent_at,
           withdraws: isLast,
         });
-        if (passed.kind === 'keep') {
-          settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: passed.next });
+        if (verdict.kind === 'keep') {
+          settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: verdict.next });
           return 'kept';
         }
-        taken ||= passed.next !== null;
-        look = soonest([look, passed.next]);
-        const where = { from: answered.from, today: window.today, product, first } as const;
-        const stored = storeAnswer(ports, record, where, cut);
-        note(found, stored);
+        taken ||= verdict.next !== null;
+        look = soonest([look, verdict.next]);
+        const where = { from: answered.from, today: window.today, product, readBefore } as const;
+        const effect = storeAnswer(ports, record, where, cut);
+        note(found, effect);
         if (record.due_reason === 'live-check')
-          applyElsewhere(ports, record, { ...where, to: answered.to }, cut, stored);
+          applyElsewhere(ports, record, { ...where, to: answered.to }, cut, effect);
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
         if (requests.endsWith(rest)) settle(current);
         return 'stored';
       },
-      same ? 'soon' : 'now',
+      same ? 'same' : 'changed',
       () => late(saidOf(cut, answered.from)),
     );
     if (stored === 'kept') return kept(instant(sent_at === Number.POSITIVE_INFINITY ? reading.sent_at : sent_at));
@@ -220,7 +230,7 @@ export async function readAvailability(
       if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
       settle();
       return 'stored';
-    }, 'now');
+    }, 'changed');
   return { kind: 'stored', ...found, sale: 'on', sent_at: instant(sent_at), unanswered: requests.unanswered };
 }
 
@@ -253,7 +263,7 @@ function settleWindow(
   const shows = ports.mirror.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
   const sooner = soonest([again, incoming, look, shows ? null : lookAtFirst(ports, record, read.sent_at)]);
   const found = { ...read, noticed: noticed.length > 0 };
-  settleStored(ports, record, { ...found, shows, cadence: window.every, worth: product, sooner });
+  settleStored(ports, record, { ...found, shows, cadence: window.every, product, sooner });
   planMovedDate(ports, record, window);
   release(ports, record, { sent_at: read.sent_at, off_before });
 }
@@ -267,15 +277,15 @@ function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Ins
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 
-/** Returns the product and window of a record. `first`: `again` if any date of the window was read before. */
+/** Returns the product and window of a record. `readBefore`: any date of the window was read before. */
 function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, part, fetched_at }: RecordFacts) {
   const product = mirror.products.find(product_id);
   const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
   if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
   const { from, to } = window;
   // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
-  const again = fetched_at !== null && mirror.availability.wasRead({ product_id, currency: edition }, from, to);
-  return { product, window, first: again ? ('again' as const) : ('first' as const) };
+  const readBefore = fetched_at !== null && mirror.availability.wasRead({ product_id, currency: edition }, from, to);
+  return { product, window, readBefore };
 }
 
 /** Returns whether the mirror holds this repeated answer. */
@@ -353,7 +363,7 @@ function note(found: Found, { changed, noticed }: Found): void {
 function applyElsewhere(
   { mirror, clock, policy }: SyncPorts,
   record: RecordFacts,
-  { from, to, today, product }: Pick<WindowRead, 'from' | 'today'> & { readonly to: string; product: KnownProduct },
+  { from, to, today, product }: Pick<AnswerMeta, 'from' | 'today'> & { readonly to: string; product: KnownProduct },
   reading: Answered,
   { noticed }: Found,
 ): void {
@@ -371,7 +381,7 @@ function applyElsewhere(
     today,
     tiers,
     reason,
-    first: 'again',
+    readBefore: true,
   } as const;
   const sold = reading.kind === 'read' ? reading.value.days : new Map<string, DayForm>();
   const differs = noticed.some((date) => {
@@ -394,20 +404,20 @@ function applyElsewhere(
 function storeAnswer(
   ports: SyncPorts,
   record: RecordFacts,
-  { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
+  { from, today, product, readBefore }: Pick<AnswerMeta, 'from' | 'today' | 'readBefore'> & { product: KnownProduct },
   reading: Answered,
 ): Found {
   const { mirror, clock, policy } = ports;
   const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
+  const { availability: tiers, variants } = policy.of(product.category).cadence;
   if (reading.kind === 'unchanged') {
-    mirror.availability.confirm({ product_id, currency, hash, sent_at });
+    mirror.availability.confirm({ product_id, currency, hash, sent_at, today, tiers });
     return { changed: false, noticed: [] };
   }
   const now = clock.now();
   const { refused_prices: prices = 0 } = reading.value;
   if (prices > 0) noteRefused(ports, [{ product_id, refused: { images: 0, prices } }], now);
-  const { availability: tiers, variants } = policy.of(product.category).cadence;
   const [language] = policy.extent.languages;
   const by = { sent_at, reason, stale_at: instant(sent_at + variants), now };
   const read = { ...by, source: 'availability' as const, product_id, language };
@@ -419,7 +429,7 @@ function storeAnswer(
   // not listed.
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const days = mirror.availability.store(
-    { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
+    { product_id, currency, from, sent_at, now, hash, today, tiers, reason, readBefore },
     reading.value,
   );
   const listed = mirror.availability.variantIds(product_id);

@@ -3,7 +3,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { textsSaid } from '../evidence/answers.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { cadenceOf, reschedule } from '../records/reschedule.ts';
+import { cadenceOfRecord, reschedule } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /**
@@ -24,20 +24,20 @@ export async function refreshCheckoutInformation(
       const known = mirror.products.find(product_id);
       const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
-      const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
+      const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence), now: clock.now() };
       const stored = mirror.checkoutInformation.document(record);
       const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
-      const passed = ports.evidence.pass(record, [textsSaid(stored, document)], by);
-      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.next });
+      const verdict = ports.evidence.judge(record, [textsSaid(stored, document)], by);
+      if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
       const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
       if (changed) assignCategory(ports, product_id);
       // If prices turn out to be dynamic, they are read more often from now on.
       if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
-      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence, sooner: passed.next });
+      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence, sooner: verdict.next });
     },
-    reading.kind === 'unchanged' ? 'soon' : 'now',
+    reading.kind === 'unchanged' ? 'same' : 'changed',
   );
 }

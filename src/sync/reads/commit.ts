@@ -10,7 +10,7 @@ export interface CommitTogether {
   close(): void;
 }
 
-/** Work with `soon` is stored within this many milliseconds. */
+/** An answer that changes nothing is stored within this many milliseconds. */
 const soonMs = 100;
 /** The first and the longest pause between attempts while the mirror cannot be written, in milliseconds. */
 const againMs = { first: 100, longest: 5000 };
@@ -48,7 +48,7 @@ export function commitTogether(
   return {
     flush,
     close,
-    commit: async (work, when, late = () => undefined) => {
+    commit: async (work, answer, late = () => undefined) => {
       let outcome = (): ReturnType<typeof work> => {
         throw new Error('the work was not run');
       };
@@ -64,7 +64,7 @@ export function commitTogether(
           };
         }
       };
-      await add({ run, late }, when);
+      await add({ run, late }, answer === 'same' ? 'soon' : 'now');
       return outcome();
     },
   };

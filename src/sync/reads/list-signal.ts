@@ -1,9 +1,9 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import { believed } from '../records/beliefs.ts';
+import { dueAfterRead } from '../records/call-value.ts';
 import type { Sync } from '../records/context.ts';
-import { dueAfterRead } from '../records/pricing.ts';
-import { cadenceOf } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/reschedule.ts';
 
 /**
  * Called when an entry of the primary list was stored. A new price or sale status signals that the product's dates may
@@ -22,7 +22,7 @@ export function noteSignal(
   for (const waiting of mirror.records.waiting(product_id)) {
     const record = waiting.resource === 'availability' ? mirror.records.find(waiting) : null;
     if (record?.fetched_at == null) continue;
-    const cadence = cadenceOf(policy.of(product.category), record, product);
+    const cadence = cadenceOfRecord(policy.of(product.category), record, product);
     const read = { fetched_at: instant(record.fetched_at), cadence, product };
     const due = dueAfterRead(ports, record, read, believed(record));
     if (due.reason === 'likely-changed' && due.at < record.due_at)

@@ -3,7 +3,7 @@ import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/s
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
-import { passDates } from '../evidence/answers.ts';
+import { judgeDates } from '../evidence/answers.ts';
 import type { Commit, Sync, SyncPorts } from '../records/context.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
 import { settleKept, settleStored } from '../records/settle.ts';
@@ -46,10 +46,10 @@ export async function notOnSale(
     const product = mirror.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
-    const passed = passDates(ports, record, { from, to }, 'off-sale', { sent_at });
-    if (passed.kind === 'keep') {
+    const judged = judgeDates(ports, record, { from, to }, 'off-sale', { sent_at });
+    if (judged.kind === 'keep') {
       doubtSaleStatus(ports, product_id);
-      settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
+      settleKept(ports, record, { sent_at, cadence: every, due: judged.next });
       return { sale: 'on', sent_at, kept: true };
     }
     mirror.availability.prune({ product_id, currency: record.edition }, earliest);
@@ -92,7 +92,7 @@ export async function notOnSale(
     }
     return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
   };
-  return commit(store, 'now', () => {
+  return commit(store, 'changed', () => {
     const product = mirror.products.find(product_id);
     const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
     late({ sent_at, sale, dates: null });

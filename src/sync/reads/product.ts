@@ -7,7 +7,7 @@ import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { passEntry } from '../evidence/answers.ts';
+import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages } from '../images/vanished.ts';
@@ -16,7 +16,7 @@ import { assignCategory } from '../records/categories.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
-import { cadenceOf } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
@@ -31,7 +31,7 @@ export async function refreshProductDetail(
   const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
   if (reading.kind !== 'read') return settleFailure(ports, record, reading, signal);
-  return ports.commit(() => storeProductDetail(ports, record, reading), 'now');
+  return ports.commit(() => storeProductDetail(ports, record, reading), 'changed');
 }
 
 /** Stores the answer of a product's own read, and plans the next one. */
@@ -58,19 +58,19 @@ export function storeProductDetail(
     sent_at,
     reason: record.due_reason,
   } as const;
-  const passed = passEntry(ports, value, by);
-  const every = cadenceOf(policy.of(known?.category ?? null), record, known);
-  if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
+  const verdict = judgeEntry(ports, value, by);
+  const every = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
+  if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
   const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
     ...by,
     now: clock.now(),
     stale_at: instant(sent_at + productCadence(policy, known)),
-    keeps: passed.kind === 'sale-only',
+    onlySaleAndImages: verdict.kind === 'sale-only',
   });
   // A read in a further currency adds only its price.
   if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
-  if (passed.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: passed.next });
+  if (verdict.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
   const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
   const reopening = off ? reopeningLook(expectedReopening(ports, product_id), sent_at, every) : null;
@@ -79,7 +79,7 @@ export function storeProductDetail(
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
     body_hash: hash,
     cadence: every,
-    sooner: soonest([primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null, passed.next]),
+    sooner: soonest([primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null, verdict.next]),
   });
 }
 

@@ -1,7 +1,7 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { cadenceOf } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes the variants of a product: this read decides which exist. */
@@ -12,7 +12,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
   const { sent_at, hash } = reading;
   const known = mirror.products.find(product_id);
-  const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
+  const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
   const read = {
     source: 'variants' as const,
     product_id,
@@ -26,8 +26,8 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
     () => {
       const shown = mirror.variants.count(record);
       const said = reading.kind === 'read' ? reading.value.length : shown;
-      const passed = ports.evidence.pass(record, [{ subject: 'variants', shown, said }], read);
-      if (passed.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: passed.next });
+      const verdict = ports.evidence.judge(record, [{ subject: 'variants', shown, said }], read);
+      if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.variants.confirm(read);
       const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
       return settleStored(ports, record, {
@@ -35,10 +35,10 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
         changed,
         body_hash: hash,
         cadence,
-        sooner: passed.next,
+        sooner: verdict.next,
         shows: said > 0,
       });
     },
-    reading.kind === 'unchanged' ? 'soon' : 'now',
+    reading.kind === 'unchanged' ? 'same' : 'changed',
   );
 }

@@ -6,13 +6,13 @@ import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { passEntry } from '../evidence/answers.ts';
+import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { judgeAbsence } from '../records/absence.ts';
+import { extraWalk } from '../records/call-value.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
-import { extraWalk } from '../records/pricing.ts';
 import { endRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
@@ -210,15 +210,15 @@ function storeEntry(
   const known = mirror.products.find(product_id);
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
-  const passed = passEntry(ports, entry, read);
-  const ask = passed.next;
+  const verdict = judgeEntry(ports, entry, read);
+  const ask = verdict.next;
   if (ask !== null) askReads(ports, [place], [product_id], ask);
-  if (passed.kind === 'keep') return { differs: false, ask };
+  if (verdict.kind === 'keep') return { differs: false, ask };
   const stored = mirror.products.store(entry, {
     ...read,
     now: clock.now(),
     stale_at: instant(sent_at + productCadence(policy, known)),
-    keeps: passed.kind === 'sale-only',
+    onlySaleAndImages: verdict.kind === 'sale-only',
   });
   afterStore(ports, { product_id, language, sent_at }, stored);
   if (primary) noteSignal(ports, { product_id, sent_at }, stored);

@@ -9,7 +9,7 @@ import {
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
-import type { Passed, Sync } from './context.ts';
+import type { ClaimVerdict, Sync } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
 /** A complete walk over the primary list. */
@@ -42,10 +42,10 @@ function claimAbsence(
   ports: Sync,
   product_id: number,
   { sent_at, decides }: { readonly sent_at: Instant; readonly decides: boolean },
-): Passed {
+): ClaimVerdict {
   const { primary } = walkKinds(ports.policy.extent);
   const gone = { subject: 'products', shown: 1, said: 0 } as const;
-  return ports.evidence.pass({ ...primary, product_id }, [gone], {
+  return ports.evidence.judge({ ...primary, product_id }, [gone], {
     sent_at,
     reason: 'missing-from-list',
     decides,

@@ -36,14 +36,7 @@ export interface Policy extends ProductPolicy {
   /** `check`: a list is complete only if it has as many rows as its total says. */
   readonly listTotal: 'check' | 'ignore';
   /** Extra reads of records that are likely to have changed. Null: records are read by their cadences alone. */
-  readonly adaptive: {
-    readonly limits: ExtraLimits;
-    /**
-     * The shortest interval between two reads of a record, in milliseconds. Null: it depends on the number of products
-     * (pricing.ts).
-     */
-    readonly floor: number | null;
-  } | null;
+  readonly adaptive: ExtraLimits | null;
   /** The share of all calls that are random reads (truth/audits.ts); 0: no random reads. */
   readonly audit: number;
   /** The configured reaction to answers that remove data from many records at once. */
@@ -97,7 +90,7 @@ export interface ClaimedBy {
 }
 
 /** The verdict on an answer: it is stored, or the mirror keeps its copy. */
-export interface Passed {
+export interface ClaimVerdict {
   readonly kind: 'store' | 'keep';
   /** The next read about the removal, or the confirming read; null: the next read by the cadence. */
   readonly next: Due | null;
@@ -106,7 +99,7 @@ export interface Passed {
 /** Judges every answer that removes data before it is stored (evidence/evidence.ts). */
 export interface ClaimJudge {
   /** Decides in a transaction whether an answer about a record is stored: completely, or not at all. */
-  pass(record: RecordKey, said: readonly Said[], answer: ClaimedBy): Passed;
+  judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict;
   /** Draws and judges the samples of the holds, and ends holds that are over. Run once a minute. */
   look(): void;
   /** Records a person's decision about holds. Returns the subjects. */
@@ -130,16 +123,17 @@ export interface RefusalJudge {
 }
 
 /**
- * Runs work in a transaction and resolves to its result once that is durable. With `soon` it may share the transaction
- * of work that comes a little later. If the mirror cannot be written, calls `late` and stores the work when it can.
+ * Runs work in a transaction and resolves to its result once that is durable. `same`: the answer is the one in the
+ * mirror, so it may wait for the transaction of later work. That is how a check does it; a sync cycle groups changes too.
+ * If the mirror cannot be written, calls `late` and stores the work when it can.
  */
-export type Commit = <Result>(work: () => Result, when: 'now' | 'soon', late?: () => void) => Promise<Result>;
+export type Commit = <Result>(work: () => Result, answer: 'changed' | 'same', late?: () => void) => Promise<Result>;
 
 /** The ports of refreshing a record: the service is called in the record's lane. */
 export interface SyncPorts extends Sync {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;
-  /** Stores an answer. `soon`: the answer is the same as in the mirror. */
+  /** Stores an answer. */
   readonly commit: Commit;
 }

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 
 export interface CatalogueFacts {
   readonly policy: Policy;
-  readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'>;
+  readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences' | 'tags'>;
 }
 
 /** Returns the counts of the mirrored catalogue for a plan. */
@@ -20,6 +20,7 @@ export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
       return { ...counts, windows: own.extent.windows, cadence: own.cadence };
     }),
     experiences: mirror.experiences.count(),
+    tags: mirror.tags.count(),
     languages: extent.languages.length,
     currencies: extent.currencies.length,
     page_size: policy.pageSize,
@@ -46,5 +47,5 @@ function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Cat
   const rate = Math.min(mirror.budget.learned()?.rate ?? ceiling, ceiling) * 86_400;
   const demand = mirror.budget.demand()?.demand ?? null;
   const most = demand === null || demand.needed === 0 ? Number.POSITIVE_INFINITY : mostExtra(demand) / demand.needed;
-  return { ...adaptive.limits, rate, most };
+  return { ...adaptive, rate, most };
 }

@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Instant } from '../../clock.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import { venueToday } from '../../domain/time/venue.ts';
 import type { Sync } from './context.ts';
 import { reschedule } from './reschedule.ts';
 
@@ -9,17 +11,23 @@ import { reschedule } from './reschedule.ts';
  */
 const slice = 50;
 
-/** Replans products: gives them the records of their category, at its cadences. */
+/** Replans products: gives them the records of their category, at its cadences, and their dates its freshness. */
 export function replan(ports: Sync, product_ids: readonly number[]): void {
   const { mirror, policy } = ports;
-  const byCategory = Map.groupBy(product_ids, (product_id) => mirror.products.find(product_id)?.category ?? null);
-  for (const [category, ids] of byCategory) {
-    const kinds = productKinds(policy.of(category).extent);
+  const products = product_ids.map((product_id) => ({ product_id, known: mirror.products.find(product_id) }));
+  for (const [category, those] of Map.groupBy(products, ({ known }) => known?.category ?? null)) {
+    const { extent, cadence } = policy.of(category);
+    const kinds = productKinds(extent);
     const lastPart = Math.max(0, ...kinds.map(({ part }) => part));
-    mirror.records.create(kinds, ids);
-    for (const product_id of ids) {
+    mirror.records.create(
+      kinds,
+      those.map(({ product_id }) => product_id),
+    );
+    for (const { product_id, known } of those) {
       mirror.records.dropBeyond(product_id, lastPart);
       reschedule(ports, product_id);
+      const todayAt = (at: Instant) => venueToday(known?.timezone ?? null, at).earliest;
+      mirror.availability.moveStaleAt(product_id, cadence.availability, todayAt);
     }
   }
 }

@@ -11,7 +11,7 @@ import type { ProductPolicy, Sync } from './context.ts';
  */
 export function reschedule({ mirror, clock, policy }: Sync, product_id: number): void {
   for (const record of mirror.records.waiting(product_id)) {
-    const every = cadenceOf(policy.of(record.category), record, {
+    const every = cadenceOfRecord(policy.of(record.category), record, {
       has_dynamic_pricing: record.dynamic === 1,
       covered: record.covered === 1,
     });
@@ -31,20 +31,20 @@ export function listCadence({ products, images }: ProductPolicy['cadence']): num
   return Math.min(products, images);
 }
 
-/** Returns the cadence of a product's record in milliseconds. `standing` null: nothing is known about the product yet. */
-export function cadenceOf(
+/** Returns the cadence of a product's record in milliseconds. `facts` null: nothing is known about the product yet. */
+export function cadenceOfRecord(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
-  standing: CadenceFacts | null,
+  facts: CadenceFacts | null,
 ): number {
   if (resource === 'products') return listCadence(cadence);
-  const dynamic = standing?.has_dynamic_pricing === true;
+  const dynamic = facts?.has_dynamic_pricing === true;
   if (!isUntiered(resource))
     return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
   if (dynamic && isDynamic(resource)) return cadence.dynamic_pricing[resource];
   // The list is walked at the same cadence for all products. In between, a product's own read brings its dynamic price.
   if (dynamic && resources[resource].dynamic === 'prices')
     return Math.min(cadence.dynamic_pricing.products, cadence[resource]);
-  if (standing?.covered === true && isCovered(resource)) return Math.max(cadence.covered[resource], cadence[resource]);
+  if (facts?.covered === true && isCovered(resource)) return Math.max(cadence.covered[resource], cadence[resource]);
   return cadence[resource];
 }

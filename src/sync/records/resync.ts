@@ -22,7 +22,7 @@ export interface ResyncRequest {
 }
 
 /** The cost of a resync. */
-export interface ResyncPrice {
+export interface ResyncCost {
   readonly records: Readonly<Record<string, number>>;
   readonly calls: number;
   /** Minutes that the calls take at the configured rate. */
@@ -60,7 +60,7 @@ export function requestResync(ports: Sync, request: ResyncRequest): JobState & {
   const selection = select(ports, request);
   const now = clock.now();
   return mirror.transaction(() => {
-    const interrupted = mirror.jobs.interrupted(selection);
+    const unfinished = mirror.jobs.unfinishedOf(selection);
     const isFilled = mirror.filledAt() !== null;
     const few = isFilled && callsOf(ports, mirror.jobs.count(selection), mirror.products.count()) <= fewCalls;
     const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
@@ -68,9 +68,9 @@ export function requestResync(ports: Sync, request: ResyncRequest): JobState & {
     const walkAgain = (kinds: readonly KindKey[]) => {
       if (isFilled) for (const kind of kinds) if (isList(kind.resource)) mirror.walks.begin(kind, now, 1);
     };
-    if (interrupted !== null && now - interrupted.requested_at < resumableMs) {
-      walkAgain(mirror.jobs.askFailed(interrupted, selection, now, lane, dueAt));
-      return { ...(mirror.jobs.find(interrupted.job_id) ?? interrupted), resumed: true };
+    if (unfinished !== null && now - unfinished.requested_at < resumableMs) {
+      walkAgain(mirror.jobs.askFailed(unfinished, selection, now, lane, dueAt));
+      return { ...(mirror.jobs.find(unfinished.job_id) ?? unfinished), resumed: true };
     }
     const job = mirror.jobs.open(selection, now, lane, dueAt);
     if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
@@ -83,12 +83,12 @@ export function requestResync(ports: Sync, request: ResyncRequest): JobState & {
  * Computes the cost of a resync, without making anything due. `listed`: the service's number of products, if the mirror
  * does not know all of them. `job_id`: counts only what is left of that job.
  */
-export function priceResync(
+export function costOfResync(
   ports: Sync,
   request: ResyncRequest,
   requests_per_second: number,
   { listed = null, job_id = null }: { readonly listed?: Listed; readonly job_id?: number | null } = {},
-): ResyncPrice {
+): ResyncCost {
   const selection = select(ports, request);
   const counted = job_id === null ? ports.mirror.jobs.count(selection) : ports.mirror.jobs.left(job_id);
   const estimated_from = typeof listed === 'number' ? listed : null;

@@ -9,9 +9,9 @@ import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { noteAnswer } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
+import { dueAfterRead } from './call-value.ts';
 import type { Sync } from './context.ts';
 import { decideGone, decidesAbsence } from './deciding-reads.ts';
-import { dueAfterRead } from './pricing.ts';
 import { noteSiblings } from './siblings.ts';
 
 /**
@@ -22,12 +22,18 @@ const restSpreadMs = 60_000;
 
 /** The result of refreshing a record. */
 export type Refreshed =
-  | { readonly kind: 'stored'; readonly changed: boolean }
+  | {
+      readonly kind: 'stored';
+      readonly changed: boolean;
+      /** A reason why the stored answer is not enough. The record is read again soon, and has not failed. */
+      readonly warning?: { readonly code: string; readonly message: string };
+    }
   /** The record itself failed. It is retried after a backoff, and no other record waits for it. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /**
-   * The service throttled or was unreachable, which is not the record's failure: it stays due. Or the read was no
-   * longer worth a call, and was planned again.
+   * Nothing was stored, and the record has not failed. The service throttled or was unreachable, so it stays due; the
+   * mirror kept its copy until the answer is confirmed; its path is missing; or the read was no longer worth a call, and
+   * was planned again.
    */
   | { readonly kind: 'postponed' }
   /** The service refuses the key, so every other read would fail too. */
@@ -52,7 +58,7 @@ export interface StoredRead {
   readonly body_hash: string | null;
   readonly cadence: number;
   /** The product, if extra calls may be made for it. */
-  readonly worth?: KnownProduct;
+  readonly product?: KnownProduct;
   /** Set if the answer does not show whether the record changed, so that its estimated rate of change stays the same. */
   readonly teaches?: 'nothing';
   /** An earlier due instant for a special reason; null: none. */
@@ -99,7 +105,7 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   const found = changeFound(current, read);
   const shared = found === null ? 0 : noteSiblings(ports, current, { ...read, changed: found });
   const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now, shared);
-  const due = dueAfter(ports, record, read, volatility);
+  const due = dueAfterStored(ports, record, read, volatility);
   ports.mirror.records.fetched(record, {
     sent_at,
     changed,
@@ -126,14 +132,14 @@ function changeFound({ off_sale_at }: RecordFacts, read: StoredRead): boolean | 
   return read.teaches === 'nothing' ? null : (read.noticed ?? read.changed);
 }
 
-function dueAfter(
+function dueAfterStored(
   ports: Sync,
   record: RecordFacts,
-  { sent_at, cadence, worth }: StoredRead,
+  { sent_at, cadence, product }: StoredRead,
   volatility: Volatility | null,
 ): Due {
-  if (ports.policy.adaptive === null || worth === undefined) return dueByCadence(record, sent_at, cadence);
-  return dueAfterRead(ports, record, { fetched_at: sent_at, cadence, product: worth }, volatility ?? believed(record));
+  if (ports.policy.adaptive === null || product === undefined) return dueByCadence(record, sent_at, cadence);
+  return dueAfterRead(ports, record, { fetched_at: sent_at, cadence, product }, volatility ?? believed(record));
 }
 
 /**
@@ -143,7 +149,7 @@ function dueAfter(
 function learned(
   ports: Sync,
   record: RecordFacts,
-  { sent_at, changed, noticed = changed, worth }: StoredRead,
+  { sent_at, changed, noticed = changed, product }: StoredRead,
   now: Instant,
   shared: number,
 ): Volatility | null {
@@ -154,7 +160,7 @@ function learned(
       ports,
       record,
       { before_at: instant(fetched_at), at: sent_at, changed: noticed },
-      worth,
+      product,
       shared,
     );
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));

@@ -5,9 +5,9 @@ import { either } from '../../domain/schedule/signal.ts';
 import { stillTrue } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed, siblingGroups, siblingJump } from './beliefs.ts';
+import { dueAfterRead, dueAlone } from './call-value.ts';
 import type { Sync } from './context.ts';
-import { dueAfterRead, dueAlone } from './pricing.ts';
-import { cadenceOf } from './reschedule.ts';
+import { cadenceOfRecord } from './reschedule.ts';
 
 /** An answered read of a product's dates. */
 interface AnsweredRead {
@@ -66,7 +66,7 @@ function bringForward(ports: Sync, record: RecordFacts): void {
   if (siblingJump(ports, record, fetched_at) === 0) return;
   const product = mirror.products.find(record.product_id);
   if (product === null) return;
-  const cadence = cadenceOf(policy.of(product.category), record, product);
+  const cadence = cadenceOfRecord(policy.of(product.category), record, product);
   const due = dueAfterRead(ports, record, { fetched_at, cadence, product }, believed(record));
   const at = instant(Math.max(due.at, clock.now()));
   if (due.reason === 'likely-changed' && at < record.due_at) mirror.records.setDue(record, { ...due, at });

@@ -47,7 +47,7 @@ export function declarationOf(
       (resource): DeclaredEndpoint => ({
         endpoint: `GET ${paths[resources[resource].path]}`,
         use: 'ingested',
-        how_often: cadenceOf(resource, cadence, subscriptions > 0),
+        how_often: cadenceInWords(resource, cadence, subscriptions > 0),
         calls_per_day: callsOf(resource, plan),
       }),
     ),
@@ -81,7 +81,7 @@ function managed(endpoint: string, how_often: string): DeclaredEndpoint {
   return { endpoint, use: 'managed', how_often, calls_per_day: null };
 }
 
-function cadenceOf(resource: Resource, cadence: DeclaredSettings['cadence'], announced: boolean): string {
+function cadenceInWords(resource: Resource, cadence: DeclaredSettings['cadence'], announced: boolean): string {
   if (resources[resource].tiers) {
     const { near, middle, far, horizon } = cadence.availability;
     return [

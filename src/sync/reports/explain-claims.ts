@@ -1,5 +1,5 @@
 import type { Subject } from '../../domain/evidence/claims.ts';
-import { standingOf } from '../../domain/evidence/hold.ts';
+import { holdStanding } from '../../domain/evidence/hold.ts';
 import { amountText, subjectText } from '../../domain/evidence/words.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { duration } from '../../format.ts';
@@ -43,7 +43,7 @@ export function explainClaims(
 ): ExplainedClaim[] {
   return evidence.ofProduct(product_id).map((claim) => {
     const { subject, edition, shown, said, first_at, last_at, held_at, applied_at, resource, part } = claim;
-    const held = standingOf(evidence.hold(subject), by.now) === 'held';
+    const held = holdStanding(evidence.hold(subject), by.now) === 'held';
     const state = applied_at !== null ? 'applied' : held ? 'held' : 'pending';
     const reads = readsAbout(by, claim);
     const isOne = (of: RecordDetail) =>

@@ -12,7 +12,7 @@ import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
 import { believed } from '../records/beliefs.ts';
 import type { Policy } from '../records/context.ts';
-import { cadenceOf } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/reschedule.ts';
 import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
 
@@ -157,7 +157,7 @@ export function explainProduct(
     };
   };
   const records = read.map((record) => ({
-    ...explainRecord(record, cadenceOf(own, record, known)),
+    ...explainRecord(record, cadenceOfRecord(own, record, known)),
     weight: weightOfRecord({ weight, windows }, record),
     ...datesOf(record.resource, record.part),
   }));

@@ -1,5 +1,5 @@
 import { windows } from '../../domain/catalogue/availability.ts';
-import type { LaneShares } from '../../domain/schedule/lanes.ts';
+import { laneShares } from '../../domain/schedule/lanes.ts';
 import {
   type Catalogue,
   callsPerDay,
@@ -49,7 +49,7 @@ export interface Plan {
 }
 
 /** Makes the plan for the current catalogue and configuration. */
-export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
+export function makePlan(facts: CatalogueFacts): Plan {
   const { policy, mirror } = facts;
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
@@ -57,7 +57,7 @@ export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
   const needed = callsPerDay(planOf(targetsOf(catalogue)));
   const learned = mirror.budget.learned();
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
-  const lanes = shareOut(lines, shares, policy.ceiling);
+  const lanes = shareOut(lines, laneShares, policy.ceiling);
   return {
     products: productsOf(catalogue.groups),
     lines,

@@ -117,6 +117,7 @@ export async function probeService(
     await ask('variants', ofProduct('variants', id));
   }
   await ask('experiences', { ...list(1), kind: 'experiences' });
+  await ask('tags', { ...list(1), kind: 'tags' });
   await ask('subscription', { kind: 'subscription', subscription_id: 'catalogued-probe' });
   const unknown = Math.max(...idsOf(rows), 1) + 1_000_007;
   await ask('unknown product', ofProduct('checkout_information', unknown));

@@ -9,6 +9,7 @@ import type {
   RefusalAnswer,
   RowAnswer,
 } from '../../domain/service/adapter.ts';
+import { hasRows } from '../../domain/service/answered-by-rows.ts';
 import type { NamedAdapter } from '../../domain/service/named-adapter.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
 import { isMembers, type Members, memberNames } from '../../domain/values/members.ts';
@@ -304,7 +305,7 @@ function isChange({ kind }: Question): boolean {
 
 /** Returns what is wrong with the form of an answer; null: nothing. Its rows are the decoders' business. */
 function answerProblem({ kind }: Question, status: number, given: Members): string | null {
-  const wanted = kind === 'products' || kind === 'experiences' || kind === 'variants' ? 'rows' : 'row';
+  const wanted = hasRows(kind) ? 'rows' : 'row';
   const parts = ['rows', 'row', 'refused', 'unusable'].filter((name) => Object.hasOwn(given, name));
   const [part = ''] = parts;
   const value = given[part];

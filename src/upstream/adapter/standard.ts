@@ -12,7 +12,7 @@ import { isMembers, type Members } from '../../domain/values/members.ts';
 import { elementsIn, integer, members, membersIn, WrongShape } from '../shape.ts';
 
 /**
- * The adapter that is built in: the service as service-facts.md describes it, with the names, paths and places that
+ * The adapter that is built in: the service as docs/service.md describes it, with the names, paths and places that
  * `service.profile` configures.
  */
 export const standard: Adapter = { request, answer };
@@ -32,6 +32,8 @@ function request(question: Question, settings: AdapterSettings): AdapterRequest 
       });
     case 'experiences':
       return get(paths.experiences, { ...edition(question, settings), ...paged(question, settings) });
+    case 'tags':
+      return get(paths.tags, { [parameters.language]: question.language, ...paged(question, settings) });
     case 'product':
       return get(paths.product, edition(question, settings));
     case 'checkout_information':
@@ -72,6 +74,7 @@ function read({ kind }: Question, body: unknown): AdapterAnswer {
   switch (kind) {
     case 'products':
     case 'experiences':
+    case 'tags':
       return list(answered(body), kind);
     case 'product':
       return { row: membersIn(answered(body), 'product') };
@@ -112,7 +115,7 @@ function subscriptionIn(body: unknown): Members {
   return [subscription, data].find(isMembers) ?? body;
 }
 
-/** Reads the three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
+/** Reads the three generations of error bodies: `error_code`, `error`, or only a status. */
 function refusalIn(status: number, body: unknown): RefusalAnswer['refused'] {
   const { error_code, error, message, field_errors } = isMembers(body) ? body : {};
   const code = [error_code, error].find((value) => typeof value === 'string' && value !== '');
@@ -166,6 +169,6 @@ function withKey(asked: { path: string; query: Query }, { key, profile }: Adapte
 function signed(payload: object, { signing, token }: AdapterSettings, { headers }: AdapterRequest) {
   return signing === 'json'
     ? { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(payload) }
-    : // The media type of a token (RFC 7519 section 10.3.1); which one the service asks for is not known (service-facts.md §8).
+    : // The media type of a token (RFC 7519 section 10.3.1); which one the service asks for is not known.
       { headers: { ...headers, 'content-type': 'application/jwt' }, body: token, sign: { payload } };
 }

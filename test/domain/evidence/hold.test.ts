@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Hold, judgeHold, nextSampleAt, standingOf, stateAfterSample } from '../../../src/domain/evidence/hold.ts';
+import {
+  type Hold,
+  holdStanding,
+  judgeHold,
+  nextSampleAt,
+  stateAfterSample,
+} from '../../../src/domain/evidence/hold.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -74,14 +80,14 @@ describe('a hold', () => {
   });
 
   it('is believed or kept for as long as a person has decided; what is agreed is asked once more', () => {
-    expect(standingOf(null, noon)).toBe('free');
-    expect(standingOf(hold, noon)).toBe('held');
-    expect(standingOf({ ...hold, state: 'asking' }, noon)).toBe('agreed');
-    expect(standingOf({ ...hold, state: 'taken-back' }, noon)).toBe('held');
-    expect(standingOf({ ...hold, state: 'ended' }, noon)).toBe('free');
+    expect(holdStanding(null, noon)).toBe('free');
+    expect(holdStanding(hold, noon)).toBe('held');
+    expect(holdStanding({ ...hold, state: 'asking' }, noon)).toBe('agreed');
+    expect(holdStanding({ ...hold, state: 'taken-back' }, noon)).toBe('held');
+    expect(holdStanding({ ...hold, state: 'ended' }, noon)).toBe('free');
     const approved = { ...hold, decision: 'approved', decided_until: noon + 24 * hour } as const;
-    expect(standingOf(approved, noon)).toBe('believed');
-    expect(standingOf({ ...approved, decision: 'rejected', state: 'asking' }, noon)).toBe('held');
-    expect(standingOf(approved, noon + 24 * hour)).toBe('held');
+    expect(holdStanding(approved, noon)).toBe('believed');
+    expect(holdStanding({ ...approved, decision: 'rejected', state: 'asking' }, noon)).toBe('held');
+    expect(holdStanding(approved, noon + 24 * hour)).toBe('held');
   });
 });

@@ -52,7 +52,7 @@ function linesBelow(text: string, heading: string): string[][] {
   );
 }
 
-/** Every fault that was thought of: the eighty of reliability.md, those of copies, followers and instances, and programs of their own. */
+/** Every fault that was thought of: the first eighty, those of copies, followers and instances, and programs of their own. */
 export function rowsIn(text: string): Row[] {
   return linesBelow(text, '| # | Fault,').map(
     ([id = '', fault = '', expected = '', , control = '', shown = '', open = '']) => {

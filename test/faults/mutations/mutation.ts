@@ -7,7 +7,7 @@ export interface Mutation {
   readonly to: string;
   /** The file as it is then. */
   readonly text: string;
-  /** What was done, or which promise of reliability.md's section 8 it breaks. */
+  /** What was done, or which promise of docs/promises.md it breaks. */
   readonly kind: string;
   /** The test files that are expected to notice; without, those nearest to the file. */
   readonly tests?: readonly string[];

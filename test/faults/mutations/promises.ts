@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mutation, replaced } from './mutation.ts';
 
-/** Lines of one file, each with what it becomes, that keep one of reliability.md's fourteen promises (section 8). */
+/** Lines of one file, each with what it becomes, that keep one of the fourteen promises (docs/promises.md). */
 interface Kept {
   readonly promise: number;
   /** Below src/, unless it begins with a slash: then it is below the root. */
@@ -40,8 +40,8 @@ const kept: readonly Kept[] = [
     file: 'sync/notifications/apply.ts',
     tests: ['sync/apply', 'sync/notified'],
     lines: {
-      'decoded.filter(({ delivery }) => delivery.delivery_id > applied),':
-        'decoded.filter(({ delivery }) => delivery.delivery_id < applied),',
+      'decoded.filter(({ delivery }) => delivery.delivery_id > appliedUpTo),':
+        'decoded.filter(({ delivery }) => delivery.delivery_id < appliedUpTo),',
     },
   },
   // 200 only after the delivery is on disk; 503 if it cannot be stored.
@@ -90,8 +90,8 @@ const kept: readonly Kept[] = [
     lines: {
       'const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));':
         'const known = notices;',
-      "if (closed.length > 0) askDecidingReads(ports, closed, 'closure-unconfirmed');":
-        "if (closed.length > 1) askDecidingReads(ports, closed, 'closure-unconfirmed');",
+      "if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');":
+        "if (closing.length > 1) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');",
     },
   },
   // The catalogue is never emptied by a bad answer.

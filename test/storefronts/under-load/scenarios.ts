@@ -20,7 +20,7 @@ import { makeNumberedMirror } from './numbered-mirror.ts';
 import { type ReadersOptions, type Results, startReaders, type Window } from './start-readers.ts';
 
 /*
- * What readers meet (reliability.md D10, D11), and three bugs that they must see: half a window stored, two statements
+ * What readers meet, and three bugs that they must see: half a window stored, two statements
  * that are not one read, and a writer that makes them wait.
  */
 

@@ -171,6 +171,12 @@ export const events: Readonly<Record<string, Event>> = {
       from_price: words,
     });
   },
+  tag: (_, { sandbox }, chance) => {
+    const tags = sandbox.world.tags();
+    const text = word();
+    const members = { name: text, type_name: `type ${text}`, type_group_name: `group ${text}` };
+    sandbox.world.tagEdits.set(tags[Math.floor(chance() * tags.length)] ?? 0, members);
+  },
   'image added': (product) => {
     product.images = [
       ...product.images,

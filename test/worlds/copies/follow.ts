@@ -15,7 +15,7 @@ const day = 24 * hour;
 
 const everyHour = { near: { days: 3, every: '1h' }, middle: { days: 6, every: '1h' }, far: { every: '1h' } };
 const cadence = {
-  products: '1h', product_detail: '1h', checkout_information: '1h', variants: '1h', experiences: '1h',
+  products: '1h', product_detail: '1h', checkout_information: '1h', variants: '1h', experiences: '1h', tags: '1h',
   dynamic_pricing: { products: '1h', checkout_information: '1h' },
   availability: { horizon: 7, ...everyHour },
 }; // biome-ignore format: one line a kind of record
@@ -47,7 +47,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
   const { path: directory } = stack.use(temporaryDirectory());
   const script = await copyScript(directory);
   const [path, state_dir] = [join(directory, 'mirror', 'mirror.db'), join(directory, 'state')];
-  const mirror = { path, inbox_path: join(state_dir, 'inbox.db'), state_dir, commission: true };
+  const mirror = { path, state_dir, commission: true };
   const service = { languages: ['en', 'de'], currencies: ['EUR', 'USD'] };
   const harness = stack.use(
     await virtualHarness({ products: 6, seed }, { service, cadence, scheduling: 'fixed', mirror }),

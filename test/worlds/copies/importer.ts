@@ -75,8 +75,9 @@ export function columnsSeen() {
   const seen = new Set<string>();
   const keyed: Readonly<Record<string, readonly string[]>> = {
     images: ['product_id', 'image_key'],
-    // Its rows only come and go: that is how their columns change.
+    // Their rows only come and go: that is how their columns change.
     withdrawn_products: announced('withdrawn_products'),
+    alternatives: announced('alternatives'),
   };
   return {
     seen,
@@ -85,10 +86,16 @@ export function columnsSeen() {
       const columns = announced(view);
       const named = keyed[view] ?? tables[view]?.key ?? columns;
       const keyOf = (row: Row) => JSON.stringify(named.map((name) => row[name]));
+      // Rows that are nothing but a key come with every product that is new: they have changed where a product had others before.
+      const withRows =
+        keyed[view] === undefined && columns.every((name) => named.includes(name))
+          ? new Set(before.map(({ product_id }) => product_id))
+          : null;
       const stood = new Map(before.map((row) => [keyOf(row), row]));
       const stands = new Map(after.map((row) => [keyOf(row), row]));
       for (const [key, row] of stands) {
         const old = stood.get(key);
+        if (old === undefined && withRows?.has(row.product_id) === false) continue;
         for (const name of columns)
           if (old === undefined ? named.includes(name) : old[name] !== row[name]) seen.add(`${view}.${name}`);
       }

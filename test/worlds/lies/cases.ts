@@ -5,7 +5,7 @@ import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
 import type { Bounds } from './judge.ts';
 
 /*
- * Every row of evidence.md, sections 1, 4 and 5, as something that happens at the service: the code that reads it and the code
+ * Every answer that removes data, as something that happens at the service: the code that reads it and the code
  * that judges it (judge.ts) are told nothing but what the service says, and what was so.
  */
 

@@ -111,7 +111,7 @@ export interface Bounds {
   readonly wrong: Partial<Readonly<Record<Subject, number>>>;
 }
 
-/** Returns how many of so many records may be shown wrong at one time (evidence.md, "The whole"). */
+/** Returns how many of so many records may be shown wrong at one time. */
 export function limitOf(able: number): number {
   return Math.max(1, Math.min(Math.floor(able / 2), Math.max(5, Math.floor(able / 10))));
 }

@@ -181,7 +181,7 @@ async function statusOf(world: RealWorld): Promise<Status> {
   return { code, conditions: conditions.map((each) => each.code) };
 }
 
-/** Returns everything that was not as evidence.md has it. */
+/** Returns everything that was shown and should have been held, or the other way round. */
 function judge(seen: LieSeen, { condition, control, refuses }: LieDay): string[] {
   const { shown, during, conditions, standing, swept, recovered, differences, exits } = seen;
   const problems: string[] = [];

@@ -309,7 +309,7 @@ export class RealWorld implements AsyncDisposable {
     const state_dir = join(this.data, 'state');
     const config = {
       service: { base_url, api_key_file, user_agent: 'catalogued in real time' },
-      mirror: { path: this.mirror, inbox_path: join(state_dir, 'inbox.db'), state_dir },
+      mirror: { path: this.mirror, state_dir },
       signing: { body: 'json' },
       receiver: { listen, public_url: `http://${listen}/hooks`, secret_file },
       subscriptions: [{ id: 'real-time', type: 'product_ids', entities: 'mirrored' }],

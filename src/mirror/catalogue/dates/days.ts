@@ -8,9 +8,9 @@ import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import type { AnswerMeta, OfProduct } from './answer-meta.ts';
 import { formOf, type StoredSlots, slotsOf, slotTable } from './slots.ts';
 import { type DateKey, type DateSetting, stretchesAt, stretchTable } from './stretches.ts';
-import type { OfProduct, WindowRead } from './window.ts';
 
 /** A date as it was read last, before any of its times had begun. */
 export type StoredDay = Pick<
@@ -21,18 +21,22 @@ export type StoredDay = Pick<
 type Summary = Pick<StoredDay, 'state' | 'lowest_price'>;
 
 /** `most`: how many tickets one may order; null: the service names no limit. `window_id`: the window that the date is in now. */
-type DayRead = WindowRead & DateSetting & { readonly most: number | null; readonly window_id: number };
+type DayRead = AnswerMeta & DateSetting & { readonly most: number | null; readonly window_id: number };
 
 /** Difference between a read date and the stored one. */
 interface DayStored {
   /**
-   * `counts` if only the tickets left differ. `offers` if no change of its state tells that times or prices differ, or
-   * that it has its first row.
+   * What differs, and whether the change feed still owes an entry about it. `state`: its entry was added. `counts`: only
+   * the tickets left differ, which has none. `offers`: times or prices differ, or it has its first row, and no entry was
+   * added: `slots_changed` is owed.
    */
   readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
   /** True if a shopper who saw the stored date would notice the difference. Today, only what has not begun counts. */
   readonly noticed: boolean;
 }
+
+/** The row of a date before any of its times has begun. */
+const notBegun = instant(0);
 
 const same: DayStored = { differs: 'nothing', noticed: false };
 
@@ -76,7 +80,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       .where('d.currency', '=', currency)
       .where('d.date', '>=', from)
       .where('d.date', '<=', to)
-      .where('d.from_at', '=', instant(0)),
+      .where('d.from_at', '=', notBegun),
   );
   const shown = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
@@ -86,7 +90,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       .where('currency', '=', currency)
       .where('date', '>=', from)
       .where('date', '<=', to)
-      .where('from_at', '=', instant(0))
+      .where('from_at', '=', notBegun)
       .where('state', '=', 'available'),
   );
 
@@ -111,7 +115,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       if (first === undefined) throw new Error(`no row of ${key.date}`);
       // A stored date is reported even in a first read: a product that returns has new records over old rows.
       const told =
-        stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next: first, read }) : null;
+        stored !== undefined || read.readBefore ? tellDay(changes, key, { stored, next: first, read }) : null;
       const noticed = stored !== undefined && isSeen(key.date, before, form, read);
       if (told !== null && told !== 'price_changed') return { differs: 'state', noticed };
       const offersDiffer = stored === undefined || otherOffers(before, form);
@@ -138,7 +142,7 @@ function otherPrice(stored: StoredDay | undefined, { lowest_adult_price, price_v
 function tellDay(
   changes: ChangeTable,
   { product_id, currency, date }: DateKey,
-  day: { readonly stored: StoredDay | undefined; readonly next: Summary; readonly read: WindowRead },
+  day: { readonly stored: StoredDay | undefined; readonly next: Summary; readonly read: AnswerMeta },
 ): ChangeKind | null {
   const { stored, next, read } = day;
   const kind = dayChange(stored, next);

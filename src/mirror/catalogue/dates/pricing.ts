@@ -49,7 +49,7 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
         others.push(date);
     }
     for (const [currency, others] of moved) {
-      printed.find({ product_id, currency });
+      printed.recompute({ product_id, currency });
       const found = { product_id, kind: 'slots_changed', detail: { currency, dates: others } } as const;
       if (others.length > 0) changes.add(found, by);
     }

@@ -4,14 +4,14 @@ import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { atFirst, atLast, insertPrice, listedColumns } from '../product/prices.ts';
-import type { OfProduct } from './window.ts';
+import type { OfProduct } from './answer-meta.ts';
 
 type Step = Pick<Tables['price'], 'until_at' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'>;
 
 /** Printed prices of products, each valid from one instant to another. */
 export interface PrintedPrices {
   /** Recomputes the printed prices from the available dates of a product. Writes nothing if they are the same. */
-  find(of: OfProduct): void;
+  recompute(of: OfProduct): void;
 }
 
 export function printedPrices(db: Writes): PrintedPrices {
@@ -36,7 +36,7 @@ export function printedPrices(db: Writes): PrintedPrices {
   );
   const put = db.change(insertPrice);
   return {
-    find: (of) => {
+    recompute: (of) => {
       const steps = printedSteps(available.all(of));
       const before = stored.all(of);
       const [listed = unlisted] = before;

@@ -3,8 +3,8 @@ import { endOf } from '../../../domain/catalogue/passed-times.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import type { OfProduct } from './answer-meta.ts';
 import type { DateKey } from './stretches.ts';
-import type { OfProduct } from './window.ts';
 
 /** A date with tickets as it is stored: the slots that a view shows, and the rest of what was answered of it. */
 export type StoredSlots = Pick<Tables['slot_day'], 'slots' | 'rest'>;

@@ -6,7 +6,7 @@ import { type Bound, listed, type Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { variantTypes } from '../variant-types.ts';
-import type { OfProduct } from './window.ts';
+import type { OfProduct } from './answer-meta.ts';
 
 /** A date of a product in a currency. */
 export type DateKey = OfProduct & Pick<Tables['day'], 'date'>;

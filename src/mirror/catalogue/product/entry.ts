@@ -2,7 +2,7 @@ import type { Instant } from '../../../clock.ts';
 import type { SaleStatus } from '../../../domain/catalogue/product.ts';
 import type { DueReason } from '../../../domain/schedule/record.ts';
 
-/** The read that an entry comes from, and what that read may set (see `Editions`). */
+/** The read that an entry comes from, and what that read may set. */
 export interface ProductRead {
   readonly source: 'list' | 'detail';
   readonly language: string;
@@ -14,7 +14,7 @@ export interface ProductRead {
   /** Reason for the read. */
   readonly reason: DueReason;
   /** `true`: only the sale status and the images of the entry are stored. */
-  readonly keeps?: boolean;
+  readonly onlySaleAndImages?: boolean;
 }
 
 /** Result of storing an entry. */

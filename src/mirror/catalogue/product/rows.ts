@@ -23,7 +23,7 @@ export interface ProductRows {
   close(product_id: number, by: FoundBy): void;
 }
 
-/** `differing`: what views show of it otherwise than before, as far as no other change tells it. */
+/** `differing`: columns shown by views that differ, and that no other entry of the change feed reports. */
 export type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
   readonly differing: readonly string[];
 };
@@ -83,7 +83,7 @@ export function productRows(
   function store(entry: ProductEntry, read: ProductRead): ReturnType<ProductRows['store']> {
     const { sent_at, now } = read;
     const row = one.get({ product_id: entry.product_id });
-    // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
+    // An answer to a request sent before the withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
       // Reads in between may have left out the images.
       if (entry.images !== null && row.withdrawn_at === null && mayReplace(row.images_verified_at, sent_at, now)) {
@@ -93,7 +93,7 @@ export function productRows(
       return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither', differing: [] };
     }
     const { product_id, sale_status } = entry;
-    const said = read.keeps === true && row !== undefined ? row : entry;
+    const said = read.onlySaleAndImages === true && row !== undefined ? row : entry;
     const { timezone, city_id, country_id, venue_id, latitude, longitude, rating } = said;
     const next: Product = {
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
@@ -108,7 +108,7 @@ export function productRows(
     if (row === undefined || row.timezone !== timezone) zones.add(timezone, now);
     put(row, next);
     if (row !== undefined && row.withdrawn_at !== null) shown.again(product_id);
-    if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
+    if (row === undefined || row.withdrawn_at !== null || locationKey(row) !== locationKey(next))
       search.productChanged(product_id);
     // Those of a withdrawn product were dropped with it, and `product_returned` reports them.
     const otherTags = tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
@@ -116,8 +116,8 @@ export function productRows(
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     const told = tellSale(changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
-    if (row === undefined || leads(row) !== leads(next)) alternatives.changed(product_id, read);
-    else if (needs(row) !== needs(next)) alternatives.again(product_id);
+    if (row === undefined || alternativeKey(row) !== alternativeKey(next)) alternatives.changed(product_id, read);
+    else if (mayHaveAlternative(row) !== mayHaveAlternative(next)) alternatives.again(product_id);
     const differs =
       row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
     return {
@@ -152,8 +152,8 @@ function closing(
     if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
     else if (fields.length > 0 && changes.tellsFirstReads())
       changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
-    if (leads(row) !== leads(next)) alternatives.changed(product_id, by);
-    else if (needs(row) !== needs(next)) alternatives.again(product_id);
+    if (alternativeKey(row) !== alternativeKey(next)) alternatives.changed(product_id, by);
+    else if (mayHaveAlternative(row) !== mayHaveAlternative(next)) alternatives.again(product_id);
   };
 }
 
@@ -180,17 +180,17 @@ function outcomeOf(row: Product | undefined, changed: boolean): StoredProduct['o
   return changed ? 'changed' : 'unchanged';
 }
 
-/** Returns, for comparison, whether a product can be an alternative, and which other product it leads on to. */
-function leads(row: Product): string {
+/** Returns a text that differs if a product can be an alternative, or no longer, or leads on to another product. */
+function alternativeKey(row: Product): string {
   return [row.withdrawn_at === null && isOnSale(row), row.alternative_product_id].join();
 }
 
-/** Returns whether a product that is not on sale needs an alternative, for comparison. */
-function needs({ withdrawn_at, closure_unconfirmed }: Product): boolean {
+/** Returns whether a product may have an alternative: it is visible, and its closure, if any, is confirmed. */
+function mayHaveAlternative({ withdrawn_at, closure_unconfirmed }: Product): boolean {
   return withdrawn_at === null && closure_unconfirmed === 0;
 }
 
-/** Returns the location of a product, for comparison. */
-function stands({ venue_id, latitude, longitude }: Product): string {
+/** Returns a text that differs if the location of a product does. */
+function locationKey({ venue_id, latitude, longitude }: Product): string {
   return [venue_id, latitude, longitude].join();
 }

@@ -7,7 +7,7 @@ import type { Tables } from '../../sql/tables.ts';
 export type OfProduct = Pick<Tables['day'], 'product_id' | 'currency'>;
 
 /** Metadata of an availability answer, stored with its spans: the instant of the request, and the day at the venue. */
-export interface WindowRead {
+export interface AnswerMeta {
   readonly product_id: number;
   readonly currency: string;
   readonly from: string;
@@ -16,10 +16,8 @@ export interface WindowRead {
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;
-  /**
-   * Reason for the read; and whether dates of its window were read before. The change feed does not report dates that a
-   * first read adds.
-   */
+  /** Reason for the read. */
   readonly reason: DueReason;
-  readonly first: 'first' | 'again';
+  /** True if any date of its window was read before. The change feed does not report dates that a first read adds. */
+  readonly readBefore: boolean;
 }

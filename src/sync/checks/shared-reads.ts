@@ -9,10 +9,10 @@ import { type CallPause, callPause, type LiveResult, unanswered } from './live-r
 
 /**
  * Live reads in the checkout lane: one call for all callers that ask for the same window of a product before it is
- * sent. They also share `Found`, their conclusions from the answer. Disposing answers all waiters, and stores the
- * answers received so far.
+ * sent. A call in flight is not joined, because its answer may be older than the question. Callers also share `Found`,
+ * their conclusions from the answer. Disposing answers all waiters, and stores the answers received so far.
  */
-export class SingleFlight<Found> implements AsyncDisposable {
+export class SharedReads<Found> implements AsyncDisposable {
   readonly #ports: SyncPorts;
   readonly #pause: CallPause;
   readonly #together: ReturnType<typeof commitTogether>;
@@ -74,7 +74,7 @@ export class SingleFlight<Found> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     for (const call of this.#underWay.keys()) {
-      this.#told(call, () => call.settle(unanswered('stopping')));
+      this.#answerWaiters(call, () => call.settle(unanswered('stopping')));
       call.stop('the checks are closed');
     }
     this.#together.close();
@@ -94,12 +94,12 @@ export class SingleFlight<Found> implements AsyncDisposable {
       },
     );
     this.#joinable.set(id, call);
-    const settle = (result: LiveResult) => this.#told(call, () => call.settle(result));
+    const settle = (result: LiveResult) => this.#answerWaiters(call, () => call.settle(result));
     const reading = {
       ports: this.#ports,
       commit: this.#together.commit,
       pause: this.#pause,
-      sends: () => {
+      begins: () => {
         call.sent('yes');
         if (this.#joinable.get(id) === call) this.#joinable.delete(id);
         this.#sent.set(id, call);
@@ -108,7 +108,7 @@ export class SingleFlight<Found> implements AsyncDisposable {
     };
     const failed = (error: unknown) => {
       if (!call.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
-      this.#told(call, () => call.fail(error));
+      this.#answerWaiters(call, () => call.fail(error));
     };
     const end = readLive(reading, call)
       .then(settle, failed)
@@ -121,7 +121,7 @@ export class SingleFlight<Found> implements AsyncDisposable {
   }
 
   /** Gives the waiters of a call their result. No caller can join it afterwards. */
-  #told(call: LiveCall<Found>, tell: () => void): void {
+  #answerWaiters(call: LiveCall<Found>, tell: () => void): void {
     this.#forget(call);
     this.#storing.add(call);
     tell();

@@ -19,7 +19,7 @@ interface Options {
 }
 
 /**
- * Adds `POST /v1/check` (design 3.4). It answers 404 for a product that is not mirrored, and 400 for any other invalid
+ * Adds `POST /v1/check`. It answers 404 for a product that is not mirrored, and 400 for any other invalid
  * request.
  */
 export function checkRoute(app: FastifyInstance, { answers, log }: Options): void {
@@ -49,7 +49,7 @@ export function checkRoute(app: FastifyInstance, { answers, log }: Options): voi
 }
 
 /**
- * Adds `POST /v1/orders` (design 3.4). It refuses like `POST /v1/check`, and answers 409 for an order id used before
+ * Adds `POST /v1/orders`. It refuses like `POST /v1/check`, and answers 409 for an order id used before
  * with other contents.
  */
 export function orderRoute(app: FastifyInstance, { answers, log }: Options): void {

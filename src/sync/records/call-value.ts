@@ -32,7 +32,7 @@ import { believed, siblingJump, signalOf } from './beliefs.ts';
 import type { Ports, Sync } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
-import { cadenceOf, listCadence } from './reschedule.ts';
+import { cadenceOfRecord, listCadence } from './reschedule.ts';
 import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** Milliseconds for which a demand is valid: rates of change move slowly, and each new survey corrects a wrong price. */
@@ -40,10 +40,7 @@ const holdsMs = 6 * 3_600_000;
 const dayMs = 86_400_000;
 /** The number of records between two turns of the event loop, which take a millisecond or two. */
 const slice = 100;
-/**
- * The shortest interval between two reads unless configured, in milliseconds: `few` below this number of products,
- * `many` above it.
- */
+/** The shortest interval between two reads, in milliseconds: `few` below this number of products, `many` above it. */
 const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
 
 /**
@@ -56,7 +53,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   // An instant in the future was written by a wrong clock.
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
-  const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
+  const floor = mirror.products.count() < floors.products ? floors.few : floors.many;
   const interest = await surveyInterest(ports, signal);
   const weigh = weighing(ports, interest);
   const { price, walk_every } = marketOf(ports);
@@ -167,7 +164,7 @@ function marketOf({ mirror, clock, policy, budget }: Sync): Market {
     return { price: noExtraCalls, floor: 0, walk_every: cadence, interest: null };
   const { demand, needed, floor, interest, siblings = 0, walks = { every: cadence, calls: 0 } } = surveyed;
   const learned = budget();
-  const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
+  const limits = limitsAfterPressure(policy.adaptive, learned, clock.now());
   const extra = besideAudits(extraCalls(limits, needed, learned.rate / 1000), needed, policy.audit);
   return {
     price: clearingPrice(demand, extra - walks.calls - siblings),
@@ -183,7 +180,7 @@ function pricedOf(
   record: AdaptiveRecord,
   { weight, floor, walk_every }: Pick<Priced, 'weight' | 'floor'> & Pick<Market, 'walk_every'>,
 ): Priced & { readonly watch: Watch } {
-  const cap = dayMs / readsPerPeriod(dayMs, cadenceOf(policy.of(record.category), record, null));
+  const cap = dayMs / readsPerPeriod(dayMs, cadenceOfRecord(policy.of(record.category), record, null));
   const watch = watchOf(mirror.signals.of(signalTier(record.part)), walk_every);
   return { volatility: believed(record), weight, cap, floor, watch };
 }

@@ -8,7 +8,7 @@ const fewProducts = 10;
  * Corrects the stored dates of products that turned out to be in another time zone: prices them, and divides them at
  * their times.
  */
-export async function priceStoredDates({ mirror, clock }: Sync, signal: AbortSignal) {
+export async function repriceDates({ mirror, clock }: Sync, signal: AbortSignal) {
   const by = () => ({ sent_at: clock.now(), reason: 'requested' }) as const;
   while (!signal.aborted && mirror.pricing.next(fewProducts, by())) await setImmediate();
 }

@@ -1,52 +1,58 @@
-import { instant } from '../../../clock.ts';
+import { type Instant, instant } from '../../../clock.ts';
 import { cadenceOfDay, type Tiers, tierStarts } from '../../../domain/catalogue/availability.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
-import { daysBetween } from '../../../domain/time/dates.ts';
-import { type Bound, pick, type Writes } from '../../../sqlite/statements.ts';
-import { query } from '../../sql/sql.ts';
+import { addDays, daysBetween } from '../../../domain/time/dates.ts';
+import { type Bound, type ExpressionBuilder, pick, sql, type Writes } from '../../../sqlite/statements.ts';
+import { query, type Schema } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
-import type { OfProduct, WindowRead } from './window.ts';
+import type { AnswerMeta, OfProduct } from './answer-meta.ts';
 
-type DateWindow = Omit<Tables['date_window'], 'shut' | 'shown_stale_at' | 'expired_at'>;
-type Written = Omit<DateWindow, 'window_id'>;
+type StoredSpan = Omit<Tables['date_window'], 'shut' | 'shown_stale_at' | 'expired_at'>;
+type Written = Omit<StoredSpan, 'window_id'>;
 type Range = { readonly from: string; readonly to: string };
 
 const facts = ['to_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'] as const; // biome-ignore format: a list of columns
 
 /** Facts of an answer that hold for all its dates. */
-export type WindowFacts = Pick<DateWindow, 'max_tickets_per_order' | 'variant_ids'>;
+export type SpanFacts = Pick<StoredSpan, 'max_tickets_per_order' | 'variant_ids'>;
 
-/** A stored date and the window that it belongs to. */
-export type DateOfWindow = Pick<Tables['day'], 'date' | 'window_id'>;
+/** A stored date and the span that it belongs to. */
+export type DateOfSpan = Pick<Tables['day'], 'date' | 'window_id'>;
 
-/** The windows of a range of dates, before an answer is stored there. */
-export interface WindowRoom {
+/** The spans of a range of dates, before an answer is stored there. */
+export interface SpansInRange {
   /** Returns whether a date was read after the answer was sent: it stays as it is. */
   isNewer(date: string): boolean;
   /** Returns how many tickets an order could have on a date, as far as it had been read; undefined: it had not. */
   limitBefore(date: string): number | null | undefined;
-  /** Stores a window a tier, each stale after its own cadence, and returns that of each of the dates. */
-  put(facts: WindowFacts, dates: readonly string[]): Map<string, number>;
+  /** Stores a span a tier, each stale after the cadence of its tier. Returns the span of each date. */
+  put(facts: SpanFacts, dates: readonly string[]): Map<string, number>;
 }
 
-/** Dates that one answer covered, a window a tier. Each stored date belongs to one window, which may have gaps. */
-export interface DateWindowTable {
-  /** Looks at what there is where an answer is to be stored, given the stored dates of its range. */
-  room(read: WindowRead, to: string, stored: readonly DateOfWindow[]): WindowRoom;
-  /** The same bytes came again: only the windows of that answer are marked. */
-  confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
+/**
+ * Spans of stored dates (table `date_window`): one for each tier of an answer, with the instants at which it was read and
+ * becomes stale. Each stored date belongs to one span, which may have gaps. A span is not the window of a record, which is
+ * requested as a whole.
+ */
+export interface DateSpanTable {
+  /** Returns the spans where an answer is to be stored. `stored`: the stored dates of its range. */
+  spansIn(read: AnswerMeta, to: string, stored: readonly DateOfSpan[]): SpansInRange;
+  /** Records that the same bytes came again: all dates of that answer were read at `sent_at`. */
+  confirm(read: Pick<AnswerMeta, 'product_id' | 'currency' | 'hash' | 'sent_at' | 'today' | 'tiers'>): void;
+  /** Moves `stale_at` of a product's spans after a cadence has changed. `todayAt`: the venue's day at an instant. */
+  moveStaleAt(product_id: number, tiers: Tiers, todayAt: (at: Instant) => string): void;
   /** Returns whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
-  /** Returns the variants that the stored answers of a product speak of, over all its windows. */
+  /** Returns the variants that the stored answers of a product speak of, over all its spans. */
   variantIds(product_id: number): Set<number>;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
 
-export function dateWindowTable(
+export function dateSpanTable(
   db: Writes,
   move: (of: OfProduct, dates: readonly string[], window_id: number) => void,
-): DateWindowTable {
+): DateSpanTable {
   const overlapping = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
     query
       .selectFrom('date_window')
@@ -56,7 +62,7 @@ export function dateWindowTable(
       .where('from_date', '<=', to)
       .where('to_date', '>=', from),
   );
-  const datesOf = db.values(
+  const datesWithin = db.values(
     ({ product_id, currency, window_id, from, to }: Bound<OfProduct & Range & { window_id: number }>) =>
       query
         .selectFrom('day')
@@ -75,11 +81,11 @@ export function dateWindowTable(
       shut: of.selectFrom('_product as p').select('p.shut').where('p.product_id', '=', bound.product_id),
     })),
   );
-  const change = db.change((bound: Bound<DateWindow>) =>
+  const change = db.change((bound: Bound<StoredSpan>) =>
     query.updateTable('date_window').set(pick(bound, facts)).where('window_id', '=', bound.window_id),
   );
   // Apart: the index is written only where it differs.
-  const begin = db.change((bound: Bound<Pick<DateWindow, 'window_id' | 'from_date'>>) =>
+  const begin = db.change((bound: Bound<Pick<StoredSpan, 'window_id' | 'from_date'>>) =>
     query.updateTable('date_window').set({ from_date: bound.from_date }).where('window_id', '=', bound.window_id),
   );
   const drop = db.change(({ window_id }: Bound<{ window_id: number }>) =>
@@ -100,67 +106,67 @@ export function dateWindowTable(
       .where('currency', '=', currency)
       .where('from_date', '<', date),
   );
-  const replace = (known: DateWindow, window: DateWindow) => {
-    change.run(window);
-    if (known.from_date !== window.from_date) begin.run(window);
+  const replace = (known: StoredSpan, span: StoredSpan) => {
+    change.run(span);
+    if (known.from_date !== span.from_date) begin.run(span);
   };
-  const insert = (window: Written) => Number(add.run(window).lastInsertRowid);
+  const insert = (span: Written) => Number(add.run(span).lastInsertRowid);
 
   /**
-   * Takes the dates of a range out of an older window that has others too. The fewer ones go: either it is free for the answer
-   * now, and its other dates have a copy of it, or it keeps them. Tells whether it is free.
+   * Separates the dates of a range from a stored span that has others too, by moving the fewer ones. If those outside the
+   * range are fewer, they get a copy of the span, and the span is free for the answer: true. Otherwise the span keeps them.
    */
-  function free(window: DateWindow, { from, to }: Range, within: number): boolean {
-    if (from <= window.from_date && window.to_date <= to) return true;
-    const all = { ...window, from: window.from_date, to: window.to_date };
-    const others = datesOf.all(all).filter((date) => date < from || date > to);
+  function separate(span: StoredSpan, { from, to }: Range, within: number): boolean {
+    if (from <= span.from_date && span.to_date <= to) return true;
+    const all = { ...span, from: span.from_date, to: span.to_date };
+    const others = datesWithin.all(all).filter((date) => date < from || date > to);
     const [first, last] = [others[0], others.at(-1)];
     if (first === undefined || last === undefined) return true;
-    const rest = { ...window, from_date: first, to_date: last };
+    const rest = { ...span, from_date: first, to_date: last };
     if (others.length < within) {
-      move(window, others, insert(rest));
+      move(span, others, insert(rest));
       return true;
     }
-    if (within > 0) replace(window, rest);
+    if (within > 0) replace(span, rest);
     return false;
   }
 
   return {
     ...asked(db),
-    room: (read, to, stored) => {
+    spansIn: (read, to, stored) => {
       const { from, sent_at, now } = read;
-      const windows = new Map(
+      const spans = new Map(
         overlapping
           .all({ product_id: read.product_id, currency: read.currency, from, to })
           .map((each) => [each.window_id, each]),
       );
-      const before = new Map(stored.map(({ date, window_id }) => [date, windows.get(window_id)]));
-      const isOlder = ({ checked_at }: DateWindow) => mayReplace(checked_at, sent_at, now);
+      const before = new Map(stored.map(({ date, window_id }) => [date, spans.get(window_id)]));
+      const isOlder = ({ checked_at }: StoredSpan) => mayReplace(checked_at, sent_at, now);
       const isNewer = (date: string) => {
-        const window = before.get(date);
-        return window !== undefined && !isOlder(window);
+        const span = before.get(date);
+        return span !== undefined && !isOlder(span);
       };
       return {
         isNewer,
         limitBefore: (date) => before.get(date)?.max_tickets_per_order,
         put: (of, dates) => {
-          const within = Map.groupBy([...before.values()], (window) => window?.window_id);
+          const within = Map.groupBy([...before.values()], (span) => span?.window_id);
           const unused = new Set<number>();
-          for (const window of windows.values())
-            if (isOlder(window) && free(window, { from, to }, within.get(window.window_id)?.length ?? 0))
-              unused.add(window.window_id);
+          for (const span of spans.values())
+            if (isOlder(span) && separate(span, { from, to }, within.get(span.window_id)?.length ?? 0))
+              unused.add(span.window_id);
           const belonging = new Map<string, number>();
           for (const [stale_after, each] of byTier(read, dates)) {
             const counts = Map.groupBy(each, (date) => before.get(date)?.window_id);
             const [known] = [...unused].sort((a, b) => (counts.get(b)?.length ?? 0) - (counts.get(a)?.length ?? 0));
-            const window = {
-              ...windowOf(read, of, stale_after),
+            const span = {
+              ...spanOf(read, of, stale_after),
               from_date: each[0] ?? from,
               to_date: each.at(-1) ?? to,
             };
-            const old = known === undefined ? undefined : windows.get(known);
-            const window_id = old?.window_id ?? insert(window);
-            if (old !== undefined) replace(old, { ...window, window_id });
+            const old = known === undefined ? undefined : spans.get(known);
+            const window_id = old?.window_id ?? insert(span);
+            if (old !== undefined) replace(old, { ...span, window_id });
             unused.delete(window_id);
             for (const date of each) belonging.set(date, window_id);
           }
@@ -176,13 +182,14 @@ export function dateWindowTable(
   };
 }
 
-/** Returns what concerns stored windows as they are. */
-function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'variantIds'> {
-  const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
+/** Returns what concerns stored spans as they are. */
+function asked(db: Writes): Pick<DateSpanTable, 'confirm' | 'moveStaleAt' | 'wasRead' | 'variantIds'> {
+  type Confirmed = OfProduct & Pick<AnswerMeta, 'hash' | 'sent_at'> & TierBounds;
+  const mark = db.change((bound: Bound<Confirmed>) =>
     query
       .updateTable('date_window')
       .set((of) => ({
-        stale_at: of(of('stale_at', '-', of.ref('checked_at')), '+', bound.sent_at),
+        stale_at: sql<Instant>`${bound.sent_at} + ${cadenceOfSpan(of, bound)}`,
         checked_at: bound.sent_at,
         held_at: null,
       }))
@@ -191,6 +198,19 @@ function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'varia
       .where('body_hash', '=', bound.hash)
       .where('checked_at', '<=', bound.sent_at),
   );
+  const reads = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('date_window').select('checked_at').distinct().where('product_id', '=', product_id),
+  );
+  type ReadAt = { product_id: number; checked_at: Instant };
+  const move = db.change((bound: Bound<ReadAt & TierBounds>) => {
+    const stale_at = (of: OfSpan) => sql<Instant>`${bound.checked_at} + ${cadenceOfSpan(of, bound)}`;
+    return query
+      .updateTable('date_window')
+      .set((of) => ({ stale_at: stale_at(of) }))
+      .where('product_id', '=', bound.product_id)
+      .where('checked_at', '=', bound.checked_at)
+      .where((of) => of('stale_at', '<>', stale_at(of)));
+  });
   const known = db.values(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
     query
       .selectFrom('day')
@@ -206,13 +226,45 @@ function asked(db: Writes): Pick<DateWindowTable, 'confirm' | 'wasRead' | 'varia
   );
 
   return {
-    confirm: (read) => {
-      mark.run(read);
+    confirm: ({ today, tiers, ...read }) => {
+      mark.run({ ...read, ...tierBounds(tiers, today) });
+    },
+    moveStaleAt: (product_id, tiers, todayAt) => {
+      for (const checked_at of reads.all({ product_id }))
+        move.run({ product_id, checked_at, ...tierBounds(tiers, todayAt(checked_at)) });
     },
     wasRead: ({ product_id, currency }, from, to) => known.get({ product_id, currency, from, to }) !== undefined,
     variantIds: (product_id) =>
       new Set(variants.all({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[])),
   };
+}
+
+/** The first dates of the later tiers, and the cadence of each tier. */
+interface TierBounds {
+  readonly middle_from: string;
+  readonly far_from: string;
+  readonly near: number;
+  readonly middle: number;
+  readonly far: number;
+}
+
+function tierBounds({ near, middle, far }: Tiers, today: string): TierBounds {
+  const [middle_from, far_from] = [addDays(today, near.days), addDays(today, middle.days)];
+  return { middle_from, far_from, near: near.every, middle: middle.every, far: far.every };
+}
+
+type OfSpan = ExpressionBuilder<Schema, 'date_window'>;
+
+/** Returns the cadence of a stored span: that of the tier of its first date. */
+function cadenceOfSpan(of: OfSpan, { middle_from, far_from, near, middle, far }: Bound<TierBounds>) {
+  return of
+    .case()
+    .when('from_date', '<', middle_from)
+    .then(near)
+    .when('from_date', '<', far_from)
+    .then(middle)
+    .else(far)
+    .end();
 }
 
 /** Returns the dates of each tier, with its cadence. */
@@ -223,11 +275,7 @@ function byTier({ today, tiers }: Readonly<{ today: string; tiers: Tiers }>, dat
   return grouped.map(([, each]) => [cadenceOfDay(tiers, daysBetween(today, each[0] ?? today)), each] as const);
 }
 
-function windowOf(
-  { product_id, currency, sent_at, hash: body_hash }: WindowRead,
-  of: WindowFacts,
-  stale_after: number,
-) {
+function spanOf({ product_id, currency, sent_at, hash: body_hash }: AnswerMeta, of: SpanFacts, stale_after: number) {
   const instants = { checked_at: sent_at, stale_at: instant(sent_at + stale_after), held_at: null };
   return { product_id, currency, body_hash, ...instants, ...of };
 }

@@ -3,36 +3,41 @@ import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed } from '../records/beliefs.ts';
+import { dueAfterRead } from '../records/call-value.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
-import { dueAfterRead } from '../records/pricing.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
- * Returns whether an extra read is no longer worth its call, and if so plans it again: the service has throttled since,
- * or the budget for extra calls has fallen. After midnight it is read as planned, because its window has moved by a
- * date.
+ * The share of its cadence by which a far window is read before midnight. It is twice the lead that reads by the cadence
+ * have.
  */
-export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
+const midnightLead = 0.02;
+
+/**
+ * Plans an extra read again if it is no longer worth its call: the service has throttled since, or the budget for extra
+ * calls has fallen. After midnight it is read as planned, because its window has moved by a date.
+ */
+export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'postponed' | 'worth' {
   const { mirror, clock, policy } = ports;
   const { fetched_at } = record;
   const product = mirror.products.find(record.product_id);
-  if (fetched_at === null || product === null) return false;
+  if (fetched_at === null || product === null) return 'worth';
   const window = datesOf(policy.of(product.category), product, record.part, instant(fetched_at));
-  if (window === null || clock.now() >= window.midnight) return false;
-  const worth = dueAfterRead(
+  if (window === null || clock.now() >= window.midnight) return 'worth';
+  const byValue = dueAfterRead(
     ports,
     record,
     { fetched_at: instant(fetched_at), cadence: window.every, product },
     believed(record),
   );
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-  const planned = sooner !== null && sooner.at < worth.at ? sooner : worth;
+  const planned = sooner !== null && sooner.at < byValue.at ? sooner : byValue;
   // The window before relies on this one being read before midnight (`dueForIncomingDate`).
-  const surely = record.part === 0 ? planned.at : window.midnight - window.every * 0.02;
+  const surely = record.part === 0 ? planned.at : window.midnight - window.every * midnightLead;
   const due = { ...planned, at: instant(Math.min(planned.at, surely)) };
-  if (isStillWorth(due, fetched_at, clock.now())) return false;
+  if (isStillWorth(due, fetched_at, clock.now())) return 'worth';
   mirror.transaction(() => mirror.records.reschedule(record, due, instant(fetched_at + window.every)));
-  return true;
+  return 'postponed';
 }
 
 /**

@@ -1,0 +1,11 @@
+/** A tag of products (service-facts.md section 3). Values of an unexpected type are null. */
+export interface Tag {
+  readonly tag_id: number;
+  readonly name: string | null;
+  /** Name of its type, such as a theme. */
+  readonly type_name: string | null;
+  /** Name of the group of that type. */
+  readonly type_group_name: string | null;
+  /** The service's JSON. */
+  readonly document: string;
+}

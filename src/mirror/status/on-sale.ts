@@ -1,0 +1,136 @@
+import { type Instant, instant } from '../../clock.ts';
+import { noProduct } from '../../domain/changes/change.ts';
+import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+
+const hourMs = 3_600_000;
+const weekMs = 7 * 24 * hourMs;
+/** A day more than a week, for a daemon that was stopped in the hour to compare with. */
+const memoryMs = weekMs + 24 * hourMs;
+
+/** Number of products on sale and of bookable days in the hour that began at `counted_at`. */
+export interface OnSale {
+  readonly counted_at: number;
+  readonly sellable: number;
+  readonly days: number;
+}
+
+export interface BookableDays {
+  /** Currency in which days are counted: the primary one; null: nothing was read yet. */
+  readonly currency: string | null;
+  /** Rows of the view `bookable_days` in this currency. */
+  readonly days: number;
+  /** The same a week ago, or in the first recorded hour if that is later; null: no hour was recorded. */
+  readonly earlier: OnSale | null;
+}
+
+/** Changes of the feed in the last hour. */
+export interface LastHour {
+  readonly changes: number;
+  /** Number of products that changed. */
+  readonly products: number;
+  readonly kinds: readonly { readonly kind: string; readonly changes: number }[];
+}
+
+/** The history of what is on sale: one row an hour, for a week. */
+export interface OnSaleTable {
+  /** Records the hour of `counted_at` and deletes what is older than a week. */
+  record(counted: Tables['_on_sale']): void;
+}
+
+export function onSaleTable(db: Writes): OnSaleTable {
+  const put = db.change((counted: Bound<Tables['_on_sale']>) =>
+    query
+      .insertInto('_on_sale')
+      .values(pick(counted, ['counted_at', 'sellable', 'days']))
+      .onConflict((known) => known.doNothing()),
+  );
+  const drop = db.change(({ now }: Bound<{ now: Instant }>) =>
+    query.deleteFrom('_on_sale').where('counted_at', '<', sql<Instant>`${now} - ${sql.lit(memoryMs)}`),
+  );
+  return {
+    record: ({ counted_at, ...counts }) => {
+      put.run({ counted_at: instant(counted_at - (counted_at % hourMs)), ...counts });
+      drop.run({ now: counted_at });
+    },
+  };
+}
+
+/** A question at an instant, about a currency. */
+type Asked = { readonly now: Instant; readonly currency: string };
+
+export function bookableDays(db: Reads): (now: Instant) => BookableDays {
+  const currency = db.values(() => query.selectFrom('_mirror').select('currency'));
+  // The sum of the view takes four times as long: nearly no window is shut, so the days of those are subtracted.
+  const available = db.values(({ now, currency: of }: Bound<Asked>) =>
+    query
+      .selectFrom('day')
+      .select(({ fn }) => fn.countAll<number>().as('days'))
+      .where('currency', '=', of)
+      .where('state', '=', 'available')
+      .where('from_at', '<=', now)
+      .where('until_at', '>', now),
+  );
+  const shut = db.values(({ now, currency: of }: Bound<Asked>) =>
+    query
+      .selectFrom('date_window as w')
+      .crossJoin('day as d')
+      .select(({ fn }) => fn.countAll<number>().as('days'))
+      .where('w.shut', '<>', 0)
+      .where('w.currency', '=', of)
+      .whereRef('d.product_id', '=', 'w.product_id')
+      .whereRef('d.currency', '=', 'w.currency')
+      .whereRef('d.date', '>=', 'w.from_date')
+      .whereRef('d.date', '<=', 'w.to_date')
+      .whereRef('d.window_id', '=', 'w.window_id')
+      .where('d.state', '=', 'available')
+      .where('d.from_at', '<=', now)
+      .where('d.until_at', '>', now),
+  );
+  const earlier = db.rows(({ now }: Bound<Pick<Asked, 'now'>>) =>
+    query
+      .selectFrom('_on_sale')
+      .selectAll()
+      .orderBy(sql`counted_at <= ${now} - ${sql.lit(weekMs)}`, 'desc')
+      // The newest of the older ones, else the oldest of the younger ones.
+      .orderBy(sql`abs(counted_at - (${now} - ${sql.lit(weekMs)}))`)
+      .limit(1),
+  );
+  return (now) => {
+    const of = currency.get() ?? null;
+    const asked = { now, currency: of ?? '' };
+    return {
+      currency: of,
+      days: (available.get(asked) ?? 0) - (shut.get(asked) ?? 0),
+      earlier: earlier.get({ now }) ?? null,
+    };
+  };
+}
+
+export function lastHour(db: Reads): (now: Instant) => LastHour {
+  const recent = ({ now }: Bound<Pick<Asked, 'now'>>) =>
+    query
+      .selectFrom('changes')
+      .where('at', '>', sql<Instant>`${now} - ${sql.lit(hourMs)}`)
+      .where('at', '<=', now)
+      .where('product_id', '<>', noProduct);
+  const products = db.values((asked: Bound<Pick<Asked, 'now'>>) =>
+    recent(asked).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')),
+  );
+  const kinds = db.rows((asked: Bound<Pick<Asked, 'now'>>) =>
+    recent(asked)
+      .select(({ fn }) => ['kind', fn.countAll<number>().as('changes')])
+      .groupBy('kind')
+      .orderBy('changes', 'desc')
+      .orderBy('kind'),
+  );
+  return (now) => {
+    const found = kinds.all({ now });
+    return {
+      changes: found.reduce((sum, { changes }) => sum + changes, 0),
+      products: products.get({ now }) ?? 0,
+      kinds: found,
+    };
+  };
+}

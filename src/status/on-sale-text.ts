@@ -1,0 +1,42 @@
+import { ago, number } from '../format.ts';
+import type { BookableDays, LastHour, OnSale } from '../mirror/status/on-sale.ts';
+
+/** Returns the figure to compare with: `12,100 a week ago`; null: no hour was recorded. */
+export function earlierText(earlier: OnSale | null, figure: 'sellable' | 'days', now: number): string | null {
+  if (earlier === null) return null;
+  const at = ago(earlier.counted_at, now);
+  return `${number(earlier[figure])} ${at === '7 d ago' ? 'a week ago' : at}`;
+}
+
+/** Returns the number of bookable days, and of a week ago. */
+export function bookableText({ currency, days, earlier }: BookableDays, now: number): string {
+  const before = earlierText(earlier, 'days', now);
+  return `${number(days)} days in ${currency ?? 'no currency yet'}${before === null ? '' : `; ${before}`}`;
+}
+
+/** Names of one change and of several, by kinds of the feed. Kinds without a name are counted together. */
+const names: readonly (readonly [kinds: readonly string[], one: string, several: string])[] = [
+  [['product_added'], 'new product', 'new products'],
+  [['product_withdrawn'], 'product withdrawn', 'products withdrawn'],
+  [['product_returned'], 'product returned', 'products returned'],
+  [['sale_disabled', 'dates_withheld'], 'product closed', 'products closed'],
+  [['sale_enabled', 'dates_released'], 'product opened', 'products opened'],
+  [['date_sold_out'], 'date sold out', 'dates sold out'],
+  [['date_back'], 'date back', 'dates back'],
+  [['date_added'], 'new date', 'new dates'],
+  [['price_changed', 'prices_changed'], 'price', 'prices'],
+  [['image_added', 'image_withdrawn', 'image_credit_changed', 'images_changed'], 'image', 'images'],
+];
+
+/** Returns the changes of the last hour by kind: `2 dates sold out, 28 prices, 4 others`; null: there were none. */
+export function changesText({ changes, kinds }: LastHour): string | null {
+  if (changes === 0) return null;
+  const counted = (of: readonly string[]) =>
+    kinds.filter(({ kind }) => of.includes(kind)).reduce((sum, each) => sum + each.changes, 0);
+  const named = names.map(([of, one, several]) => ({ count: counted(of), one, several }));
+  const others = changes - named.reduce((sum, { count }) => sum + count, 0);
+  return [...named, { count: others, one: 'other', several: 'others' }]
+    .filter(({ count }) => count > 0)
+    .map(({ count, one, several }) => `${number(count)} ${count === 1 ? one : several}`)
+    .join(', ');
+}

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Returns the figures of the status, and the number of bookable days in the primary currency by the view. */
+function figures({ daemon, clock }: VirtualHarness) {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  try {
+    const days = db
+      .prepare<[], number>(
+        'SELECT count(*) FROM bookable_days WHERE currency = (SELECT c.currency FROM currencies c WHERE c.is_primary = 1)',
+      )
+      .pluck()
+      .get();
+    const { products, bookable, last_hour } = readStatus(db, clock.now());
+    return { bookable, last_hour, sellable: products.sellable, days };
+  } finally {
+    db.close();
+  }
+}
+
+it('bookable days are those of the view, in one currency of two, and change with a closed product', async () => {
+  const currencies = { service: { currencies: ['EUR', 'USD'], profile: { authorization: { header: null } } } };
+  await using harness = await filledHarness({ products: 12 }, currencies);
+  const { sandbox, daemon, clock } = harness;
+  const before = figures(harness);
+  expect(before.days).toBeGreaterThan(100);
+  expect(before.bookable).toMatchObject({ currency: 'EUR', days: before.days });
+  const [open] = sandbox.products().filter(({ status }) => status === 'available');
+  sandbox.world.disable(open?.id ?? 0);
+  requestResync(daemon.ports, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
+  await harness.liveUntil(clock.now() + 10 * 60_000);
+  const after = figures(harness);
+  expect(after.sellable).toBe(before.sellable - 1);
+  expect(after.days).toBeLessThan(before.days ?? 0);
+  expect(after.bookable.days).toBe(after.days);
+  expect(after.last_hour.kinds).toContainEqual({ kind: 'sale_disabled', changes: 1 });
+  await harness.liveUntil(clock.now() + hour);
+  expect(figures(harness).last_hour.kinds).not.toContainEqual({ kind: 'sale_disabled', changes: 1 });
+});
+
+it('the daemon records what is on sale once an hour, and compares with a week ago', async () => {
+  await using harness = await filledHarness({ products: 3, lean: true });
+  const { daemon, clock } = harness;
+  const recorded = () => figures(harness).bookable.earlier;
+  expect(recorded()).toBeNull();
+  const start = clock.now();
+  await harness.liveUntil(start + 3 * hour);
+  const { sellable, days } = figures(harness);
+  expect(recorded()).toEqual({ counted_at: expect.any(Number), sellable, days: expect.any(Number) });
+  expect(days).toBeGreaterThan(0);
+  const first = recorded()?.counted_at ?? 0;
+  expect(first % hour).toBe(0);
+  expect(first).toBeLessThanOrEqual(start + hour);
+
+  const record = (at: number, figure: number) =>
+    daemon.mirror.transaction(() =>
+      daemon.mirror.onSale.record({ counted_at: instant(at), sellable: figure, days: figure }),
+    );
+  // The first of an hour stays.
+  record(first + 59 * 60_000, 99);
+  expect(recorded()?.sellable).toBe(sellable);
+  const now = clock.now();
+  record(now - 7 * day - 3 * hour, 1);
+  expect(recorded()?.sellable).toBe(1);
+  record(now - 7 * day - hour, 2);
+  record(now - 7 * day + 2 * hour, 3);
+  expect(recorded()?.sellable).toBe(2);
+  // After nine days nothing is left of them.
+  record(now + 9 * day, 4);
+  expect(recorded()?.sellable).toBe(4);
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { decodeTagPage } from '../../src/upstream/decode-tag.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { rowsAnswered } from '../fakes/standard-answers.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+const hour = 3_600_000;
+const world = { lean: true, products: 20 };
+const bilingual = { service: { languages: ['en', 'nl'] }, cadence: { tags: '1h' } };
+
+/** Rows that a storefront reads now. */
+function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  try {
+    return db.prepare<[], Row>(sql).all();
+  } finally {
+    db.close();
+  }
+}
+
+interface Name {
+  readonly language: string;
+  readonly language_shown: string;
+  readonly name: string | null;
+}
+
+const namesOf = (harness: VirtualHarness, tag_id: number | undefined) =>
+  rows<Name>(
+    harness,
+    `SELECT language, language_shown, name FROM tags WHERE tag_id = ${tag_id ?? 0} ORDER BY language`,
+  );
+const stored = (harness: VirtualHarness) => rows(harness, "SELECT 1 FROM tags WHERE language = 'en'").length;
+const walks = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['/v2/tags'] ?? 0;
+const changes = (harness: VirtualHarness, after: number) =>
+  rows<{ language: string | null; detail: string }>(
+    harness,
+    `SELECT language, detail FROM changes WHERE kind = 'tags_changed' AND seq > ${after}`,
+  );
+
+describe('tags', () => {
+  it('are all named in each language, in the primary one where the list in theirs has no name', async () => {
+    await using harness = await virtualHarness(world, bilingual);
+    await harness.fill();
+    const { world: service } = harness.sandbox;
+    expect(stored(harness)).toBe(service.tags().length);
+    const [translated, untranslated] = [false, true].map((without) =>
+      service.tags().find((id) => (id % 11 === 3) === without),
+    );
+    const [en, nl] = namesOf(harness, translated);
+    expect(en).toEqual({ language: 'en', language_shown: 'en', name: `Tag ${translated}` });
+    expect(nl).toMatchObject({ language: 'nl', language_shown: 'nl' });
+    expect(nl?.name).not.toBe(en?.name);
+    const english = { language_shown: 'en', name: `Tag ${untranslated}` };
+    expect(namesOf(harness, untranslated)).toEqual([
+      { language: 'en', ...english },
+      { language: 'nl', ...english },
+    ]);
+  });
+
+  it('have a new name within their cadence, and not before (control)', async () => {
+    await using harness = await virtualHarness(world, bilingual);
+    await harness.fill();
+    const [id = 0] = harness.sandbox.world.tags();
+    const after = harness.daemon.mirror.changes.newest();
+    harness.sandbox.world.tagEdits.set(id, { name: 'Renamed' });
+    await harness.liveUntil(harness.clock.now() + hour / 2);
+    expect(namesOf(harness, id)[0]?.name).toBe(`Tag ${id}`);
+    expect(changes(harness, after)).toEqual([]);
+    await harness.liveUntil(harness.clock.now() + hour / 2);
+    expect(namesOf(harness, id).map(({ name }) => name)).toEqual(['Renamed', 'Renamed']);
+    expect(changes(harness, after).sort((a, b) => `${a.language}`.localeCompare(`${b.language}`))).toEqual(
+      ['en', 'nl'].map((language) => ({ language, detail: JSON.stringify({ tag_ids: [id] }) })),
+    );
+  });
+
+  it('go with their names when the list has them no more; products keep the id', async () => {
+    await using harness = await virtualHarness(world, bilingual);
+    await harness.fill();
+    const [id = 0] = harness.sandbox.world.tags();
+    const before = stored(harness);
+    const after = harness.daemon.mirror.changes.newest();
+    harness.sandbox.world.tagEdits.set(id, null);
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    expect(stored(harness)).toBe(before - 1);
+    expect(namesOf(harness, id)).toEqual([]);
+    expect(rows(harness, `SELECT 1 FROM product_tags WHERE tag_id = ${id}`)).not.toEqual([]);
+    expect(changes(harness, after)).toEqual([{ language: null, detail: JSON.stringify({ tag_ids: [id] }) }]);
+    harness.sandbox.world.tagEdits.delete(id);
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    expect(namesOf(harness, id)).toHaveLength(2);
+  });
+
+  it('stay where many are missing, until three lists in a row lack them; an empty list takes none', async () => {
+    await using harness = await virtualHarness(world, { cadence: { tags: '1h' } });
+    await harness.fill();
+    const before = stored(harness);
+    const [kept = 0, ...lost] = harness.sandbox.world.tags();
+    for (const id of lost) harness.sandbox.world.tagEdits.set(id, null);
+    const walked = walks(harness);
+    for (; walks(harness) - walked < 2; await harness.liveUntil(harness.clock.now() + hour / 6));
+    expect(stored(harness)).toBe(before);
+    for (; walks(harness) - walked < 3; await harness.liveUntil(harness.clock.now() + hour / 6));
+    expect(stored(harness)).toBe(1);
+    harness.sandbox.world.tagEdits.set(kept, null);
+    await harness.liveUntil(harness.clock.now() + 6 * hour);
+    expect(stored(harness)).toBe(1);
+  });
+
+  it('are not asked for where their path is null, and where the service has none they are asked for once a week', async () => {
+    await using off = await virtualHarness(world, { service: { profile: { paths: { tags: null } } } });
+    await off.fill();
+    expect([walks(off), stored(off)]).toEqual([0, 0]);
+    await using none = await virtualHarness({
+      ...world,
+      faults: [{ kind: 'status', status: 404, path: '^/v2/tags' }],
+    });
+    await none.fill();
+    await none.liveUntil(none.clock.now() + hour);
+    expect(none.daemon.mirror.offers.missing().map(({ path }) => path)).toEqual(['tags']);
+    const asked = walks(none);
+    await none.liveUntil(none.clock.now() + 24 * hour);
+    expect([walks(none), stored(none)]).toEqual([asked, 0]);
+    none.sandbox.faults.clear();
+    await none.drive(none.clock.sleep(6 * 24 * hour));
+    await none.liveUntil(none.clock.now() + hour);
+    expect(stored(none)).toBeGreaterThan(0);
+  });
+});
+
+it('a row of the list of tags without a usable id is refused, and other members of another type are none', () => {
+  const decoded = (...tags: object[]) => decodeTagPage(rowsAnswered('tags', { success: true, tags }));
+  const [tag] = decoded({ id: '7', name: 9, type_name: '', type_group_name: null, order: 1 }).entries;
+  expect(tag).toMatchObject({ tag_id: 7, name: null, type_name: null, type_group_name: null });
+  expect(JSON.parse(tag?.document ?? '')).toMatchObject({ name: 9, order: 1 });
+  expect(decoded({ name: 'No id' }, { id: 'x' }, { id: 3, name: 'Good' })).toMatchObject({
+    rejected: [expect.stringContaining('row without id'), expect.stringContaining('no usable identifier')],
+    entries: [{ tag_id: 3, name: 'Good' }],
+  });
+});
