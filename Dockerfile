@@ -12,7 +12,7 @@ RUN npm ci --ignore-scripts && node node_modules/rolldown/bin/cli.mjs -c .rolldo
   && find dist/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 
 FROM ${BASE}
-ARG VERSION=1.0.0-rc
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="catalogued" \
   org.opencontainers.image.description="Keeps a local SQLite copy of a ticketing service's catalogue in sync" \

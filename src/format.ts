@@ -23,8 +23,9 @@ const spelledUnits = [
 
 /** Formats a duration for a headline, in the largest unit that fits: `4 minutes`, `1 hour`, `2 days`. */
 export function spelled(ms: number): string {
-  const [unit, unitMs] = spelledUnits.find(([, , from]) => ms >= from) ?? spelledUnits[3];
-  const count = Math.max(0, Math.floor(ms / unitMs));
+  const rounded = Math.max(0, Math.round(ms / 1000)) * 1000;
+  const [unit, unitMs] = spelledUnits.find(([, , from]) => rounded >= from) ?? spelledUnits[3];
+  const count = Math.floor(rounded / unitMs);
   return `${number(count)} ${unit}${count === 1 ? '' : 's'}`;
 }
 

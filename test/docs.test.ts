@@ -133,6 +133,20 @@ describe('the documents', () => {
     expect(documents.flatMap(links).length).toBeGreaterThan(50);
   });
 
+  it('are the only ones that the sources name: anybody with a clone can open them', () => {
+    const known = new Set(documents.map((path) => path.replace('docs/', '')));
+    const unknownIn = (text: string) =>
+      [...text.matchAll(/[\w-]+\.md\b/g)].map(([name]) => name).filter((name) => !known.has(name));
+    const sources = ['src/', 'test/'].flatMap((folder) =>
+      readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${folder}${name}`),
+    );
+    const unknown = sources.flatMap((path) => unknownIn(document(path)).map((name) => `${path}: ${name}`));
+    const control = 'A stranger.md';
+    expect(unknown).toEqual([`test/docs.test.ts: ${unknownIn(control).join()}`]);
+  });
+
   it('say of every resource that is read by a cadence with which key it is set', () => {
     const named = [...section('How often records are read').matchAll(/`cadence\.(\w+)`/g)].map(([, key]) => key);
     expect(untieredResources.filter((resource) => !named.includes(resource))).toEqual([]);

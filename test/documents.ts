@@ -12,7 +12,7 @@ const homes = {
   Commands: 'docs/operating.md',
   Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',
-  'When a promise was broken': 'docs/monitoring.md',
+  'When a target was missed': 'docs/monitoring.md',
   'Exit codes': 'docs/troubleshooting.md',
   Conditions: 'docs/troubleshooting.md',
   'Every assumption, and what you see if it is wrong': 'docs/service.md',

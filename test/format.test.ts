@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { remaining } from '../src/format.ts';
+import { remaining, spelled } from '../src/format.ts';
 
 it.each([
   [100, '1 s'],
@@ -7,4 +7,16 @@ it.each([
   [90_000, '2 min'],
 ])('work of %i ms that is still to be done takes %s', (ms, said) => {
   expect(remaining(ms)).toBe(said);
+});
+
+it.each([
+  [-5, '0 seconds'],
+  [1400, '1 second'],
+  [59_600, '1 minute'],
+  [4 * 60_000 + 20_000, '4 minutes'],
+  [119 * 60_000, '1 hour'],
+  [47 * 3_600_000, '47 hours'],
+  [49 * 3_600_000, '2 days'],
+])('a headline calls %i ms %s', (ms, said) => {
+  expect(spelled(ms)).toBe(said);
 });

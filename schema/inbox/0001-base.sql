@@ -1,4 +1,4 @@
--- Oldest safe version: 1.0.0-rc
+-- Oldest safe version: 1.0.0
 -- Tables of inbox.db, the daemon's own durable file: never shared with a storefront.
 
 CREATE TABLE inbox (

@@ -1,4 +1,4 @@
--- Oldest safe version: 1.0.0-rc
+-- Oldest safe version: 1.0.0
 -- Tables of mirror.db, all of them STRICT. Names of those that only the daemon reads begin with `_`. The others are the contract
 -- (schema/contract.json), or stand under a view of it (views.sql) that adds what the clock decides.
 -- Documents come last in a row: a column behind a long one is only reached through all its pages.

@@ -25,8 +25,10 @@ export const metricFamilies: readonly MeasuredFamily[] = [
       value: 1,
     },
   ]),
-  gauge('catalogued_true', 'Is 1 if status and page call the mirror true, else 0.', ({ status, now }) =>
-    one(bit(verdictOf(status, now).state === 'true')),
+  gauge(
+    'catalogued_true',
+    'Is 1 if the mirror is filled and no condition is active, but for acknowledged warnings; else 0.',
+    ({ status, now }) => one(bit(verdictOf(status, now).state === 'true')),
   ),
   gauge(
     'catalogued_counted_timestamp_seconds',

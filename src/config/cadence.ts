@@ -22,7 +22,9 @@ const availability = section({
   near: section({ days: whole(14, ...daysAhead), every: duration('6h', tier) }).describe(
     'The dates most likely to sell out.',
   ),
-  middle: section({ days: whole(31, ...daysAhead), every: duration('12h', tier) }).describe('Up to a month ahead.'),
+  middle: section({ days: whole(31, ...daysAhead), every: duration('12h', tier) }).describe(
+    'Up to a month ahead. Those in one request with near dates are read as often as near dates; this says when they are stale.',
+  ),
   far: section({ every: duration('24h', tier) }).describe('The rest of the horizon.'),
 }).superRefine((value, context) => {
   const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];

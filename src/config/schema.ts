@@ -30,7 +30,7 @@ import {
 } from './values.ts';
 
 /*
- * The configuration, key by key (design 3.2). What is written here is also schema/config.schema.json and, with its
+ * The configuration, key by key. What is written here is also schema/config.schema.json and, with its
  * defaults, config/catalogued.yaml: tests hold the three equal.
  */
 

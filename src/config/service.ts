@@ -60,7 +60,7 @@ const parameters = {
 
 const orderError = 'expected a query parameter and its value, like sort=popularity desc';
 
-/** Settings that the specification leaves open (service-facts.md). All have defaults, and all can be changed. */
+/** Settings that the specification leaves open. All have defaults, and all can be changed. */
 const profile = section({
   authorization: section({
     header: token()

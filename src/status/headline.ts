@@ -1,4 +1,4 @@
-import { conditionTable } from '../domain/conditions/table.ts';
+import { type ConditionCode, conditionTable } from '../domain/conditions/table.ts';
 import { number, spelled } from '../format.ts';
 import type { Freshness } from '../mirror/status/status.ts';
 import { countedIn, type JudgedStatus } from './verdict.ts';
@@ -12,9 +12,19 @@ export function headlineOf(status: HeadlinedStatus, now: number): string {
   if (worst === null) return data ?? 'Up to date, except for what is held';
   const { code, since, severity } = worst;
   const trouble = `${conditionTable[code].headline}${since === null ? '' : ` for ${spelled(now - since)}`}`;
-  // An error may spoil data that are still fresh by their age.
-  return data === null || (data === upToDate && severity === 'error') ? trouble : `${data}. ${trouble}`;
+  const doubted = severity === 'error' || doubtData.has(code);
+  return data === null || (data === upToDate && doubted) ? trouble : `${data}. ${trouble}`;
 }
+
+/** Warnings because of which data may be outdated although they were read in time. Any error may be such a reason. */
+const doubtData: ReadonlySet<ConditionCode> = new Set([
+  'held',
+  'list-incomplete',
+  'records-failing',
+  'other-dates',
+  'often-wrong',
+  'changes-not-shown',
+]);
 
 const upToDate = 'Up to date';
 

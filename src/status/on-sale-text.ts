@@ -25,6 +25,7 @@ const names: readonly (readonly [kinds: readonly string[], one: string, several:
   [['date_back'], 'date back', 'dates back'],
   [['date_added'], 'new date', 'new dates'],
   [['price_changed', 'prices_changed'], 'price', 'prices'],
+  [['held'], 'product held', 'products held'],
   [['image_added', 'image_withdrawn', 'image_credit_changed', 'images_changed'], 'image', 'images'],
 ];
 

@@ -4,7 +4,7 @@ import type { ReadRows } from './adapter/service-asker.ts';
 import { decodePage, type Page } from './decode-product.ts';
 import { members, text, WrongShape } from './shape.ts';
 
-/** Decodes a page of the list of tags (service-facts.md section 3). */
+/** Decodes a page of the list of tags. */
 export function decodeTagPage(list: ReadRows): Page<Tag> {
   return decodePage(list, decodeTag);
 }

@@ -18,7 +18,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   wal_bytes: 0,
   contract_version: 1,
   schema_version: 1,
-  written_by: 'catalogued 1.0.0-rc',
+  written_by: 'catalogued 1.0.0',
   filled_at: now - 50 * hour,
   products: { visible: 12, sellable: 11, withdrawn: 0 },
   bookable: {

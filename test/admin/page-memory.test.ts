@@ -122,7 +122,7 @@ describe('the operator page remembers', () => {
     const text = textOf({});
     expect(text).toMatch(/Last changes .*973698 1 h ago date_back, 2026-12-24 \{&quot;new&quot;:1\}/);
     expect(text).toMatch(/Last deliveries .* 1 1 s ago all applied/);
-    expect(text).toContain('catalogued 1.0.0-rc, up for 2 d');
+    expect(text).toContain('catalogued 1.0.0, up for 2 d');
     expect(textOf({ changes: [], deliveries: [] })).toMatch(/Last changes None yet\. .*Last deliveries None yet\./);
   });
 });

@@ -32,7 +32,18 @@ it('status writes each heading once, with all that belongs to it below', async (
   const { stdout } = await runHere(['--config', config, 'status']);
   const [facts = ''] = stdout.split('\n\n');
   const headings = facts.split('\n').flatMap((line) => /^\w+/.exec(line) ?? []);
-  expect(headings).toEqual(['Mirror', 'Filled', 'Products', 'Truth', 'Prices', 'Closures', 'Backup', 'Daemon']);
+  expect(headings).toEqual([
+    'Mirror',
+    'Filled',
+    'Products',
+    'Bookable',
+    'Changed',
+    'Outdated',
+    'Prices',
+    'Closures',
+    'Backup',
+    'Daemon',
+  ]);
   expect(facts).toMatch(/^Closures {2}too many .*\n {10}most announced .*\n {10}1 products off sale until .*\nBackup/m);
 });
 

@@ -14,9 +14,9 @@ describe('what is made from the table of conditions', () => {
     await expect(made).toMatchFileSnapshot(fileURLToPath(new URL(path, root)));
   });
 
-  it('stands in docs/monitoring.md: which promise each breaks', async () => {
+  it('stands in docs/monitoring.md: because of which each target is missed', async () => {
     const path = 'docs/monitoring.md';
-    const [stands = ''] = /\| Promise \|[\s\S]*?(?=\n\n)/.exec(section('When a promise was broken')) ?? [];
+    const [stands = ''] = /\| Target \|[\s\S]*?(?=\n\n)/.exec(section('When a target was missed')) ?? [];
     const made = document(path).replace(stands, documentedPromises);
     await expect(made).toMatchFileSnapshot(fileURLToPath(new URL(path, root)));
   });

@@ -17,12 +17,12 @@ export function documentedTable(): string {
   return ['| Condition | Severity | Means | What to do |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** Returns the table of promises of docs/monitoring.md. */
+/** Returns the table of targets of docs/monitoring.md. */
 export function documentedPromises(): string {
   const rows = promiseTable.map(
     ({ promise, broken_by }) => `| ${promise} | ${broken_by.map((code) => `\`${code}\``).join(', ')} |`,
   );
-  return ['| Promise | Broken while this holds |', '|---|---|', ...rows].join('\n');
+  return ['| Target | Missed while this holds |', '|---|---|', ...rows].join('\n');
 }
 
 function lowerFirst(text: string): string {

@@ -53,10 +53,12 @@ describe('the table of conditions', () => {
   });
 
   it('says what to do about each in a sentence that begins so, and ends without a full stop', () => {
-    for (const { todo, means, about } of Object.values(conditionTable)) {
+    for (const { todo, means, about, headline } of Object.values(conditionTable)) {
       expect(todo).toMatch(/^[A-Z`].{15,}[^.]$/);
       expect(means).toMatch(/^[a-z0-9`].{15,}[^.]$/);
       expect(about).toMatch(/^[A-Z][a-z]{1,8}$/);
+      // A duration follows.
+      expect(headline).toMatch(/^[A-Z].* (?:has|have) .*[^.]$/);
     }
   });
 });

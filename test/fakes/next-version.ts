@@ -13,7 +13,7 @@ import { temporaryDirectory } from './test-mirror.ts';
  */
 
 const steps: Readonly<Record<'mirror' | 'inbox', string>> = {
-  mirror: `-- Oldest safe version: 1.0.0-rc
+  mirror: `-- Oldest safe version: 1.0.0
 ALTER TABLE product ADD COLUMN strapline TEXT;
 UPDATE product SET strapline = 'All of ' || title;
 ALTER TABLE _zone_offset RENAME TO _zone;
@@ -26,7 +26,7 @@ DROP INDEX _record_unread;
 CREATE INDEX _record_unread ON _record (failures, lane) WHERE fetched_at IS NULL;
 INSERT INTO product_search (product_search) VALUES ('rebuild');
 `,
-  inbox: `-- Oldest safe version: 1.0.0-rc
+  inbox: `-- Oldest safe version: 1.0.0
 ALTER TABLE delivery ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;
 UPDATE delivery SET weight = length(body) WHERE state = 'waiting';
 ALTER TABLE inbox ADD COLUMN weighed INTEGER NOT NULL DEFAULT 0;

@@ -15,7 +15,7 @@ export function figuresPart(status: DaemonStatus, now: number): Html {
 ${figure('Products on sale', number(products.sellable), before('sellable'))}
 ${figure(bookable.currency === null ? 'Bookable days' : `Bookable days in ${bookable.currency}`, number(bookable.days), before('days'))}
 ${figure('Outdated data shown', ...outdated(status))}
-${figure('Changes in the last hour', number(last_hour.changes), changesText(last_hour) ?? 'none was found')}
+${figure('Changes, last hour', number(last_hour.changes), changesText(last_hour) ?? 'none was found')}
 ${figure('Waits for a person', waiting.length === 0 ? 'nothing' : number(waiting.length), waiting.length === 0 ? null : waiting.map(({ about }) => about).join(', '))}
 </dl></section>
 `;

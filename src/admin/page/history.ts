@@ -93,10 +93,13 @@ function conditionRows(periods: ConditionMemory['periods']): Row[] {
   return [{ code: null, about: 'Anything', severity, periods: shown }, ...rows];
 }
 
-function lastOf({ about, periods }: Row, now: number): Html | string {
+function lastOf({ about, severity, periods }: Row, now: number): Html | string {
   const last = periods.toSorted((a, b) => (a.ended_at ?? now) - (b.ended_at ?? now)).at(-1);
   if (last === undefined) return html`<span class="none">never</span>`;
-  const until = last.ended_at === null ? html`<span class="no">lasts</span>` : html`until ${ago(last.ended_at, now)}`;
+  const until =
+    last.ended_at === null
+      ? html`<span class="${severity === 'error' ? 'no' : 'some'}">lasts</span>`
+      : html`until ${ago(last.ended_at, now)}`;
   return about === 'Anything' ? until : html`${until}: ${short(last.says)}`;
 }
 

@@ -57,7 +57,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
     now,
     head: html`${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
 <link rel="icon" href="${icon(verdictOf(status, now))}">`,
-    main: html`${verdictPart(status, now)}${progressPart(status, memory, now)}${figuresPart(status, now)}${searchPart(view)}${heldPart(status, now)}${remarksPart(status, now)}${freshnessPart(status, now, unfolded)}${historyPart(memory.conditions, nearFirst(status.freshness), now, unfolded)}${changesPart(memory.changes, now)}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${operationPart(status, now)}${jobsPart(status, now, unfolded)}`,
+    main: html`${verdictPart(status, now)}${figuresPart(status, now)}${searchPart(view)}${progressPart(status, memory, now)}${heldPart(status, now)}${remarksPart(status, now)}${freshnessPart(status, now, unfolded)}${historyPart(memory.conditions, nearFirst(status.freshness), now, unfolded)}${changesPart(memory.changes, now)}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${operationPart(status, now)}${jobsPart(status, now, unfolded)}`,
     footer: html`${
       refresh === null
         ? html`<a href="${address({ ...view, refresh: refreshSeconds })}">Refresh every ${refreshSeconds} s</a>`

@@ -42,12 +42,12 @@ a:focus-visible { outline: 2px solid var(--bar); outline-offset: 2px; }
 .filling { background: var(--busy-ground); border-color: var(--busy); } .filling h1, .filling > svg { color: var(--busy); }
 .warning { background: var(--wait-ground); border-color: var(--wait); } .warning h1, .warning > svg, .warning b { color: var(--wait); }
 .error { background: var(--bad-ground); border-color: var(--bad); } .error h1, .error > svg, .error b { color: var(--bad); }
-.lead .figures dd { font-size: 1.6rem; } .lead .figures { grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); }
+.lead .figures dd { font-size: 1.6rem; } .lead .figures { grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); }
 .search { padding: 0; border: 0; background: none; }
 a.find { background: var(--card); }
 a.find { display: block; max-width: 30rem; padding: .3rem .6rem; border: 1px solid var(--soft); border-radius: .4rem; color: var(--soft); text-decoration: none; }
 a.find:hover { color: var(--ink); }
-form.find { display: flex; } form.find input { flex: 1 1 12rem; min-width: 0; max-width: 30rem; }
+form.find { display: flex; } form.find + table { margin-top: .9rem; } form.find input { flex: 1 1 12rem; min-width: 0; max-width: 30rem; }
 .folded { padding-top: .75rem; padding-bottom: .75rem; }
 summary { cursor: pointer; } summary h2 { display: inline; margin: 0; font-size: 1rem; font-weight: 600; }
 summary:focus-visible { outline: 2px solid var(--bar); outline-offset: 2px; }
@@ -96,6 +96,7 @@ footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
   .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; }
   table, tbody, caption { display: block; } thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 1.75rem; padding: .5rem 0; border-top: 1px solid var(--line); }
+  form.find label { flex-basis: 100%; }
   .verdict { padding: 1rem; } .verdict ul, .verdict p { grid-column: 1 / -1; } .typed { white-space: normal; }
   tbody th, td:has(svg), td:has(code), td:has(a), td:last-child:nth-child(even) { grid-column: 1 / -1; }
   tbody th, td { display: flex; justify-content: space-between; gap: 1rem; padding: .12rem 0; border: 0; text-align: right; white-space: normal; }

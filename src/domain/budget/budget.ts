@@ -1,7 +1,6 @@
 /*
  * The call budget: calls a second, learned between a floor and the configured ceiling. These are pure functions of the
- * state, an outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they can be
- * stored.
+ * state, an outcome and `now`. Instants are epoch milliseconds, so that they can be stored.
  */
 
 export interface Budget {

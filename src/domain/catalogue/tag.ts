@@ -1,4 +1,4 @@
-/** A tag of products (service-facts.md section 3). Values of an unexpected type are null. */
+/** A tag of products. Values of an unexpected type are null. */
 export interface Tag {
   readonly tag_id: number;
   readonly name: string | null;

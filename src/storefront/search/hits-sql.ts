@@ -178,10 +178,10 @@ sought (query, packed, typos, field) AS MATERIALIZED (
   SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3 FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
 counted (search_id, packed, typos, field) AS (
-  SELECT f.rowid, sum(s.packed) AS packed, min(s.typos) AS typos, min(s.field)
+  SELECT f.rowid, sum(s.packed), min(s.typos), min(s.field)
   FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
-  GROUP BY f.rowid HAVING typos IS NOT NULL OR packed >> ${shifts.kept} > 0
+  GROUP BY f.rowid HAVING min(s.typos) IS NOT NULL OR sum(s.packed) >> ${shifts.kept} > 0
 ),
 spoken (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
   SELECT e.product_id, CASE WHEN c.typos IS NULL THEN c.packed & ${(1 << shifts.typos) - 1} ELSE ${wholeWeight} END, COALESCE(c.typos, c.packed >> ${shifts.typos} & 255),
@@ -196,7 +196,7 @@ found (product_id, weight, typos, field, places, extra, kept) AS (
 }
 
 /** At most so many products are counted by facets: the first ones, where there are more. */
-export const mostCounted = 10_000;
+const mostCounted = 10_000;
 
 /** Fields in which a product's words are found: the first of these that, with those before it, has every word. */
 export const fields = ['name', 'title', 'venue', 'tagline', 'summary'] as const;

@@ -13,7 +13,7 @@ import { parts } from './scenarios.ts';
 import { type ReadersOptions, type Results, startReaders, type Window } from './start-readers.ts';
 
 /*
- * Readers of a followed copy (beyond-one-machine.md section 8): whole states only, also while the daemon is killed, and
+ * Readers of a followed copy (docs/copies.md): whole states only, also while the daemon is killed, and
  * soon. One bug that they must see: a follower that commits row by row.
  */
 
