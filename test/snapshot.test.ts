@@ -105,7 +105,7 @@ db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRAGMA journal_mode").fetchone()[0], os.access(os.path.dirname(sys.argv[1]), os.W_OK))`;
       const said = execFileSync('python3', ['-c', program, copy], { encoding: 'utf8' });
       chmodSync(directory, 0o755);
-      expect(said.trim()).toBe('36 delete False');
+      expect(said.trim()).toBe('40 delete False');
     },
   );
 

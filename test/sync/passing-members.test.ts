@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Adapter } from '../../src/domain/service/adapter.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { standard } from '../../src/upstream/adapter/standard.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';
@@ -55,7 +55,7 @@ test('answers that differ in nothing but a number are not decoded, until that nu
   const read = async () => {
     counts.decoded = 0;
     const never = new AbortController().signal;
-    const { failed } = await pass(daemon.ports, 4, { job_id: null, signal: never });
+    const { failed } = await runSyncCycle(daemon.ports, 4, { job_id: null, signal: never });
     expect(failed).toBe(0);
     return counts.decoded;
   };
