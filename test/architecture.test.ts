@@ -323,7 +323,7 @@ describe('the architecture', () => {
     'const chance = Math.random();',
     "db.exec(\"UPDATE _product SET read_at = strftime('%s', 'now')\");",
     'sql`ORDER BY random()`',
-    "db.prepare('INSERT INTO _alarm VALUES (CURRENT_TIMESTAMP)')",
+    "db.prepare('INSERT INTO _outcome VALUES (CURRENT_TIMESTAMP)')",
   ])('is watched by a test that sees %s (control)', (line) => {
     expect(readingClockOrChance([...texts, ['sync/late.ts', line]])).toEqual(['sync/late.ts']);
     expect(readingClockOrChance([['clock.ts', line]])).toEqual([]);

@@ -100,7 +100,7 @@ function failing(
     await using jobs = await startJobs(testMachine(), testConfig(directory.path, service.url, more));
     const db = openMirrorForReading(jobs.daemon.mirror.path);
     using until = systemClock.deadline(20_000);
-    const seen = () => readStatus(db, 5, systemClock.now()).failures;
+    const seen = () => readStatus(db, systemClock.now()).failures;
     const working = jobs.run('pass');
     while (!seen().some((each) => each.resource === failure.resource) && !until.signal.aborted)
       await systemClock.sleep(20);
@@ -210,13 +210,13 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'paths.subscription',
     otherwise: 'it is elsewhere',
-    seen: '`subscription list`: refused (404); alarm “Failing”',
+    seen: '`subscription list`: refused (404); condition “Failing”',
     shows: async () => {
       await using at = await subscriptionHarness();
       at.service.verify = () => ({ status: 404, error_code: 'not_found' });
       await at.live(2 * hour, 10 * minute);
       expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*not_found/);
-      expect(at.alarms()).toEqual(['subscription-failing']);
+      expect(at.noticed()).toEqual(['subscription-failing']);
     },
   },
   {
@@ -256,7 +256,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'parameters.page',
     otherwise: 'it is called otherwise',
-    seen: '`probe`: page 2 is page 1 once more; exit 69. Never filled, alarm “Answers”',
+    seen: '`probe`: page 2 is page 1 once more; exit 69. Never filled, condition “Answers”',
     shows: told(unknown('page'), 'list order', /page 2 is page 1.*parameters\.page/),
   },
   {
@@ -292,7 +292,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'first_page',
     otherwise: 'the first page is 0',
-    seen: '`probe`: page 0 has rows that page 1 lacks, `first_page: 0`; until then alarm “List”, never filled',
+    seen: '`probe`: page 0 has rows that page 1 lacks, `first_page: 0`; until then condition “List”, never filled',
     shows: told(pagesFromZero, 'first page', /page 0 has 100 rows that page 1 lacks/, { first_page: 0 }),
   },
   {
@@ -364,29 +364,29 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'entities_per_subscription',
     otherwise: 'a list of more than two is refused',
-    seen: '`subscription list`: refused, with the service’s words; alarm “Failing”',
+    seen: '`subscription list`: refused, with the service’s words; condition “Failing”',
     shows: async () => {
       await using at = await subscriptionHarness();
       at.service.verify = ({ method, body }) =>
         method === 'PUT' && namedIn(body) > 2 ? { status: 400, error_code: 'validation_error' } : null;
       await at.live(2 * hour, 10 * minute);
       expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*validation_error/);
-      expect(at.alarms()).toEqual(['subscription-failing']);
+      expect(at.noticed()).toEqual(['subscription-failing']);
     },
   },
   {
     belief: 'notifications.hold',
     otherwise: 'changes are held for days',
-    seen: 'alarm “Silent”: polls find what nobody announced; what it covers is read as without it',
+    seen: 'condition “Silent”: polls find what nobody announced; what it covers is read as without it',
     shows: async () => {
       await using test = await notifiedHarness({ products: 36, hold_ms: 30 * day }, { cadence: { products: '1d' } });
       const ids = test.ids();
       for (const id of ids.slice(0, 20)) {
         test.harness.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
         await test.live(day + hour, hour);
-        if (test.alarms().includes('subscription-silent')) break;
+        if (test.noticed().includes('subscription-silent')) break;
       }
-      expect(test.alarms()).toContain('subscription-silent');
+      expect(test.noticed()).toContain('subscription-silent');
     },
   },
   {
@@ -531,7 +531,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'no delivery is sent again after `receiver.grace`',
     otherwise: 'an address that was replaced is called for longer',
-    seen: 'alarm “Address”; the call is answered 404, what it said is read when it is due',
+    seen: 'condition “Address”; the call is answered 404, what it said is read when it is due',
     shows: async () => {
       await using test = await notifiedHarness({ products: 6 });
       const { sandbox } = test.harness;
@@ -542,13 +542,13 @@ const beliefs: readonly Belief[] = [
       const [id = 0] = test.ids();
       await test.harness.drive(sandbox.sendLegacy(id, ['content'], old));
       await test.live(5 * minute);
-      expect(test.alarms()).toContain('old-address-used');
+      expect(test.noticed()).toContain('old-address-used');
     },
   },
   {
     belief: 'a PUT revives a degraded subscription',
     otherwise: 'it stays degraded',
-    seen: 'alarm “Broken”: what it covers is read as without it',
+    seen: 'condition “Broken”: what it covers is read as without it',
     shows: async () => {
       await using at = await subscriptionHarness(undefined, { reactivate: false });
       await at.live(minute);
@@ -557,7 +557,7 @@ const beliefs: readonly Belief[] = [
       Object.defineProperty(held, 'status', { get: () => 'degraded', set: () => undefined });
       at.service.held.set = () => at.service.held;
       await at.live(3 * hour, 10 * minute);
-      expect(at.alarms()).toContain('subscription-broken');
+      expect(at.noticed()).toContain('subscription-broken');
     },
   },
 ];
@@ -679,11 +679,11 @@ describe('the open points of the specification', () => {
     expect(named.filter((each) => each.keys.length === 0 && !each.says)).toEqual([]);
   });
 
-  it('name alarms that exist', () => {
+  it('name conditions that exist', () => {
     const text = section('Open points of the specification');
     const abouts = new Set(Object.values(conditionTable).map(({ about }) => about));
-    const alarms = [...text.matchAll(/“([A-Z][a-z]+)”/g)].map(([, about = '']) => about);
-    expect(alarms.filter((about) => !abouts.has(about))).toEqual([]);
-    expect(alarms.length).toBeGreaterThan(5);
+    const named = [...text.matchAll(/“([A-Z][a-z]+)”/g)].map(([, about = '']) => about);
+    expect(named.filter((about) => !abouts.has(about))).toEqual([]);
+    expect(named.length).toBeGreaterThan(5);
   });
 });

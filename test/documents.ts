@@ -19,7 +19,7 @@ const homes = {
   'Open points of the specification': 'docs/service.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',
-  'Three reads': 'README.md',
+  'Read it': 'README.md',
   'What you can rely on': 'README.md',
 } as const;
 

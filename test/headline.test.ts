@@ -13,7 +13,14 @@ const away = (status: Status, ms: number): Status => ({
   daemon: { ...known.daemon, unreachable_since: now - ms, away: { how: 'unreachable', says: 'refused' } },
 });
 const filling = { ...known, filled_at: null, records: { ...known.records, all: 80, never_fetched: 20 } };
-const vanished = { kind: 'images-vanished', raised_at: now - 2 * hour, products: 7 };
+const vanished = {
+  operation: 'image-list',
+  last_ok_at: null,
+  failed_at: now - 2 * hour,
+  noticed_at: now,
+  affected: 7,
+  detail: null,
+};
 
 describe('the headline', () => {
   const cases: [string, Status, string][] = [
@@ -22,8 +29,8 @@ describe('the headline', () => {
     ['of a warning whose data may be outdated', { ...known, held: [heldDates] }, 'Changes have been held back for 3 hours'],
     ['of missed freshness targets', late, '3 of 12 records are outdated'],
     ['of missed freshness targets and their cause', away(late, 9 * hour), '3 of 12 records are outdated. The service has been away for 9 hours'],
-    ['of an error, which claims nothing of the data', { ...known, alarms: [vanished] }, 'Images have been missing from the product list for 2 hours'],
-    ['of an error beside a warning', { ...away(known, 60_000), alarms: [vanished] }, 'Images have been missing from the product list for 2 hours'],
+    ['of an error, which claims nothing of the data', { ...known, outcomes: [vanished] }, 'Images have been missing from the product list for 2 hours'],
+    ['of an error beside a warning', { ...away(known, 60_000), outcomes: [vanished] }, 'Images have been missing from the product list for 2 hours'],
     ['of a first fill', filling, 'First fill: 75 % read'],
     ['of a first fill without its service', away(filling, 20_000), 'First fill: 75 % read. The service has been away for 20 seconds'],
     ['of a start', { ...filling, records: { ...filling.records, all: 0, never_fetched: 0 } }, 'Not filled yet'],

@@ -33,7 +33,7 @@ const cases: readonly {
   {
     need: 'inbox',
     cause: ({ daemon }) => rmSync(daemon.inbox.path),
-    kept: ['feed-witness', 'search-counts', 'optimise', 'retention'],
+    kept: ['feed-witness', 'deliveries', 'search-counts', 'optimise', 'retention'],
     reason: /inbox\.db/,
   },
   {
@@ -70,7 +70,7 @@ const cases: readonly {
 ];
 
 it.each(cases)('without $need these jobs do nothing and report why, and all others run', async (each) => {
-  await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: [] });
+  await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: ['deliveries'] });
   await each.cause(world);
   const kept: string[] = [];
   for (const { name } of world.daemon.schedule.list()) {

@@ -75,15 +75,22 @@ const effects: readonly Effect[] = [
     seen: ({ ask, start }) => ask('inbox', 'SELECT heartbeat_at FROM inbox') > start,
   },
   {
+    job: 'deliveries',
+    claim: 'what another instance has received is in the inbox within a second',
+    at: '12:00:01',
+    cause: ({ others }) => others.receive(noon),
+    seen: ({ ask }) => ask('inbox', 'SELECT count(*) FROM delivery') > 0,
+  },
+  {
     job: 'check-flood',
-    claim: 'a minute full of checks raises an alarm',
+    claim: 'a minute full of checks is noticed',
     at: '12:01:00',
     cause: ({ drive, daemon }) => {
       const check = async () => ({ kind: 'answer', text: '', hash: '', bytes: 0, sent_at: noon }) as const;
       const checks = Array.from({ length: 45 }, () => daemon.limiter.run(check, never, 'checkout'));
       return drive(Promise.all(checks));
     },
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'checks-flood'") > 0,
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _outcome WHERE operation = 'live-checks'") > 0,
     // Too few for two minutes; and the checks themselves take most of one.
     instead: { 'half as often': 'never', 'twice as often': '12:00:59' },
   },
@@ -99,10 +106,11 @@ const effects: readonly Effect[] = [
   },
   {
     job: 'chores',
-    claim: 'images that were not confirmed for twelve days raise an alarm within a minute',
+    claim: 'products whose images were not confirmed for ten days are made due within a minute',
     at: '12:01:00',
     cause: ({ change }) => change('mirror', `UPDATE _product SET images_verified_at = ${noon - 12.5 * day}`),
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'images-unverified'") > 0,
+    seen: ({ ask }) =>
+      ask('mirror', "SELECT count(*) FROM _record WHERE 'image-limit' IN (due_reason, fetched_reason)") > 0,
   },
   {
     job: 'offers',
@@ -285,7 +293,7 @@ const effects: readonly Effect[] = [
     job: 'conditions',
     claim: 'that a condition holds is remembered within a minute',
     at: '12:01:00',
-    cause: ({ daemon }) => daemon.mirror.alarms.set('images-refused', { at: noon, products: 1 }),
+    cause: ({ daemon }) => daemon.mirror.outcomes.note('image-urls', instant(noon), { affected: 1 }),
     seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
   },
 ];
@@ -395,16 +403,13 @@ const mutations: Readonly<
   },
 };
 
-/** Jobs of an instance beside others; their effects are seen in `test/database` and `test/instances`. */
-const withOthers = ['deliveries'];
-
 it('the documents name every job, and no other', () => {
-  expect(firstColumn('Jobs').sort()).toEqual([...effects.map(({ job }) => job), ...withOthers].sort());
+  expect(firstColumn('Jobs').sort()).toEqual(effects.map(({ job }) => job).sort());
 });
 
 describe('a daemon with its list of jobs:', () => {
   it('each of them has an effect here, in its place', async () => {
-    await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: [] });
+    await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: ['deliveries'] });
     expect(effects.map(({ job }) => job)).toEqual(world.daemon.schedule.list().map(({ name }) => name));
   });
 

@@ -20,6 +20,7 @@ import { startDaemon } from '../src/daemon/daemon.ts';
 import { notFailing } from '../src/domain/files/failing.ts';
 import { contractTables } from '../src/mirror/rows/capture.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
+import { Attempts } from '../src/mirror/status/attempts.ts';
 import { keepSnapshots, snapshotStatus } from '../src/snapshot/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
 import { openMirrorAt } from './fakes/mirror-at.ts';
@@ -104,7 +105,7 @@ db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRAGMA journal_mode").fetchone()[0], os.access(os.path.dirname(sys.argv[1]), os.W_OK))`;
       const said = execFileSync('python3', ['-c', program, copy], { encoding: 'utf8' });
       chmodSync(directory, 0o755);
-      expect(said.trim()).toBe('36 delete False');
+      expect(said.trim()).toBe('40 delete False');
     },
   );
 
@@ -196,7 +197,10 @@ describe('publishing when it is due', () => {
     const clock = manualClock(Date.now());
     const { log, lines } = testLog();
     const mirror = { path: test.mirror.path, filledAt: () => 1 };
-    const snapshots = keepSnapshots({ mirror, clock, log }, { every: 3_600_000, path });
+    const snapshots = keepSnapshots(
+      { mirror, clock, log, attempts: new Attempts(notFailing, () => undefined) },
+      { every: 3_600_000, path },
+    );
     await snapshots.publishDue(never);
     expect(lines().at(-1)).toMatchObject({ msg: 'snapshot failed', failures: 1 });
     expect(snapshots.failing()).toEqual({ failure: expect.stringContaining('is missing'), failing_since: clock.now() });
@@ -221,7 +225,12 @@ describe('publishing when it is due', () => {
     using test = testMirror();
     using place = temporaryDirectory();
     const path = join(place.path, 'mirror.db');
-    const ports = { mirror: test.mirror, clock: systemClock, log: testLog().log };
+    const ports = {
+      mirror: test.mirror,
+      clock: systemClock,
+      log: testLog().log,
+      attempts: new Attempts(notFailing, () => undefined),
+    };
     await keepSnapshots(ports, { every: 60_000, path }).publishDue(never);
     expect(existsSync(path)).toBe(false);
   });
@@ -264,7 +273,12 @@ it('a path that leads to the mirror through a link is no snapshot: nothing is re
   db.close();
   const before = statSync(mirror).ino;
   const log = testLog('fatal');
-  const ports = { mirror: { path: mirror, filledAt: () => 1 }, clock: systemClock, log: log.log };
+  const ports = {
+    mirror: { path: mirror, filledAt: () => 1 },
+    clock: systemClock,
+    log: log.log,
+    attempts: new Attempts(notFailing, () => undefined),
+  };
   const snapshots = keepSnapshots(ports, { every: 60_000, path: link });
   await snapshots.publishDue(never);
   expect(snapshots.failing().failure).toContain('by another name');

@@ -125,7 +125,7 @@ CREATE TABLE product (
   shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
   expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED,
   detail_read_at INTEGER,
-  detail_promise_ms INTEGER,        -- as long as that read counts as fresh
+  detail_target_ms INTEGER,        -- as long as that read counts as fresh
   utc_offset INTEGER,               -- minutes, until its zone's next change
   offset_until_at INTEGER,          -- NULL: there is none
   next_utc_offset INTEGER,
@@ -478,11 +478,11 @@ CREATE TABLE _job (
   finished_at INTEGER
 ) STRICT;
 
--- The promise a resource is held to, as configured; for availability a tier is a span of days from the venue's today.
-CREATE TABLE _promise (
+-- The freshness target of a resource, as configured; for availability a tier is a span of days from the venue's today.
+CREATE TABLE _target (
   resource TEXT NOT NULL,
   tier TEXT NOT NULL,
-  promise_ms INTEGER NOT NULL,
+  target_ms INTEGER NOT NULL,
   first_part INTEGER NOT NULL,
   last_part INTEGER NOT NULL,
   PRIMARY KEY (resource, tier)
@@ -536,12 +536,14 @@ CREATE TABLE _absence (
   answered_at INTEGER
 ) STRICT;
 
--- Conditions that a person should know of, for as long as they last.
-CREATE TABLE _alarm (
-  kind TEXT PRIMARY KEY,            -- images-vanished
-  raised_at INTEGER NOT NULL,
-  seen_at INTEGER NOT NULL,
-  products INTEGER NOT NULL
+-- The last result of each operation whose failure no other row shows: domain/conditions/outcome.ts.
+CREATE TABLE _outcome (
+  operation TEXT PRIMARY KEY,       -- backup
+  last_ok_at INTEGER,               -- when it last worked; NULL: not recorded
+  failed_at INTEGER,                -- when it first failed since then; NULL: it works
+  noticed_at INTEGER,               -- when it last failed; NULL: it works
+  affected INTEGER NOT NULL,        -- how many products, calls or attempts fail
+  detail TEXT                       -- the reason, where the operation does not say it all
 ) STRICT;
 
 -- An experience or a tag that the last complete walk of its list lacks.
@@ -866,7 +868,7 @@ CREATE TABLE _audit (
   from_at INTEGER NOT NULL,         -- when the period began
   tier TEXT NOT NULL CHECK (tier IN ('all', 'near', 'middle', 'far')),  -- all: of any of its dates
   audited INTEGER NOT NULL,         -- reads that showed whether what the mirror had was true
-  untrue INTEGER NOT NULL,          -- of them, those that found something else
+  outdated INTEGER NOT NULL,        -- of them, those that found something else
   PRIMARY KEY (from_at, tier)
 ) STRICT, WITHOUT ROWID;
 

@@ -78,9 +78,9 @@ SELECT p.*, x.from_price, CAST(CASE WHEN x.shut = 0 THEN x.lowest_price END AS I
   CAST(date(unixepoch() + 60 * CASE WHEN unixepoch()*1000 >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END, 'unixepoch') AS TEXT) AS venue_today,
   CAST(unixepoch()*1000 >= p.shown_stale_at AS INTEGER) AS stale,
   CAST(CASE WHEN unixepoch()*1000 >= p.expired_at THEN 'expired' WHEN unixepoch()*1000 >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
-  CAST(CASE WHEN unixepoch()*1000 >= p.detail_read_at + 4 * p.detail_promise_ms THEN 'expired'
-    WHEN unixepoch()*1000 >= p.detail_read_at + p.detail_promise_ms THEN 'stale'
-    WHEN p.detail_read_at + p.detail_promise_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS TEXT) AS detail_freshness
+  CAST(CASE WHEN unixepoch()*1000 >= p.detail_read_at + 4 * p.detail_target_ms THEN 'expired'
+    WHEN unixepoch()*1000 >= p.detail_read_at + p.detail_target_ms THEN 'stale'
+    WHEN p.detail_read_at + p.detail_target_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS TEXT) AS detail_freshness
 FROM product p
 LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency
   AND x.from_at <= unixepoch()*1000 AND x.until_at > unixepoch()*1000;
@@ -132,33 +132,33 @@ SELECT resource, CAST(NULLIF(tier, '') AS TEXT) AS tier, CAST(records AS INTEGER
 FROM (
   -- A list that leaves out products counts as a record that is not fresh: nobody knows them.
   SELECT q.resource, q.tier, count(*) + max(l.short) AS records, sum(n.now >= t.stale_at) + max(l.short) AS stale, 0 AS expired,
-    min(t.checked_at) AS oldest_checked_at, q.promise_ms AS target_ms
+    min(t.checked_at) AS oldest_checked_at, q.target_ms
   FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN (SELECT count(*) AS short FROM _record r WHERE r.resource = 'products' AND r.product_id = 0 AND r.unanswered_at IS NOT NULL) l
-  CROSS JOIN _promise q
+  CROSS JOIN _target q
   CROSS JOIN _product_text t
   CROSS JOIN _product p ON p.product_id = t.product_id
   WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
-    COALESCE(sum(n.now >= p.images_verified_at + q.promise_ms AND n.now < p.images_verified_at + 1209600000), 0),
+    COALESCE(sum(n.now >= p.images_verified_at + q.target_ms AND n.now < p.images_verified_at + 1209600000), 0),
     sum(n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
-    min(p.images_verified_at), q.promise_ms
+    min(p.images_verified_at), q.target_ms
   FROM (SELECT unixepoch()*1000 AS now) n
-  CROSS JOIN _promise q
+  CROSS JOIN _target q
   CROSS JOIN _product p
   -- Where no read has ever told of images there is nothing to hide.
   WHERE q.resource = 'images' AND p.withdrawn_at IS NULL AND p.images_verified_at IS NOT NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
-    count(*) - COALESCE(sum(n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END
+    count(*) - COALESCE(sum(n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.target_ms) ELSE r.stale_at END
       AND r.unanswered_at IS NULL AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))), 0),
-    -- What is off sale is read once a week, whatever is promised of its dates.
-    0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.promise_ms
+    -- What is off sale is read once a week, whatever the target of its dates.
+    0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.target_ms
   FROM (SELECT unixepoch()*1000 AS now) n
-  CROSS JOIN _promise q
+  CROSS JOIN _target q
   CROSS JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
   WHERE q.resource NOT IN ('products', 'images')
   GROUP BY q.resource, q.tier

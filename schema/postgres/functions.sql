@@ -10,7 +10,7 @@ RETURN truth::int::bigint;
 CREATE OR REPLACE FUNCTION _is_stale(stale_at bigint) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (_now() >= stale_at)::int::bigint;
 
--- It has expired after four times as long as it was promised to be fresh.
+-- It has expired at four times its freshness target.
 CREATE OR REPLACE FUNCTION _expired_at(checked_at bigint, stale_at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 4 * stale_at - 3 * checked_at;
 

@@ -67,9 +67,9 @@ SELECT p.*, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest
   left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
   _is_stale(p.shown_stale_at) AS stale,
   CASE WHEN _now() >= p.expired_at THEN 'expired' WHEN _now() >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
-  CASE WHEN _now() >= p.detail_read_at + 4 * p.detail_promise_ms THEN 'expired'
-    WHEN _now() >= p.detail_read_at + p.detail_promise_ms THEN 'stale'
-    WHEN p.detail_read_at + p.detail_promise_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS detail_freshness
+  CASE WHEN _now() >= p.detail_read_at + 4 * p.detail_target_ms THEN 'expired'
+    WHEN _now() >= p.detail_read_at + p.detail_target_ms THEN 'stale'
+    WHEN p.detail_read_at + p.detail_target_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS detail_freshness
 FROM product p
 LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency AND x.from_at <= _now() AND x.until_at > _now();
 
@@ -122,31 +122,31 @@ SELECT resource, NULLIF(tier, '') AS tier, records, records - stale - expired AS
 FROM (
   -- A list that leaves out products counts as a record that is not fresh: nobody knows them.
   SELECT q.resource, q.tier, count(*) + max(l.short) AS records, count(*) FILTER (WHERE _now() >= t.stale_at) + max(l.short) AS stale,
-    0::bigint AS expired, min(t.checked_at) AS oldest_checked_at, q.promise_ms AS target_ms
+    0::bigint AS expired, min(t.checked_at) AS oldest_checked_at, q.target_ms
   FROM (SELECT count(*) AS short FROM _record r WHERE r.resource = 'products' AND r.product_id = 0 AND r.unanswered_at IS NOT NULL) l
-  CROSS JOIN _promise q
+  CROSS JOIN _target q
   CROSS JOIN _product_text t
   JOIN _product p ON p.product_id = t.product_id
   WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
-    count(*) FILTER (WHERE _now() >= p.images_verified_at + q.promise_ms AND _now() < p.images_verified_at + 1209600000),
+    count(*) FILTER (WHERE _now() >= p.images_verified_at + q.target_ms AND _now() < p.images_verified_at + 1209600000),
     count(*) FILTER (WHERE _now() >= p.images_verified_at + 1209600000 OR _now() < p.images_verified_at - 86400000),
-    min(p.images_verified_at), q.promise_ms
-  FROM _promise q
+    min(p.images_verified_at), q.target_ms
+  FROM _target q
   CROSS JOIN _product p
   WHERE q.resource = 'images' AND p.withdrawn_at IS NULL AND p.images_verified_at IS NOT NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
     count(*) - count(*) FILTER (WHERE
-      _now() < CASE WHEN q.resource <> 'availability' THEN r.stale_at WHEN r.fetched_at IS NOT NULL THEN greatest(r.stale_at, r.fetched_at + q.promise_ms) END
+      _now() < CASE WHEN q.resource <> 'availability' THEN r.stale_at WHEN r.fetched_at IS NOT NULL THEN greatest(r.stale_at, r.fetched_at + q.target_ms) END
       AND r.unanswered_at IS NULL
       AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))),
-    -- What is off sale is read once a week, whatever is promised of its dates.
-    0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.promise_ms
-  FROM _promise q
+    -- What is off sale is read once a week, whatever the target of its dates.
+    0, COALESCE(min(CASE WHEN r.off_sale_at IS NULL THEN COALESCE(r.fetched_at, 0) END), min(r.fetched_at)), q.target_ms
+  FROM _target q
   JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
   WHERE q.resource NOT IN ('products', 'images')
   GROUP BY q.resource, q.tier

@@ -19,7 +19,7 @@ export interface ListenerSettings {
 
 /** The ports of a listener. */
 export interface ListeningPorts {
-  readonly clock: Pick<Clock, 'deadline'>;
+  readonly clock: Clock;
   /** Opens the listener, if it outlives the server that answers; absent: it is opened and closed with its routes. */
   readonly kept?: OpenListener | undefined;
 }

@@ -44,7 +44,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_records', 'Records by resource, tier and state: fresh, stale or expired.', ({ status }) =>
     status.freshness.flatMap((line) =>
       (['fresh', 'stale', 'expired'] as const).map((state) => ({
-        labels: { ...promise(line), state },
+        labels: { ...target(line), state },
         value: line[state],
       })),
     ),
@@ -52,15 +52,15 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge(
     'catalogued_freshness_target_met',
     'Is 1 if every record is within its freshness target, else 0.',
-    ({ status }) => status.freshness.map((line) => ({ labels: promise(line), value: line.met })),
+    ({ status }) => status.freshness.map((line) => ({ labels: target(line), value: line.met })),
   ),
   gauge('catalogued_freshness_target_seconds', 'Freshness target: maximum age of a record.', ({ status }) =>
-    status.freshness.map((line) => ({ labels: promise(line), value: line.target_ms / 1000 })),
+    status.freshness.map((line) => ({ labels: target(line), value: line.target_ms / 1000 })),
   ),
   gauge(
     'catalogued_oldest_read_timestamp_seconds',
     'Time at which the oldest record was read; 0 if one was never read.',
-    ({ status }) => status.freshness.flatMap((line) => some(promise(line), seconds(line.oldest_checked_at))),
+    ({ status }) => status.freshness.flatMap((line) => some(target(line), seconds(line.oldest_checked_at))),
   ),
   gauge('catalogued_records_never_read', 'Records that were never read.', ({ status }) =>
     one(status.records.never_fetched),
@@ -286,7 +286,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ...processFamilies,
 ];
 
-function promise({ resource, tier }: Freshness): Labels {
+function target({ resource, tier }: Freshness): Labels {
   return { resource, tier: tier ?? '' };
 }
 

@@ -21,7 +21,7 @@ export interface PassOnOptions {
   /** The token of this interface. */
   readonly token: { reveal(): string } | null;
   readonly leader: LeaderDoor;
-  readonly clock: Pick<Clock, 'monotonic' | 'sleep' | 'deadline'>;
+  readonly clock: Clock;
   /** Aborts when the daemon of this process answers here instead. */
   readonly signal: AbortSignal;
   readonly kept?: ListeningPorts['kept'];

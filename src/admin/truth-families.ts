@@ -1,4 +1,4 @@
-import type { UntrueShare } from '../domain/truth/estimate.ts';
+import type { OutdatedShare } from '../domain/truth/estimate.ts';
 import { gauge, type MeasuredFamily, one, some } from './measured.ts';
 
 /** The metrics about outdated data that shoppers see, and about the mirror's errors found by checks and orders. */
@@ -41,7 +41,7 @@ export const truthFamilies: readonly MeasuredFamily[] = [
 ];
 
 /** Returns a figure for all dates, and for those of each tier. */
-function byReads(figure: (of: UntrueShare) => number | null): MeasuredFamily['of'] {
+function byReads(figure: (of: OutdatedShare) => number | null): MeasuredFamily['of'] {
   return ({ status: { truth } }) =>
     [{ ...truth, tier: 'all' }, ...truth.by_tier].flatMap((each) => some({ tier: each.tier }, figure(each)));
 }

@@ -1,30 +1,24 @@
 import { rmSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
+import type { BackupFacts } from '../domain/conditions/facts.ts';
 import { type Failing, notFailing } from '../domain/files/failing.ts';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { backupsIn } from '../files/backups.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import type { Attempts } from '../mirror/status/attempts.ts';
 import { version } from '../package.ts';
 import { lastDrill } from './drill.ts';
 import { drillInChild, makeInChild } from './in-child.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
 /** State of the backups. */
-export interface BackupStatus extends Failing {
-  readonly directory: string;
+export interface BackupStatus extends BackupFacts {
   readonly copies: number;
-  /** The newest backup, the instant at which it was made, and the bytes of its copies; null if there is none. */
+  /** The newest backup, and the bytes of its copies; null if there is none. */
   readonly newest: string | null;
-  readonly made_at: number | null;
   readonly bytes: number | null;
-  /** 1 if the newest is older than two intervals, or if there is none that long after the mirror was filled. */
-  readonly late: 0 | 1;
-  /** Instant at which a backup was last restored beside itself as a test; null for never. */
-  readonly tried_at: number | null;
-  /** Reason why it could not be restored; null if it could, or if there was no test. */
-  readonly tried_failure: string | null;
 }
 
 /** Makes and tests backups for the schedule. */
@@ -50,15 +44,14 @@ export interface BackupPorts {
   readonly inbox: { readonly path: string };
   readonly clock: Clock;
   readonly log: Logger;
+  readonly attempts: Attempts;
+  readonly drills: Attempts;
 }
 
 export function keepBackups(
-  { mirror, inbox, clock, log }: BackupPorts,
+  { mirror, inbox, clock, log, attempts, drills }: BackupPorts,
   { directory, keep }: Config['backup'],
 ): Backups {
-  let failing = notFailing;
-  let untried: string | null = null;
-
   async function make(signal: AbortSignal): Promise<void> {
     if (mirror.filledAt() === null || signal.aborted) return;
     const began = clock.monotonic();
@@ -73,12 +66,12 @@ export function keepBackups(
       } as const;
       const { backup, bytes } = await makeInChild(order, signal);
       const removed = removeOld(directory, { keep, now: clock.now() });
-      failing = notFailing;
+      attempts.worked(clock.now());
       log.info({ backup, bytes, removed, ms: Math.round(clock.monotonic() - began) }, 'backup made');
     } catch (error) {
       if (signal.aborted) return;
       const failure = (error as Error).message;
-      failing = { failure, failing_since: failing.failing_since ?? clock.now() };
+      attempts.failed(clock.now(), failure);
       log.error({ directory, reason: failure }, 'backup failed');
     }
   }
@@ -92,13 +85,14 @@ export function keepBackups(
     if (backup === undefined || signal.aborted) return;
     try {
       const { failure } = await drillInChild({ backup, now }, signal);
-      untried = null;
+      drills.worked(clock.now());
       if (failure === null) log.info({ backup }, 'backup restored on trial: it can be');
       else log.error({ backup, failure }, 'backup cannot be restored');
     } catch (error) {
       if (signal.aborted) return;
-      untried = (error as Error).message;
-      log.error({ backup, reason: untried }, 'backup could not be tried');
+      const reason = (error as Error).message;
+      drills.failed(clock.now(), reason);
+      log.error({ backup, reason }, 'backup could not be tried');
     }
   }
 
@@ -106,8 +100,8 @@ export function keepBackups(
     make,
     drillDue,
     madeAt: () => newestOf(directory, clock.now())?.manifest.made_at ?? null,
-    failing: () => failing,
-    drillFailure: () => lastDrill(directory)?.failure ?? untried,
+    failing: () => attempts.failing,
+    drillFailure: () => lastDrill(directory)?.failure ?? drills.failing.failure,
   };
 }
 
@@ -133,14 +127,10 @@ function newestOf(directory: string, now: number): { readonly backup: string; re
   return null;
 }
 
-/** Returns the status of the backups, from their directory. `failing` comes from the daemon; absent: none runs. */
+/** Returns the status of the backups, from their directory, and from the last attempt to make one. */
 export function backupStatus(
   { directory, at, zone }: Config['backup'],
-  {
-    filled_at,
-    failing = notFailing,
-    now,
-  }: { readonly filled_at: number | null; readonly failing?: Failing; readonly now: number },
+  { filled_at, failing, now }: { readonly filled_at: number | null; readonly failing: Failing; readonly now: number },
 ): BackupStatus {
   const found = newestOf(directory, now);
   const tried = lastDrill(directory);
@@ -154,7 +144,8 @@ export function backupStatus(
     bytes: found === null ? null : found.manifest.mirror.bytes + (found.manifest.inbox?.bytes ?? 0),
     // The second instant after it has passed, plus an hour in which to make the backup.
     late: since !== null && now > next(next(since)) + 3_600_000 ? 1 : 0,
-    ...failing,
+    // Without a schedule nothing would end a failure.
+    ...(at === null ? notFailing : failing),
     tried_at: tried?.at ?? null,
     tried_failure: tried?.failure ?? null,
   };

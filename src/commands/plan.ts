@@ -68,10 +68,10 @@ function render(plan: Plan, width: number): string {
     `${more < 0 ? '-' : '+'}${number(Math.round(Math.abs(more)))}`,
     `${((100 * (needed + more)) / (ceiling * 86_400)).toFixed(1)} %`,
   ]);
-  const buys = plan.buys.map(({ what, calls_per_day: calls, untrue }) => [
+  const buys = plan.buys.map(({ what, calls_per_day: calls, outdated }) => [
     what,
     number(Math.round(calls)),
-    `${(100 * untrue).toFixed(1)} %`,
+    `${(100 * outdated).toFixed(1)} %`,
   ]);
   return `${[
     `${number(products)} products: ${number(Math.round(calls_per_day))} calls a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
@@ -80,11 +80,13 @@ function render(plan: Plan, width: number): string {
     '',
     table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps, width),
     '',
-    ...(buys.length === 0 ? [] : [table(['this buys', 'calls a day', "untrue of shoppers' time"], buys, width), '']),
+    ...(buys.length === 0
+      ? []
+      : [table(['this buys', 'calls a day', "shoppers' time with outdated data"], buys, width), '']),
     ...interestOf(plan),
-    table(['this change, for the promises', 'calls a day', 'of the ceiling'], changes, width),
+    table(['this change, for the targets', 'calls a day', 'of the ceiling'], changes, width),
     '',
-    ...promises(plan),
+    ...targets(plan),
   ].join('\n')}\n`;
 }
 
@@ -107,10 +109,10 @@ function declared(endpoints: readonly DeclaredEndpoint[], base_url: string, widt
   return `${base_url}\n\n${table(['endpoint', 'use', 'how often', 'calls a day'], rows, width)}\n`;
 }
 
-function promises({ broken }: Plan): string[] {
-  if (broken.length === 0) return ['The budget keeps every promise.'];
+function targets({ broken }: Plan): string[] {
+  if (broken.length === 0) return ['The budget meets every freshness target.'];
   return broken.map(
     ({ lane, factor }) =>
-      `The budget cannot keep the promises of the lane ${lane}: it would be read ${Number.isFinite(factor) ? `${factor.toFixed(1)} times later than promised` : 'never'}.`,
+      `The budget cannot meet the freshness targets of the lane ${lane}: it would be read ${Number.isFinite(factor) ? `${factor.toFixed(1)} times too late` : 'never'}.`,
   );
 }

@@ -26,7 +26,7 @@ function placeOf({ env }: Io, command: Command) {
 }
 
 /** Returns a client of the daemon. Over a unix socket no token is needed, and none is read: `ExecReload=` gets no credential. */
-export function daemonClient({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): AdminClient {
+export function daemonClient({ config, secrets }: LoadedConfig): AdminClient {
   const { listen } = config.admin;
   return adminClient(listen, listen.startsWith('unix:') ? null : secrets.admin_token);
 }
@@ -41,8 +41,8 @@ export function machineFor(io: Io, log: Logger = createLog('silent', io.stderr))
  * signal that stops the command ends the call.
  */
 export async function askDaemon<Name extends OperationName>(
-  { signal }: Pick<Io, 'signal'>,
-  loaded: Pick<LoadedConfig, 'config' | 'secrets'>,
+  { signal }: Io,
+  loaded: LoadedConfig,
   call: AdminCall<Name>,
 ): Promise<Answer<Name> | null> {
   try {

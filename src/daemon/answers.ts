@@ -6,7 +6,6 @@ import { instant } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { adapterCheck, serviceChecks } from '../doctor/doctor.ts';
-import { openFileChecks } from '../doctor/files.ts';
 import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { Kind, Subject } from '../domain/evidence/claims.ts';
@@ -67,7 +66,7 @@ export const noReload: Reload = {
 /** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
 export function answersOf(
   daemon: Daemon,
-  loaded: Pick<LoadedConfig, 'placesOf' | 'adapter'>,
+  loaded: LoadedConfig,
   reload: Reload,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;
@@ -224,7 +223,6 @@ export function answersOf(
           peers: receiving?.peers ?? null,
         };
         const findings = [
-          ...openFileChecks(files.findings()),
           secretChanges(loaded),
           adapterCheck('adapter in use', loaded.adapter),
           ...lastReload(reload.last().refused),

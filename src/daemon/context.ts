@@ -25,7 +25,7 @@ export interface Daemon extends Mirroring {
   readonly images: ImageFiles;
   readonly audits: Audits;
   readonly fruitless: FruitlessSearches;
-  /** Raises or clears the alarm about a flood of checks. */
+  /** Records whether checks use most of the call budget. */
   floods(): void;
   readonly conditions: ConditionWatch;
   /** Null: no database is configured. */

@@ -3,8 +3,10 @@ import { startAdmin } from '../admin/server.ts';
 import { startStorefrontDoor } from '../admin/storefront.ts';
 import { keepBackups } from '../backup/keep.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { failingOf, type OperationKind } from '../domain/conditions/outcome.ts';
 import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
+import { Attempts } from '../mirror/status/attempts.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { statusLine } from '../status/status-line.ts';
 import { checkPorts } from '../sync/checks/check.ts';
@@ -115,7 +117,7 @@ export interface AssemblyOptions {
 export async function assemble(
   stack: AsyncDisposableStack,
   mirroring: Mirroring,
-  { secrets }: Pick<LoadedConfig, 'secrets'>,
+  { secrets }: LoadedConfig,
   { stopping, counts, jobs = jobsOf }: AssemblyOptions,
 ): Promise<Daemon> {
   const { config, inbox, ports, limiter, files, storage } = mirroring;
@@ -133,8 +135,11 @@ export async function assemble(
     stopping,
     failures,
     doubts: new DoubtedService(mirroring),
-    snapshots: keepSnapshots(ports, config.snapshot),
-    backups: keepBackups({ ...ports, inbox }, config.backup),
+    snapshots: keepSnapshots({ ...ports, attempts: attemptsOf(mirroring, 'snapshot') }, config.snapshot),
+    backups: keepBackups(
+      { ...ports, inbox, attempts: attemptsOf(mirroring, 'backup'), drills: attemptsOf(mirroring, 'restore-drill') },
+      config.backup,
+    ),
     checks,
     images,
     audits: auditsOf(ports),
@@ -156,4 +161,17 @@ export async function assemble(
   });
   const daemon: Daemon = Object.assign(unscheduled, { schedule });
   return daemon;
+}
+
+/** Returns the attempts of an operation, which continue from what an earlier process stored. */
+function attemptsOf({ mirror, files, storage }: Mirroring, operation: OperationKind): Attempts {
+  const { outcomes } = mirror;
+  return new Attempts(failingOf(outcomes.all(), operation), (at, failure) => {
+    if (!files.isWell('mirror')) return;
+    storage.soon(operation, () =>
+      mirror.transaction(() =>
+        failure === null ? outcomes.worked(operation, at) : outcomes.failed(operation, { at, ...failure }),
+      ),
+    );
+  });
 }

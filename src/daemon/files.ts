@@ -31,14 +31,14 @@ export interface OpenFiles {
 export async function openFiles(
   stack: AsyncDisposableStack,
   machine: Machine,
-  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  { config, secrets }: LoadedConfig,
   sharing: Sharing | null,
 ): Promise<OpenFiles> {
   const { entropy, disk, log } = machine;
   const { path, inbox_path } = config.mirror;
   // Uses the trusted clock once there is one.
   let clock: Clock = machine.clock;
-  const time = { now: () => clock.now(), monotonic: machine.clock.monotonic, sleep: machine.clock.sleep };
+  const time: Clock = { ...machine.clock, now: () => clock.now() };
   prepareDirectories(config);
   stack.use(machine.locks(config));
   const found = findFiles(config, 'touched');
@@ -87,7 +87,7 @@ export async function openFiles(
 }
 
 /** Creates the directories of both files. Throws if other users can enter those that are ours alone. */
-export function prepareDirectories({ mirror: { state_dir, inbox_path, path } }: Pick<Config, 'mirror'>): void {
+export function prepareDirectories({ mirror: { state_dir, inbox_path, path } }: Config): void {
   prepareDirectory(dirname(path), 0o3770);
   ownDirectory(state_dir);
   prepareDirectory(dirname(inbox_path), 0o700);

@@ -12,7 +12,7 @@ export interface FruitlessSearches {
   flush(): void;
 }
 
-export function fruitlessSearches(inbox: Pick<Inbox, 'searches'>, clock: Pick<Clock, 'now'>): FruitlessSearches {
+export function fruitlessSearches(inbox: Inbox, clock: Clock): FruitlessSearches {
   const waiting = new Map<string, number>();
   return {
     note: ({ text }, found) => {

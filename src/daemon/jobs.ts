@@ -62,7 +62,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: [...writes, 'time'],
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => (mirror.promises.replannedTo() === null ? surveyDueAt(ports) : clock.now()),
+      workAt: () => (mirror.targets.replannedTo() === null ? surveyDueAt(ports) : clock.now()),
       run: (signal) => runChores(ports, signal),
     },
     {

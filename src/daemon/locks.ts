@@ -2,7 +2,7 @@ import type { Config } from '../config/load.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 
 /** Takes the right to write both files (75), until it is disposed of. */
-export type HoldFiles = (config: Pick<Config, 'mirror'>) => Disposable;
+export type HoldFiles = (config: Config) => Disposable;
 
 export const holdFiles: HoldFiles = ({ mirror: { state_dir, path } }) => {
   using stack = new DisposableStack();

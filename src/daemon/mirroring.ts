@@ -27,7 +27,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
   readonly storage: Storage;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
-  /** Watches for a wrong clock of the machine, repairs stored instants and raises the alarm. */
+  /** Watches for a wrong clock of the machine, repairs stored instants and records the doubt. */
   readonly watch: ClockWatch;
   /** Null: this is the only instance. */
   readonly sharing: Sharing | null;
@@ -41,7 +41,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
  */
 export async function openMirroring(
   machine: Machine,
-  loaded: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
+  loaded: LoadedConfig,
   sharing: Sharing | null = null,
 ): Promise<Mirroring> {
   await using stack = new AsyncDisposableStack();

@@ -27,10 +27,7 @@ const noNetwork: Http = {
 };
 
 /** Has the configured adapter read recorded answers, as the daemon would. Asks nobody, and stores nothing. */
-export async function tryAdapter(
-  { config, adapter }: Pick<LoadedConfig, 'config' | 'adapter'>,
-  kept: readonly KeptAnswer[],
-): Promise<ProbeReport> {
+export async function tryAdapter({ config, adapter }: LoadedConfig, kept: readonly KeptAnswer[]): Promise<ProbeReport> {
   const { service, signing } = config;
   const asker = new ServiceAsker(noNetwork, adapter(), {
     key: anyKey,

@@ -126,7 +126,7 @@ export async function startReloading<Started extends Running>({
 }
 
 /** Remembers the result of the last reload, and logs it. */
-function outcomes(log: Logger, { now }: Pick<Clock, 'now'>) {
+function outcomes(log: Logger, { now }: Clock) {
   let outcome: ReloadOutcome = { reloads: 0, asked_at: null, changed: [], refused: null };
   return {
     last: () => outcome,

@@ -37,7 +37,7 @@ export type Job = {
 );
 
 export interface ScheduleOptions {
-  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly unmet: Unmet;
   /**

@@ -35,7 +35,7 @@ export interface ServiceConnection {
 export function connectService(
   stack: AsyncDisposableStack,
   { chance, log, network }: Machine,
-  loaded: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
+  loaded: LoadedConfig,
   { mirror, clock, storage }: OpenFiles & { readonly storage: Storage },
   sharing: Sharing | null,
 ): ServiceConnection {
@@ -91,7 +91,7 @@ export function connectService(
 /** Connects to the service through the adapter that is configured. The connections are closed with the stack. */
 export function askerOf(
   stack: AsyncDisposableStack,
-  { config, secrets, adapter }: Pick<LoadedConfig, 'config' | 'secrets' | 'adapter'>,
+  { config, secrets, adapter }: LoadedConfig,
   own: Omit<HttpOptions, 'base_url' | 'key' | 'user_agent' | 'timeouts' | 'throttle_statuses'>,
 ): ServiceAsker {
   const { base_url, user_agent, profile, select } = config.service;

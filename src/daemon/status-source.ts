@@ -1,6 +1,5 @@
 import { backupStatus } from '../backup/keep.ts';
 import type { Instant } from '../clock.ts';
-import { quarantineAfter } from '../domain/budget/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { StatusReader } from '../mirror/status/reader.ts';
@@ -24,7 +23,7 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
-  const shown = statusOf(reader, quarantineAfter);
+  const shown = statusOf(reader);
   const thread = stack.use(new StatusReader(mirror.path));
   // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
   // mirrored data.

@@ -33,7 +33,7 @@ const selfTestMs = 10_000;
 
 /** Connects the declared subscriptions to the service, if everything needed is configured. */
 export function manageSubscriptions(
-  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  { config, secrets }: LoadedConfig,
   { machine, ports, inbox, asker, limiter, serviceClock, watch, sharing }: SubscriptionParts,
 ): ManagedSubscriptions {
   const { clock, entropy } = ports;

@@ -31,7 +31,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
     code: 'no-database',
     exitCode: configuration,
     says: 'has no such database',
-    hint: 'name another one in database.url_file, or create it: createdb',
+    hint: 'create the database with createdb, or name another database in database.url_file',
   },
   '3F000': noSchema(),
   '42P01': noSchema(),

@@ -29,7 +29,7 @@ export interface Publisher {
 
 export interface PublisherPorts {
   readonly publication: Publication;
-  readonly clock: Pick<Clock, 'now' | 'sleep' | 'monotonic'>;
+  readonly clock: Clock;
   readonly log: Logger;
   /** In milliseconds. */
   readonly every: number;

@@ -5,6 +5,7 @@ import type { Config, LoadedConfig } from '../config/load.ts';
 import { todoOf } from '../domain/conditions/table.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
+import { isClockOff } from '../domain/schedule/clock-doubt.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
 import type { Question } from '../domain/service/adapter.ts';
 import { identifier } from '../domain/values/identifier.ts';
@@ -14,7 +15,6 @@ import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import type { RawAnswer, RawReads } from '../upstream/raw-reads.ts';
-import { isWrong } from '../upstream/service-clock.ts';
 import { type Check, check, ok, skipped, wrong } from './check.ts';
 import { directoryCheck, fileChecks } from './files.ts';
 import { storefrontDoor } from './storefront-door.ts';
@@ -47,12 +47,9 @@ const megabyte = 1024 * 1024;
 const sqliteNeeded = [3, 51, 3];
 
 /** Returns the checks of the secrets, all of which could be read. */
-export function credentialChecks({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check[] {
-  return [
-    ok('credentials', fingerprintsOf(secrets)),
-    signingKey(config, secrets.signing_key),
-    storefrontDoor({ config, secrets }),
-  ];
+export function credentialChecks(loaded: LoadedConfig): Check[] {
+  const { config, secrets } = loaded;
+  return [ok('credentials', fingerprintsOf(secrets)), signingKey(config, secrets.signing_key), storefrontDoor(loaded)];
 }
 
 /** Replaces those checks if this user must not read secrets that the running daemon has read. */
@@ -112,7 +109,7 @@ const firstAnswersMs = 10_000;
 export interface FirstProbes {
   readonly config: Config;
   readonly raw: RawReads;
-  readonly clock: Pick<Clock, 'deadline'>;
+  readonly clock: Clock;
   readonly offset: () => number | null;
 }
 
@@ -286,7 +283,7 @@ function endpoints(missing: readonly OptionalPath[]): Check[] {
 function clock(offset: number | null): Check {
   if (offset === null) return skipped('clock', 'the service has sent no Date');
   const seconds = `${(Math.abs(offset) / 1000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the service`;
-  return check('clock', !isWrong(offset), {
+  return check('clock', !isClockOff(offset), {
     right: seconds,
     wrong: seconds,
     advice: todoOf('clock-doubted'),

@@ -3,7 +3,6 @@ import type { Config } from '../config/load.ts';
 import { troubleOf } from '../domain/files/files.ts';
 import { CataloguedError } from '../errors.ts';
 import { inboxSays } from '../files/pair.ts';
-import type { FileFinding } from '../files/watch.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, refuseUnusable } from '../sqlite/database-file.ts';
@@ -17,24 +16,9 @@ const megabyte = 1024 * 1024;
 const repair = `stop the daemon, and: ${repairHint}`;
 
 /** Checks that both files exist and are sound, page by page up to a size. Safe beside a running daemon. */
-export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
+export function fileChecks({ mirror }: Config): Check[] {
   const inbox = fileCheck('inbox', mirror.inbox_path, inboxFile);
   return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
-}
-
-/** Returns checks from the findings of a running daemon's watch about the files that it holds open. */
-export function openFileChecks(findings: readonly FileFinding[]): Check[] {
-  return findings.map(({ name, path, lost, damage }) => {
-    const title = `open ${name}`;
-    if (lost !== null)
-      return wrong(
-        title,
-        `${path}, or a file beside it, is ${lost} since the daemon opened it`,
-        `put it back, or ${repair}`,
-      );
-    if (damage !== null) return wrong(title, `${path} is damaged: ${damage}`, repair);
-    return ok(title, 'the daemon has this file open');
-  });
 }
 
 function fileCheck(name: string, path: string, kind: FileKind): Check {

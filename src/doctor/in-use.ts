@@ -8,7 +8,7 @@ const name = 'another secret';
  * Returns a check that shows how each secret of a running daemon is changed: systemd reads a credential only at a
  * start.
  */
-export function secretChanges({ placesOf }: Pick<LoadedConfig, 'placesOf'>): Check {
+export function secretChanges({ placesOf }: LoadedConfig): Check {
   const names = Object.keys(secretSources) as SecretName[];
   const set = names.flatMap((secret) => placesOf(secret).slice(0, 1));
   if (set.length === 0) return skipped(name, 'none is set');

@@ -9,7 +9,7 @@ const name = 'storefront interface';
  * Checks that a storefront can reach the storefront interface: by the group of the mirror's directory, or with a token
  * over TCP.
  */
-export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check {
+export function storefrontDoor({ config, secrets }: LoadedConfig): Check {
   const { listen } = config.storefront;
   if (listen === null)
     return skipped(name, 'storefront.listen is not set: storefronts need admin.listen for live checks and orders');

@@ -25,8 +25,6 @@ export interface Repair {
   readonly restored: string | null;
 }
 
-type Paths = Pick<Config, 'mirror' | 'backup'>;
-
 /**
  * One day. `repair` pretends that the receiver was away for it, so that everything that subscriptions cover is read
  * again.
@@ -38,7 +36,7 @@ const dayMs = 86_400_000;
  * Refuses while a daemon runs (75), and for a file of another program (65).
  */
 export function repairFiles(
-  config: Paths,
+  config: Config,
   { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
 ): Repair {
   const { path, inbox_path, state_dir } = config.mirror;
@@ -93,7 +91,7 @@ function problemOf({ facts, ...looks }: FoundFiles, name: 'mirror' | 'inbox'): s
   return name === 'mirror' && facts.paired === false ? 'it belongs to another inbox' : null;
 }
 
-function newestBackup({ backup }: Paths, now: number): string | null {
+function newestBackup({ backup }: Config, now: number): string | null {
   const sound = (path: string) => lookAt(path, mirrorFile, 'thorough').condition === 'well';
   return backupsIn(backup.directory, now).map(mirrorCopy).reverse().find(sound) ?? null;
 }

@@ -25,7 +25,7 @@ export interface SpaceWatch {
 
 export interface SpaceWatchOptions {
   readonly files: Readonly<Record<FileName, { readonly path: string }>>;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Null: the file system is asked. */
   readonly spaceOf: ((directory: string) => FileSystemSpace) | null;

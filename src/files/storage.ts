@@ -138,11 +138,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
 }
 
 /** Runs work for a waiting caller: attempts it for two seconds if another program holds a lock. */
-async function inTime<Result>(
-  work: () => Result,
-  clock: Pick<Clock, 'monotonic' | 'sleep'>,
-  notice: (error: unknown) => void,
-): Promise<Result> {
+async function inTime<Result>(work: () => Result, clock: Clock, notice: (error: unknown) => void): Promise<Result> {
   const until = clock.monotonic() + promptlyMs;
   for (;;) {
     try {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
+import type { FileFacts } from '../domain/conditions/facts.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { damaged } from '../sqlite/database-file.ts';
@@ -16,15 +17,11 @@ type Name = 'mirror' | 'inbox';
  * State of one of the two files, as the watch knows it. `lost` and `damage` are null if it is at its path and no
  * problem was found.
  */
-export interface FileFinding {
-  readonly name: Name;
+export interface FileFinding extends FileFacts {
   readonly path: string;
   readonly lost: 'gone' | 'replaced' | null;
   /** Damage that was found in the file, as text. */
   readonly damage: string | null;
-  /** Instants at which both were noticed. */
-  readonly lost_since: number | null;
-  readonly damaged_since: number | null;
 }
 
 type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
@@ -59,7 +56,7 @@ export interface FileWatch extends Disposable {
 }
 
 export interface FileWatchOptions {
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Files that the start did not check completely. */
   readonly unchecked: readonly string[];

@@ -21,7 +21,7 @@ export interface AdmissionRules {
   readonly addresses: Pick<CallbackAddresses, 'recognise'>;
 }
 
-/** `dropped`: the address was valid once, and its grace period is over. It is still in use, which raises an alarm. */
+/** `dropped`: the address was valid once, and its grace period is over. It is still in use, which is a condition. */
 type RefusalReason = 'path' | 'method' | 'address' | 'token' | 'dropped';
 
 export interface Admitted {

@@ -54,7 +54,7 @@ export interface ReceiverOptions {
   received(bytes: number): void;
   /** Called for each failed commit, even if it is repeated. */
   unwritable?(error: unknown): void;
-  /** Called for each refused request. `dropped` raises an alarm: an address that was withdrawn is still in use. */
+  /** Called for each refused request. `dropped`: an address that was withdrawn is still in use, which is a condition. */
   refused?(refusal: Refused): void;
   readonly limits?: Partial<ReceiverLimits>;
   readonly kept?: ListenerPorts['kept'];

@@ -21,7 +21,7 @@ export function refusalLog(
       if (peers.size < peersAtMost || now - said_at < everyMs) break;
       peers.delete(name);
     }
-    // The use of a dropped address raises an alarm, so it has its own line.
+    // The use of a dropped address is a condition, so it has its own line.
     const own = reason === 'dropped' ? `dropped ${peer}` : peer;
     const key = peers.has(own) || peers.size < peersAtMost ? own : 'others';
     const seen = peers.get(key);

@@ -12,7 +12,7 @@ const lookEveryMs = 1000;
 export async function hasToResign(
   daemon: Pick<Running, 'writeTrouble'>,
   leadership: Pick<Leadership, 'hasWarmStandby'>,
-  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
   let since: number | null = null;

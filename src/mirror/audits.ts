@@ -15,11 +15,11 @@ export function auditTable(db: Writes): AuditTable {
   const add = db.change((found: Bound<Tables['_audit']>) =>
     query
       .insertInto('_audit')
-      .values(pick(found, ['from_at', 'tier', 'audited', 'untrue']))
+      .values(pick(found, ['from_at', 'tier', 'audited', 'outdated']))
       .onConflict((known) =>
         known.columns(['from_at', 'tier']).doUpdateSet(({ eb }) => ({
           audited: eb('_audit.audited', '+', found.audited),
-          untrue: eb('_audit.untrue', '+', found.untrue),
+          outdated: eb('_audit.outdated', '+', found.outdated),
         })),
       ),
   );

@@ -55,7 +55,7 @@ export interface EvidenceTable extends EvidenceReads {
   drop(key: ClaimKey): void;
   /** Forgets what is claimed of a product but that it is missing. */
   dropProduct(product_id: number): void;
-  /** Forgets what was applied longer ago than it counts, and what no record can say again. */
+  /** Deletes claims that were applied more than a day ago, and claims of records that no longer exist. */
   prune(now: Instant): void;
   /** Shows what a record has brought as stale, until it is stored again. */
   markHeld(record: Omit<RecordKey, 'part'>, now: Instant): void;

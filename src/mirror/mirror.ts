@@ -40,17 +40,17 @@ import { type BudgetTable, budgetTable } from './schedule/budget.ts';
 import { type InterestTable, interestTable } from './schedule/interest.ts';
 import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
-import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
 import { type ShortListTable, shortListTable } from './schedule/short-lists.ts';
 import { type SiblingReads, siblingReads } from './schedule/siblings.ts';
 import { type SignalTable, signalTable } from './schedule/signals.ts';
+import { type TargetTable, targetTable } from './schedule/targets.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
-import { type AlarmTable, alarmTable } from './status/alarms.ts';
 import { type OnSaleTable, onSaleTable } from './status/on-sale.ts';
+import { type OutcomeTable, outcomeTable } from './status/outcomes.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
@@ -87,7 +87,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly removals: RemovalTable;
   readonly evidence: EvidenceTable;
   readonly rows: RowRetention;
-  readonly alarms: AlarmTable;
+  readonly outcomes: OutcomeTable;
   readonly categories: CategoryTable;
   readonly languages: LanguageTable;
   readonly listPlaces: ListPlaceTable;
@@ -96,7 +96,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   transaction<Result>(work: () => Result): Result;
   /** Reports each commit that added to the change feed; by then any reader sees it. Rollbacks are not reported. */
   onChanges(listener: () => void): Disposable;
-  readonly promises: PromiseTable;
+  readonly targets: TargetTable;
   /** Writes all zones again, for the years around now. */
   writeZones(now: Instant): void;
   /** Does so where the clocks of one were changed since. */
@@ -180,13 +180,13 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     evidence: evidenceTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),
-    alarms: alarmTable(writes),
+    outcomes: outcomeTable(writes),
     categories: categoryTable(writes),
     languages: languageTable(writes, shown, search),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
     ...telling(connection, writes, changes),
-    promises: promiseTable(writes),
+    targets: targetTable(writes),
     writeZones: zones.write,
     renewZones: zones.renew,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),

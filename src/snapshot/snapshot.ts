@@ -3,23 +3,21 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
-import { type Failing, notFailing } from '../domain/files/failing.ts';
+import type { PublishedFacts } from '../domain/conditions/facts.ts';
+import type { Failing } from '../domain/files/failing.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
 import { runOwnProcess } from '../files/own-process.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import type { Attempts } from '../mirror/status/attempts.ts';
 import { ownProgram } from '../package.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 
 /** State of the copy for readers on other hosts. */
-export interface SnapshotStatus extends Failing {
+export interface SnapshotStatus extends PublishedFacts {
   readonly path: string;
   readonly every_ms: number;
-  /** Null: there is none. */
-  readonly published_at: number | null;
   readonly bytes: number | null;
-  /** 1 if the published copy is missing or older than two periods. */
-  readonly late: 0 | 1;
 }
 
 /** Publishes the copies for readers on other hosts, for the schedule. */
@@ -35,21 +33,20 @@ export interface SnapshotPorts {
   readonly mirror: Pick<Mirror, 'path' | 'filledAt'>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly attempts: Attempts;
 }
 
-export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, path }: Config['snapshot']): Snapshots {
-  const fine = { count: 0, at: null as number | null };
-  let failed = fine;
-  let failing = notFailing;
-
+export function keepSnapshots(
+  { mirror, clock, log, attempts }: SnapshotPorts,
+  { every, path }: Config['snapshot'],
+): Snapshots {
   async function publish(target: string, signal: AbortSignal): Promise<void> {
     const began = clock.monotonic();
     try {
       const left = removeTemporaries(target);
       if (left > 0) log.warn({ files: left }, 'removed what an interrupted snapshot had left behind');
       const { bytes } = await copyInChild(mirror.path, target, signal);
-      failed = fine;
-      failing = notFailing;
+      attempts.worked(clock.now());
       log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');
     } catch (error) {
       if (signal.aborted) {
@@ -57,10 +54,8 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
         return;
       }
       const failure = whyOf(error, target);
-      const at = clock.now();
-      failed = { count: failed.count + 1, at };
-      failing = { failure, failing_since: failing.failing_since ?? at };
-      log.error({ path: target, reason: failure, failures: failed.count }, 'snapshot failed');
+      attempts.failed(clock.now(), failure);
+      log.error({ path: target, reason: failure, failures: attempts.failures.count }, 'snapshot failed');
     }
   }
 
@@ -69,12 +64,12 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
       if (every === null || path === null || mirror.filledAt() === null || signal.aborted) return;
       const facts = {
         published_at: published(path, mirror.path)?.at ?? null,
-        failures: failed.count,
-        failed_at: failed.at,
+        failures: attempts.failures.count,
+        failed_at: attempts.failures.at,
       };
       if (snapshotDue(facts, every, clock.now())) await publish(path, signal);
     },
-    failing: () => failing,
+    failing: () => attempts.failing,
   };
 }
 
@@ -83,7 +78,7 @@ function whyOf(error: unknown, target: string): string {
   return code === 'ENOENT' ? `the directory ${dirname(target)} is missing` : message;
 }
 
-/** Returns the status of the snapshot; null if none is configured. `failing` comes from the daemon. */
+/** Returns the status of the snapshot; null if none is configured. */
 export function snapshotStatus(
   { every, path }: Config['snapshot'],
   mirror_path: string,

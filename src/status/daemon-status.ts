@@ -1,6 +1,6 @@
 import type { BackupStatus } from '../backup/keep.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
-import type { DatabaseFacts } from '../domain/conditions/facts.ts';
+import type { DatabaseFacts, InboxFacts, LiveFacts } from '../domain/conditions/facts.ts';
 import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -10,41 +10,27 @@ import { printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { CountedStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import type { AskedPause, Limiter } from '../upstream/limiter.ts';
-import type { Away } from '../upstream/outcome-history.ts';
+import type { Limiter } from '../upstream/limiter.ts';
 
 /** Status that only a running daemon knows: its relation to the service. */
-export interface LiveStatus {
-  readonly calls: number;
+export interface LiveStatus extends LiveFacts {
   readonly calls_in_flight: number;
   readonly rate: number;
   readonly ceiling: number;
   readonly throttled: number;
   /** Calls since the start, by lane. */
   readonly lanes: Readonly<Record<string, number>>;
-  /** No call is sent before `not_before`. The service itself asked for a pause until `told_until`. */
+  /**
+   * No call is sent before `not_before`. The service itself asked for a pause until `told_until`, which is shorter than
+   * `asked` while that may apply to one product only.
+   */
   readonly not_before: number | null;
   readonly told_until: number | null;
-  /**
-   * The whole pause that the service asked for. It may be longer than `told_until` while it may apply to one product
-   * only.
-   */
-  readonly asked: AskedPause | null;
-  /** Instant since which the service has been away: unreachable, silent, or without a usable answer. */
-  readonly unreachable_since: number | null;
-  readonly away: Away | null;
-  /** Message of the service if it refuses the key. */
-  readonly key_refused: string | null;
 }
 
 /** The status of a running daemon's inbox. */
-export interface InboxStatus {
+export interface InboxStatus extends InboxFacts {
   readonly received: number;
-  readonly waiting: number;
-  readonly applied: number;
-  readonly superseded: number;
-  readonly quarantined: number;
-  readonly last_delivery_at: number | null;
   /** Size of the deliveries: bodies as stored, and 512 bytes per row. */
   readonly stored_bytes: number;
   /** `retention.deliveries_bytes`. */

@@ -7,7 +7,7 @@ type HeadlinedStatus = JudgedStatus & { readonly freshness: readonly Freshness[]
 
 /** Returns the state of the mirror as a headline: `Up to date. The service has been away for 4 minutes`. */
 export function headlineOf(status: HeadlinedStatus, now: number): string {
-  const [worst = null] = countedIn(status.conditions).filter(({ code }) => code !== 'promise-broken');
+  const [worst = null] = countedIn(status.conditions).filter(({ code }) => code !== 'freshness-missed');
   const data = dataHeadline(status);
   if (worst === null) return data ?? 'Up to date, except for what is held';
   const { code, since, severity } = worst;
@@ -34,7 +34,7 @@ function dataHeadline({ filled_at, records, freshness, conditions }: HeadlinedSt
     if (records.all === 0) return 'Not filled yet';
     return `First fill: ${Math.floor((100 * (records.all - records.never_fetched)) / records.all)} % read`;
   }
-  if (conditions.some(({ code, explains }) => code === 'promise-broken' || explains.includes('promise-broken'))) {
+  if (conditions.some(({ code, explains }) => code === 'freshness-missed' || explains.includes('freshness-missed'))) {
     const { late, all } = lateRecords(freshness);
     return `${number(late)} of ${number(all)} records ${late === 1 ? 'is' : 'are'} outdated`;
   }

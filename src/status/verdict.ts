@@ -21,7 +21,7 @@ export type JudgedStatus = {
 };
 
 /**
- * Returns the verdict. An acknowledged warning does not count: somebody knows about it, and no promise is broken. An
+ * Returns the verdict. An acknowledged warning does not count: somebody knows about it, and no freshness target is missed. An
  * acknowledged error does.
  */
 export function verdictOf({ filled_at, records, conditions }: JudgedStatus, now: number): StatusVerdict {
@@ -60,12 +60,12 @@ export function acknowledgement({ acknowledged }: HeldCondition): string {
 }
 
 /** Facts on which conditions are decided without the observations of a daemon. */
-type Unwatched = Omit<ConditionFacts, 'watched' | 'tried'>;
+type Unwatched = Omit<ConditionFacts, 'at' | 'watched' | 'tried'>;
 
 /** Adds to a status the conditions that hold according to the status alone. */
 export function withConditions<Status extends Unwatched>(
   status: Status,
   now: number,
 ): Status & { readonly conditions: readonly HeldCondition[] } {
-  return { ...status, conditions: conditionsOf({ ...status, watched: null, tried: null }, now) };
+  return { ...status, conditions: conditionsOf({ ...status, at: now, watched: null, tried: null }) };
 }

@@ -59,7 +59,7 @@ export function badArgument(message: string, hint: string): CataloguedError {
 export function noMirror(path: string): CataloguedError {
   return new CataloguedError('no-mirror', `there is no mirror at ${path}`, {
     exitCode: exitCodes.data,
-    hint: 'start the daemon (catalogued run), or give the path in its mirror.path',
+    hint: 'start the daemon (catalogued run), or open the path that its configuration has as mirror.path',
   });
 }
 

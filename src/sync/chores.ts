@@ -1,12 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { readImagesNearLimit, updateImageAlarm } from './images/confirm.ts';
-import { forgetDropped } from './notifications/apply.ts';
+import { readImagesNearLimit } from './images/confirm.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { surveyDemand } from './records/call-value.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
-import { updateOtherDatesAlarm } from './records/doubted-answers.ts';
 import { replan, replanRest } from './records/replan.ts';
 import { repriceDates } from './records/reprice-dates.ts';
 
@@ -14,14 +12,11 @@ import { repriceDates } from './records/reprice-dates.ts';
 const slice = 200;
 
 /**
- * Housekeeping beside the reads: maintains the schedule and the alarms, images near their limit, the price of a call,
- * and coverage. Run once a minute. Parts that run less often decide by stored instants.
+ * Housekeeping beside the reads: maintains the schedule, images near their limit, the price of a call, and coverage.
+ * Run once a minute. Parts that run less often decide by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
-  forgetDropped(ports);
   readImagesNearLimit(ports);
-  updateImageAlarm(ports);
-  updateOtherDatesAlarm(ports);
   judgeNotices(ports);
   ports.evidence.look();
   await updateCoverage(ports, signal);

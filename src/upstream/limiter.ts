@@ -12,12 +12,13 @@ import {
   tryBegins,
   wasTry,
 } from '../domain/budget/rests.ts';
+import type { AskedPause, Away } from '../domain/conditions/facts.ts';
 import { firstCallInMs } from '../domain/leadership/lease.ts';
 import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand, CallSubject } from './lane-waiters.ts';
 import type { Throttled, WithoutAnswer } from './outcome.ts';
-import { type Away, OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
+import { OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
 import { createTurns } from './turns.ts';
 
 export interface LimiterOptions {
@@ -50,12 +51,6 @@ export interface Pause {
   readonly unreachable_since: number | null;
   /** Reason why the service is away, according to the last call; null if it is not away. */
   readonly away: Away | null;
-}
-
-export interface AskedPause {
-  readonly until: number;
-  /** Instant at which one call may find out whether the pause holds everything; null if it does. */
-  readonly next_try_at: number | null;
 }
 
 /** An answer, decoded or not. */

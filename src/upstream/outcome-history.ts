@@ -1,3 +1,4 @@
+import type { Away } from '../domain/conditions/facts.ts';
 import { type Failed, type FailureCode, failedStatus, type WithoutAnswer } from './outcome.ts';
 
 /** Of the last five answers, so many of a burst status are back-pressure; so many in a row are the key after all. */
@@ -26,15 +27,6 @@ const unsaid = [
 
 /** Subject of a call: a product by its id, or a list by its path; null if neither. */
 export type OutcomeSubject = number | string | null;
-
-/** Reason why the service counts as away: how it is away, and the last call's message with an example of the answer. */
-export interface Away {
-  /**
-   * `unreachable`: no connection. `silent`: connections without an answer. `unusable`: answers, none of which can be used.
-   */
-  readonly how: 'unreachable' | 'silent' | 'unusable';
-  readonly says: string;
-}
 
 /** An outcome judged by those before it, and what it shows: nothing, or that the service is away, or that it is there. */
 export interface Judged<Came> {

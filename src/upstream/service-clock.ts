@@ -1,3 +1,5 @@
+import { isClockOff } from '../domain/schedule/clock-doubt.ts';
+
 /** Offset of our clock from the service's clock, estimated from the service's `Date` headers. */
 export interface ServiceClock {
   /** Records the offset in one answer: the service's time minus ours, in milliseconds; null if the answer has none. */
@@ -12,17 +14,9 @@ export interface ServiceClock {
 
 /** An offset that a token has to be corrected for; below it, the second that a header rounds to and the way are all there is. */
 export const offsetUsedMs = 5000;
-/** An offset that a person should know of. */
-const offsetWarnedMs = 30_000;
-
 const kept = 5;
 
-/** Returns whether the two clocks are so far apart that one of them is wrong. */
-export function isWrong(offset: number | null): boolean {
-  return offset !== null && Math.abs(offset) > offsetWarnedMs;
-}
-
-/** `apart` is called when the clocks begin to be too far apart, once until they agree again. */
+/** Calls `apart` when the clocks become too far apart, and not again before they have agreed. */
 export function serviceClock(apart: (offset_ms: number) => void = () => undefined): ServiceClock {
   const heard: number[] = [];
   let told = false;
@@ -33,8 +27,8 @@ export function serviceClock(apart: (offset_ms: number) => void = () => undefine
       heard.push(offset);
       if (heard.length > kept) heard.shift();
       const now = median();
-      if (isWrong(now) && !told) apart(now ?? offset);
-      told = isWrong(now);
+      if (isClockOff(now) && !told) apart(now ?? offset);
+      told = isClockOff(now);
     },
     forget: () => {
       heard.length = 0;

@@ -238,7 +238,7 @@ export function request(question, settings, standard) {
   {
     service: 'says no with a status of 200',
     sandbox: { quirks: { endpoints: 'specification' } },
-    failing: 1,
+    failing: 2,
     difference: {
       refusal: ({ error_code, message }, status) => ({
         status: 200,

@@ -38,8 +38,18 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   },
   images: 60,
   oldest_image_at: now - 48 * hour,
+  images_unconfirmed: null,
   unconfirmed_images: [],
-  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
+  records: {
+    all: 84,
+    never_fetched: 0,
+    failing: 0,
+    quarantined: 0,
+    failing_long: 0,
+    last_read_at: now,
+    unanswered: 0,
+    unanswered_products: 0,
+  },
   failures: [],
   unusable: null,
   freshness: [
@@ -84,10 +94,12 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       last_delivery_at: now - 1000,
       trust: 0.98,
       trusted: 1,
+      broken: 0,
+      failing: 0,
     },
   ],
   gaps: [],
-  alarms: [],
+  outcomes: [],
   jobs: [
     {
       name: 'chores',
@@ -172,14 +184,14 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   },
   truth: {
     audited: 15_120,
-    untrue: 181,
+    outdated: 181,
     share: 181 / 15_120,
     margin: 0.00184,
     from_at: now - 168 * hour,
     to_at: now,
     by_tier: [
-      { tier: 'near', audited: 5_040, untrue: 120, share: 120 / 5_040, margin: 0.0046 },
-      { tier: 'far', audited: 12, untrue: 0, share: null, margin: null },
+      { tier: 'near', audited: 5_040, outdated: 120, share: 120 / 5_040, margin: 0.0046 },
+      { tier: 'far', audited: 12, outdated: 0, share: null, margin: null },
     ],
   },
   error_rate: {
@@ -231,13 +243,13 @@ export const remembered: PageMemory = {
         says: 'it cannot be reached',
       },
       {
-        code: 'promise-broken',
+        code: 'freshness-missed',
         began_at: instant(now - 5 * hour),
         ended_at: instant(now - 4.75 * hour),
         says: '3 of 12 are older than 6 h',
       },
       {
-        code: 'promise-broken',
+        code: 'freshness-missed',
         began_at: instant(now - 2 * hour),
         ended_at: instant(now - 1.5 * hour),
         says: '4 of 12 are older than 6 h',

@@ -57,7 +57,9 @@ describe('the operator page remembers', () => {
     const text = textOf({});
     expect(text).toContain('watched since 2026-10-02');
     expect(text).toMatch(/Anything \[2 ×, 45 min; .*?\] 2 ×, 45 min \[3 ×, 55 min; /);
-    expect(text).toMatch(/Freshness promise-broken \[2 ×, 45 min; 2026-11-21 06:20 to 2026-11-21 06:35 UTC, 15 min; /);
+    expect(text).toMatch(
+      /Freshness freshness-missed \[2 ×, 45 min; 2026-11-21 06:20 to 2026-11-21 06:35 UTC, 15 min; /,
+    );
     expect(text).not.toContain('Disk disk-full');
     expect(text).toMatch(
       /Service service-unreachable \[never\] never \[1 ×, 10 min; [^\]]*\] 1 ×, 10 min until 40 d ago: it cannot/,
@@ -72,7 +74,7 @@ describe('the operator page remembers', () => {
       ended_at: instant(now - (minutes - 20) * 60_000),
       says: code,
     });
-    const periods = [period('promise:availability/near', 90), period('disk-full', 70), period('file-locked', 60)];
+    const periods = [period('freshness:availability/near', 90), period('disk-full', 70), period('file-locked', 60)];
     const text = textOf({ conditions: { watched_since: now - 99 * day, periods } });
     expect(text).toMatch(/Availability \(near\), 6 h \[1 ×, 20 min; [^\]]*\] 1 ×, 20 min /);
     // What overlaps counts once.
@@ -108,7 +110,7 @@ describe('the operator page remembers', () => {
   it('a condition that came and went every minute for two weeks in a few kilobytes', () => {
     const periods = Array.from({ length: 30 * 24 * 14 }, (_, each) => {
       const began_at = instant(now - 90 * day + each * 120_000);
-      return { code: 'promise-broken', began_at, ended_at: instant(began_at + 60_000), says: 'late' };
+      return { code: 'freshness-missed', began_at, ended_at: instant(began_at + 60_000), says: 'late' };
     });
     const conditions: ConditionMemory = { watched_since: now - 99 * day, periods };
     const page = renderPage(withConditions(known, now), { ...remembered, conditions }, now, folded);

@@ -29,7 +29,16 @@ const refused = { how: 'unreachable', says: 'the connection was refused' } as co
 const empty: typeof known = {
   ...known,
   filled_at: null,
-  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
+  records: {
+    all: 0,
+    never_fetched: 0,
+    failing: 0,
+    quarantined: 0,
+    failing_long: 0,
+    last_read_at: now,
+    unanswered: 0,
+    unanswered_products: 0,
+  },
   freshness: [],
   images: 0,
   oldest_image_at: null,
@@ -39,7 +48,7 @@ const empty: typeof known = {
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
   bookable: { currency: null, days: 0, earlier: null },
   last_hour: { changes: 0, products: 0, kinds: [] },
-  truth: { audited: 0, untrue: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
+  truth: { audited: 0, outdated: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
 const nothing: PageMemory = {
@@ -117,8 +126,20 @@ describe('the operator page says', () => {
       [/^ First fill: 75 % read 21 of 84 records have never been read/],
     ],
     [
-      'which alarm lasts',
-      { ...known, alarms: [{ kind: 'images-disk', raised_at: now - hour, products: 7 }] },
+      'which operation fails',
+      {
+        ...known,
+        outcomes: [
+          {
+            operation: 'image-disk',
+            last_ok_at: null,
+            failed_at: now - hour,
+            noticed_at: now,
+            affected: 7,
+            detail: null,
+          },
+        ],
+      },
       [
         /^ Up to date\. The space for image files has been used up for 1 hour Warning · Images: image files of 7 products cannot be fetched: images\.disk is used up \(for 1 h\)\. Raise/,
       ],
@@ -153,7 +174,7 @@ describe('the operator page says', () => {
       'that the service is away, and then with what that leads to in the same line',
       { ...late, daemon: { ...known.daemon, unreachable_since: now - hour, away: refused } },
       [
-        /^ 3 of 12 records are outdated\. The service has been away for 1 hour Error · Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence promise-broken\./,
+        /^ 3 of 12 records are outdated\. The service has been away for 1 hour Error · Service: it cannot be reached \(the connection was refused\): readers keep what is mirrored \(for 1 h\), hence freshness-missed\./,
       ],
     ],
   ];
@@ -219,7 +240,9 @@ it('whatever the service or a stranger has written is text on the page, in every
       records: { ...known.records, failing: 1 },
       jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
       gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
-      alarms: [{ kind: 'never heard of', raised_at: 1, products: 1 }],
+      outcomes: [
+        { operation: 'never heard of', last_ok_at: null, failed_at: 1, noticed_at: now, affected: 1, detail: null },
+      ],
       daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
     },
     ['code', 'severity'],

@@ -13,6 +13,7 @@ import { type BackupOrder, makeBackup } from '../../src/backup/make.ts';
 import { readManifest } from '../../src/backup/manifest.ts';
 import { restoreBackup } from '../../src/backup/restore.ts';
 import type { Config } from '../../src/config/load.ts';
+import { notFailing } from '../../src/domain/files/failing.ts';
 import { backupsIn, inboxCopy } from '../../src/files/backups.ts';
 import { notifiedHarness } from '../fakes/notified-harness.ts';
 import { openReader } from '../fakes/reader.ts';
@@ -133,14 +134,16 @@ describe('a backup', () => {
     expect(readdirSync(test.backups).sort()).toEqual(['2026-11-21T030000Z', 'drill.json']);
   });
 
-  it('of a day on which the last one failed is an alarm, and late after two nights', () => {
+  it('of a day on which the last one failed is a condition, and late after two nights', () => {
     using test = place();
     const night = Date.parse('2026-11-21T03:00:00Z');
     makeBackup(test.order(night));
     const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 7 };
-    const late = (now: number) => backupStatus(config, { filled_at: 0, now }).late;
+    const late = (now: number) => backupStatus(config, { filled_at: 0, failing: notFailing, now }).late;
     expect([late(night + 25 * hour), late(night + 47 * hour), late(night + 50 * hour)]).toEqual([0, 0, 1]);
-    expect(backupStatus({ ...config, at: null }, { filled_at: 0, now: night + 900 * hour }).late).toBe(0);
+    expect(
+      backupStatus({ ...config, at: null }, { filled_at: 0, failing: notFailing, now: night + 900 * hour }).late,
+    ).toBe(0);
   });
 
   it('beyond those that are kept goes, the oldest first', () => {
@@ -160,7 +163,7 @@ describe('a backup', () => {
     makeBackup(test.order(now - 24 * hour));
     const { backup } = makeBackup(test.order(now));
     const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 2 };
-    expect(backupStatus(config, { filled_at: 0, now })).toMatchObject({ newest: backup, late: 0 });
+    expect(backupStatus(config, { filled_at: 0, failing: notFailing, now })).toMatchObject({ newest: backup, late: 0 });
     expect(removeOld(test.backups, { keep: 2, now })).toBe(1);
     expect(backupsIn(test.backups).map((each) => readManifest(each).made_at)).toEqual([now - 24 * hour, now]);
     // By name alone it would be the newest for twelve years (control).

@@ -16,8 +16,10 @@ import { tryBackup } from '../../src/backup/drill.ts';
 import { keepBackups } from '../../src/backup/keep.ts';
 import { sha256Of } from '../../src/backup/manifest.ts';
 import { systemClock } from '../../src/clock.ts';
+import { notFailing } from '../../src/domain/files/failing.ts';
 import { backupsIn, manifestOf, mirrorCopy } from '../../src/files/backups.ts';
 import { createLog } from '../../src/log.ts';
+import { Attempts } from '../../src/mirror/status/attempts.ts';
 import type { FilledUp, Moment, Way } from './full-disk.ts';
 
 /* Runs where the directory of the backups is a small file system. Prints a `FilledUp`. */
@@ -30,6 +32,8 @@ const backups = keepBackups(
     inbox: { path: join(directory, '..', 'inbox.db') },
     clock: systemClock,
     log: createLog('silent', process.stderr),
+    attempts: new Attempts(notFailing, () => undefined),
+    drills: new Attempts(notFailing, () => undefined),
   },
   { directory, at: null, zone: 'UTC', keep: 7 },
 );

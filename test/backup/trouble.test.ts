@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { keepBackups } from '../../src/backup/keep.ts';
 import { systemClock } from '../../src/clock.ts';
 import { notFailing } from '../../src/domain/files/failing.ts';
+import { Attempts } from '../../src/mirror/status/attempts.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';
@@ -52,7 +53,15 @@ describe('the schedule', () => {
     const ports = { clock: systemClock, log: testLog('silent').log, inbox: { path: join(here.path, 'inbox.db') } };
     const mirror = { path: here.mirror, filledAt: () => 1 };
     writeFileSync(here.backups, 'no directory');
-    const backups = keepBackups({ ...ports, mirror }, { directory: here.backups, at: null, zone: 'UTC', keep: 2 });
+    const backups = keepBackups(
+      {
+        ...ports,
+        mirror,
+        attempts: new Attempts(notFailing, () => undefined),
+        drills: new Attempts(notFailing, () => undefined),
+      },
+      { directory: here.backups, at: null, zone: 'UTC', keep: 2 },
+    );
     await backups.make(signal);
     expect(backups.failing()).toEqual({
       failure: expect.stringContaining(here.backups),

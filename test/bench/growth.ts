@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { systemClock } from '../../src/clock.ts';
-import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 import { openReader } from '../fakes/reader.ts';
@@ -84,7 +83,5 @@ function storing({ mirror }: TestMirror): number {
 }
 
 function status({ reader }: TestMirror): number {
-  return undisturbed(
-    Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, quarantineAfter, systemClock.now()))),
-  );
+  return undisturbed(Array.from({ length: 5 }, () => processorTime(() => readStatus(reader, systemClock.now()))));
 }

@@ -27,7 +27,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
     while (daemon.mirror.filledAt() === null) await daemon.tick();
     expect((await run('status')).code).toBe(0);
     expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; shown is none') });
-    daemon.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
+    daemon.mirror.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
     expect((await run('status')).code).toBe(1);
     expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });
     const { code, stdout } = await run('status');
@@ -37,9 +37,9 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   expect(await acknowledged()).toMatchObject([{ acknowledged: 'theirs, until Friday' }]);
   // What only an earlier process has seen is not judged in the first minutes.
   await daemon.schedule.run('conditions');
-  daemon.mirror.alarms.set('images-refused', null);
+  daemon.mirror.outcomes.note('image-urls', instant(Date.now()), null);
   await daemon.schedule.run('conditions');
-  daemon.mirror.alarms.set('images-refused', { at: instant(Date.now()), products: 1 });
+  daemon.mirror.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
   expect(await acknowledged()).toMatchObject([{ acknowledged: null }]);
   expect(daemon.inbox.conditions.flips(instant(0))).toMatchObject([
     { code: 'images-refused', ended_at: expect.any(Number) },
@@ -51,6 +51,6 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   db.close();
   await daemon.schedule.run('conditions');
   const broken = daemon.inbox.conditions.open().map(({ code }) => code);
-  expect(broken).toEqual(expect.arrayContaining(['promise-broken', 'promise:variants']));
-  expect(await run('ack', 'promise:variants', '--because', 'why not')).toMatchObject({ code: 64 });
+  expect(broken).toEqual(expect.arrayContaining(['freshness-missed', 'freshness:variants']));
+  expect(await run('ack', 'freshness:variants', '--because', 'why not')).toMatchObject({ code: 64 });
 });

@@ -105,7 +105,7 @@ describe('a bug report', () => {
       },
     });
     expect(json('doctor.json')).toMatchObject({ daemon: 'none runs', checks: expect.any(Array) });
-    expect(json('status.json')).toMatchObject({ products: { visible: 4 }, alarms: expect.any(Array) });
+    expect(json('status.json')).toMatchObject({ products: { visible: 4 }, outcomes: expect.any(Array) });
     expect(json('mirror.json')).toMatchObject({
       schema: expect.arrayContaining([expect.stringContaining('CREATE VIEW')]),
     });

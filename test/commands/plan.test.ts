@@ -14,7 +14,10 @@ it('plan ends with 0 where the budget is enough, and with 1 where it is not', as
     writeFileSync(config, testConfigText(directory, harness.sandbox.url, more));
     return await runHere(['--config', config, 'plan']);
   };
-  expect(await plan({})).toMatchObject({ code: 0, stdout: expect.stringContaining('The budget keeps every promise.') });
+  expect(await plan({})).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('The budget meets every freshness target.'),
+  });
   const every = { every: '1m' };
   const scarce = {
     cadence: { availability: { near: every, middle: every, far: every } },
@@ -22,6 +25,6 @@ it('plan ends with 0 where the budget is enough, and with 1 where it is not', as
   };
   expect(await plan(scarce)).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('The budget cannot keep the promises of the lane near'),
+    stdout: expect.stringContaining('The budget cannot meet the freshness targets of the lane near'),
   });
 });

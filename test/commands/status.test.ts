@@ -17,7 +17,7 @@ it('status writes each heading once, with all that belongs to it below', async (
   putProducts(mirror, [productOf(701), productOf(702)]);
   mirror.transaction(() => {
     const at = instant(Date.now());
-    mirror.alarms.raise({ kind: 'prices-refused', at, products: 2 });
+    mirror.outcomes.failed('prices', { at, affected: 2 });
     const closure = {
       product_id: 701, delivery_id: 1, notified_at: at, applied_at: at, available_at: null, reason: null,
       expected_reopening: null, alternative_product_id: null,

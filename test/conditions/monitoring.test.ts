@@ -102,15 +102,15 @@ describe('the alert rules', needs('promtool'), () => {
   });
 
   it('fire where the mirror is not true for half an hour, but not before it was filled or if all is acknowledged', () => {
-    const untrue = { ...healthy, catalogued_true: '0x60', 'catalogued_condition|code="promise-broken"': '1x60' };
-    const { catalogued_filled_timestamp_seconds: _, ...filling } = untrue;
-    const acknowledged = { ...untrue, 'catalogued_condition_acknowledged|code="promise-broken"': '1x60' };
+    const outdated = { ...healthy, catalogued_true: '0x60', 'catalogued_condition|code="freshness-missed"': '1x60' };
+    const { catalogued_filled_timestamp_seconds: _, ...filling } = outdated;
+    const acknowledged = { ...outdated, 'catalogued_condition_acknowledged|code="freshness-missed"': '1x60' };
     judge([
       {
-        series: untrue,
-        at: { '29m': ['CataloguedPromiseBroken'], '31m': ['CataloguedPromiseBroken', 'CataloguedNotTrue'] },
+        series: outdated,
+        at: { '29m': ['CataloguedFreshnessMissed'], '31m': ['CataloguedFreshnessMissed', 'CataloguedNotTrue'] },
       },
-      { series: filling, at: { '31m': ['CataloguedPromiseBroken'] } },
+      { series: filling, at: { '31m': ['CataloguedFreshnessMissed'] } },
       { series: acknowledged, at: { '31m': [] } },
     ]);
   });

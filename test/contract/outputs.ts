@@ -9,8 +9,8 @@ import { contract } from '../../src/mirror/contract/contract.ts';
 export const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'as_of', 'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'bookable', 'last_hour', 'images',
-    'oldest_image_at', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'alarms', 'daemon', 'daemon_answers', 'database', 'inbox', 'files', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
+    'oldest_image_at', 'images_unconfirmed', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
+    'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'outcomes', 'daemon', 'daemon_answers', 'database', 'inbox', 'files', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],

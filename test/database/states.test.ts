@@ -64,7 +64,7 @@ describe('states that are published while others are written', needs('postgres',
     const ports = { ...at.harness.daemon.ports, clock, log };
     await using publishing = await startPublishing({ ...at.harness.daemon, ports }, url);
     const kinds = () =>
-      conditionsOf({ ...healthy, database: publishing?.status() ?? null }, clock.now()).map(({ code }) => code);
+      conditionsOf({ ...healthy, at: clock.now(), database: publishing?.status() ?? null }).map(({ code }) => code);
     at.server.stop('immediate');
     const writer = otherWriter(at.mirror);
     writer.prepare('UPDATE _product SET rating = 4.5').run();

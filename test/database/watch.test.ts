@@ -5,7 +5,7 @@ import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { joinInstances } from '../../src/database/instances.ts';
 import { leaseIn } from '../../src/database/lease.ts';
 import { watchDatabase } from '../../src/database/watch.ts';
-import { conditionsOf, noMemory } from '../../src/domain/conditions/decide.ts';
+import { conditionsOf, noPeriods } from '../../src/domain/conditions/decide.ts';
 import { type ConditionCode, conditionTable } from '../../src/domain/conditions/table.ts';
 import { healthy } from '../domain/healthy-facts.ts';
 import { needs } from '../fakes/needs.ts';
@@ -37,7 +37,7 @@ describe('what is watched of PostgreSQL', needs('postgres', 'time'), () => {
       database: { failing_since: null, ...(await watchDatabase(database, instance)), ...later },
     };
     const met = new Map(Object.keys(conditionTable).map((code) => [code as ConditionCode, 0]));
-    return conditionsOf(facts, hour, { ...noMemory, met }).map(({ code }) => code);
+    return conditionsOf({ ...facts, at: hour }, { ...noPeriods, met }).map(({ code }) => code);
   }
 
   it('is nothing where all is well, and knows of no others where there are none', async () => {

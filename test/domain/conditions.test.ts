@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { conditionsOf, metSince, noMemory } from '../../src/domain/conditions/decide.ts';
+import { conditionsOf, metSince, noPeriods } from '../../src/domain/conditions/decide.ts';
 import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.ts';
+import type { OperationKind, OperationOutcome } from '../../src/domain/conditions/outcome.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
 import type { ToldHold } from '../../src/domain/evidence/words.ts';
@@ -30,8 +31,8 @@ const heldSale = (more: Partial<ToldHold> = {}): ToldHold => ({
   ...more,
 });
 
-function check(facts: ConditionFacts, expected: readonly ConditionCode[], memory = noMemory): void {
-  expect(conditionsOf(facts, now, memory).map(({ code }) => code)).toEqual(expected);
+function check(facts: ConditionFacts, expected: readonly ConditionCode[], periods = noPeriods): void {
+  expect(conditionsOf(facts, periods).map(({ code }) => code)).toEqual(expected);
 }
 
 describe('the table of conditions', () => {
@@ -86,6 +87,15 @@ describe('a fact of the status', () => {
     ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, public_address: null },
     clock_offset_ms: 2 * minute,
   };
+  const failed = (operation: OperationKind): OperationOutcome => ({
+    operation,
+    last_ok_at: null,
+    failed_at: since,
+    noticed_at: now,
+    affected: 7,
+    detail: null,
+  });
+  const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0 } as const;
   const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
     ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
     ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
@@ -101,17 +111,51 @@ describe('a fact of the status', () => {
     ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],
     ['job-failing', { jobs: [job] }],
+    ['images-unverified', { images_unconfirmed: { products: 7, since } }],
+    ['other-dates', { records: { ...healthy.records, unanswered: 5, unanswered_products: 5 } }],
+    ['subscription-silent', { subscriptions: [{ ...subscription, trusted: 0 }] }],
+    ['subscription-broken', { subscriptions: [subscription, { ...subscription, broken: 1 }] }],
+    ['subscription-failing', { subscriptions: [{ ...subscription, failing: 1 }] }],
+    ['images-vanished', { outcomes: [failed('image-list')] }],
+    ['images-disk', { outcomes: [failed('image-disk')] }],
+    ['images-refused', { outcomes: [failed('image-urls')] }],
+    ['prices-refused', { outcomes: [failed('prices')] }],
+    ['checks-flood', { outcomes: [failed('live-checks')] }],
+    ['clock-doubted', { outcomes: [failed('clock')] }],
+    ['old-address-used', { outcomes: [failed('callback-address')] }],
+    ['subscription-taken', { outcomes: [failed('subscription-address')] }],
   ];
+
+  it('is none: operations that work again, fewer than five products with other dates, an address unused for a day', () => {
+    const worked = { last_ok_at: now, failed_at: null, noticed_at: null, affected: 0 };
+    const outcomes = facts.flatMap(([, fact]) => fact.outcomes ?? []).map((each) => ({ ...each, ...worked }));
+    expect(outcomes).toHaveLength(8);
+    check({ ...healthy, outcomes }, []);
+    check({ ...healthy, records: { ...healthy.records, unanswered: 9, unanswered_products: 4 } }, []);
+    const used = failed('callback-address');
+    check({ ...healthy, outcomes: [{ ...used, noticed_at: now - 25 * 60 * minute }] }, []);
+    check({ ...healthy, subscriptions: [subscription] }, []);
+  });
+
+  it('has since when an operation fails, and what that concerns', () => {
+    expect(conditionsOf({ ...healthy, outcomes: [failed('prices')] })).toMatchObject([
+      { since, says: expect.stringContaining('negative prices for 7 products') },
+    ]);
+    const silent = [1, 2].map(() => ({ ...subscription, trusted: 0 as const }));
+    expect(conditionsOf({ ...healthy, subscriptions: silent })).toMatchObject([
+      { says: expect.stringContaining('24 products') },
+    ]);
+  });
 
   it.each(facts)('is a condition: %s', (code, fact) => {
     const met = new Map([[code, since]]);
-    check({ ...healthy, ...fact }, [code], { ...noMemory, met });
+    check({ ...healthy, ...fact }, [code], { ...noPeriods, met });
   });
 });
 
 describe('what is held', () => {
   const day = 24 * 60 * minute;
-  const found = (more: Partial<ToldHold>) => conditionsOf({ ...healthy, held: [heldSale(more)] }, now)[0] ?? null;
+  const found = (more: Partial<ToldHold>) => conditionsOf({ ...healthy, held: [heldSale(more)] })[0] ?? null;
 
   it('is told with its kind, its share, three examples and what to type', () => {
     expect(found({})).toMatchObject({
@@ -154,16 +198,16 @@ describe('what a daemon has watched', () => {
   /** The conditions after a status for each minute. */
   const shownAfter = (...statuses: Partial<ConditionFacts>[]) => {
     let watched: Watched | null = null;
-    let memory = noMemory;
+    let periods = noPeriods;
     let at = now - statuses.length * minute;
     let facts = healthy;
     for (const status of statuses) {
       at += minute;
-      watched = watchedNow(watched, { ...healthy, ...status }, at);
-      facts = { ...healthy, ...status, watched };
-      memory = { ...memory, met: metSince(facts, at, memory) };
+      watched = watchedNow(watched, { ...healthy, ...status, at });
+      facts = { ...healthy, ...status, at, watched };
+      periods = { ...periods, met: metSince(facts, periods) };
     }
-    return conditionsOf(facts, at, memory).map(({ code }) => code);
+    return conditionsOf(facts, periods).map(({ code }) => code);
   };
   const repeated = (status: (each: number) => Partial<ConditionFacts>, times: number) =>
     Array.from({ length: times }, (_, each) => status(each));
@@ -234,18 +278,18 @@ describe('a condition', () => {
   it('of which the facts do not say since when lasts from the look that met it first', () => {
     const long = { ...healthy, wal_bytes: 300 * 1024 * 1024 };
     check(long, []);
-    const met = metSince(long, now - 10 * minute, noMemory);
-    check(long, ['wal-held'], { ...noMemory, met });
-    expect(metSince(long, now, { ...noMemory, met })).toEqual(new Map([['wal-held', now - 10 * minute]]));
-    expect(metSince(healthy, now, { ...noMemory, met })).toEqual(new Map());
+    const met = metSince({ ...long, at: now - 10 * minute }, noPeriods);
+    check(long, ['wal-held'], { ...noPeriods, met });
+    expect(metSince(long, { ...noPeriods, met })).toEqual(new Map([['wal-held', now - 10 * minute]]));
+    expect(metSince(healthy, { ...noPeriods, met })).toEqual(new Map());
   });
 
   it('that has a cause is folded into it, which becomes as severe', () => {
-    check(stale, ['promise-broken']);
-    check({ ...stale, daemon: away(now - 1000) }, ['promise-broken']);
-    const [root, ...others] = conditionsOf({ ...stale, daemon: away(now - 2 * minute) }, now);
+    check(stale, ['freshness-missed']);
+    check({ ...stale, daemon: away(now - 1000) }, ['freshness-missed']);
+    const [root, ...others] = conditionsOf({ ...stale, daemon: away(now - 2 * minute) });
     expect(others).toEqual([]);
-    expect(root).toMatchObject({ code: 'service-unreachable', severity: 'error', explains: ['promise-broken'] });
+    expect(root).toMatchObject({ code: 'service-unreachable', severity: 'error', explains: ['freshness-missed'] });
   });
 
   it('that no backup can be made says why', () => {
@@ -253,7 +297,7 @@ describe('a condition', () => {
       ...healthy,
       backup: { ...healthy.backup, failure: 'the disk filled up', failing_since: now },
     };
-    expect(conditionsOf(facts, now)).toMatchObject([
+    expect(conditionsOf(facts)).toMatchObject([
       { code: 'backup-failing', says: 'none can be made; the last one grows old: the disk filled up' },
     ]);
   });
@@ -268,7 +312,7 @@ describe('a condition', () => {
       public_address: null,
     };
     const of = (used: number | null) =>
-      conditionsOf({ ...healthy, tried: { ...tried, descriptors: { used, limit: 64 } } }, now);
+      conditionsOf({ ...healthy, tried: { ...tried, descriptors: { used, limit: 64 } } });
     expect(of(57)).toMatchObject([{ code: 'service-unreachable' }]);
     for (const used of [58, null])
       expect(of(used)).toMatchObject([{ code: 'descriptors-low', explains: ['service-unreachable'] }]);
@@ -282,18 +326,16 @@ describe('a condition', () => {
       storage: { trouble: full, directories: [], low_since: now },
       backup: { ...healthy.backup, late: 1, failure: 'no room', failing_since: now },
     };
-    expect(conditionsOf(facts, now)).toMatchObject([
-      { code: 'disk-full', explains: ['backup-failing', 'backup-late'] },
-    ]);
+    expect(conditionsOf(facts)).toMatchObject([{ code: 'disk-full', explains: ['backup-failing', 'backup-late'] }]);
   });
 
   it('that is only a warning and acknowledged leaves the verdict true; an error does not', () => {
     const verdict = (facts: ConditionFacts, code: ConditionCode) => {
-      const conditions = conditionsOf(facts, now, { ...noMemory, acknowledged: new Map([[code, 'we know']]) });
+      const conditions = conditionsOf(facts, { ...noPeriods, acknowledged: new Map([[code, 'we know']]) });
       expect(conditions.map(({ acknowledged }) => acknowledged)).toEqual(['we know']);
       return verdictOf({ filled_at: 0, records: { all: 1, never_fetched: 0 }, conditions }, now).state;
     };
     expect(verdict({ ...healthy, held: [heldSale()] }, 'held')).toBe('true');
-    expect(verdict(stale, 'promise-broken')).toBe('broken');
+    expect(verdict(stale, 'freshness-missed')).toBe('broken');
   });
 });

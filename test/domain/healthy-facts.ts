@@ -15,11 +15,21 @@ export const emptyInbox = {
 
 /** A mirror of which nothing is wrong. */
 export const healthy: ConditionFacts = {
+  at: now,
   filled_at: 0,
   wal_bytes: 0,
-  records: { all: 12, never_fetched: 0, failing: 0, failing_long: 0, last_read_at: now, unanswered: 0 },
+  records: {
+    all: 12,
+    never_fetched: 0,
+    failing: 0,
+    failing_long: 0,
+    last_read_at: now,
+    unanswered: 0,
+    unanswered_products: 0,
+  },
   unusable: null,
   subscriptions: [],
+  images_unconfirmed: null,
   freshness: [
     {
       resource: 'availability',
@@ -37,7 +47,7 @@ export const healthy: ConditionFacts = {
   held: [],
   contradicted: null,
   error_rate: { checks: 100, wrong: 1, orders: 0, orders_wrong: 0, rate: 0.01 },
-  alarms: [],
+  outcomes: [],
   snapshot: null,
   backup: { late: 0, ...notFailing, made_at: now, directory: '/b', tried_at: null, tried_failure: null },
   database: null,

@@ -57,17 +57,17 @@ describe('the price of a call', () => {
     expect(asked).toBeCloseTo(needed, 12);
   });
 
-  it('buys freshness: each call more makes less untrue, and the cadences alone leave most', () => {
+  it('buys freshness: each call more makes less outdated, and the cadences alone leave most', () => {
     const { demand, needed } = settle(1);
-    const untrue = [0, 0.5, 1, 2, 4].map((extra) => staleWith(demand, extra * needed) ?? Number.NaN);
-    expect(untrue).toEqual([...untrue].sort((a, b) => b - a));
-    expect(new Set(untrue).size).toBe(untrue.length);
-    expect(untrue[0]).toBeCloseTo(demand.stale_needed / demand.weight, 12);
-    expect(untrue[2]).toBeCloseTo((demand.stale[4] ?? 0) / demand.weight, 2);
+    const outdated = [0, 0.5, 1, 2, 4].map((extra) => staleWith(demand, extra * needed) ?? Number.NaN);
+    expect(outdated).toEqual([...outdated].sort((a, b) => b - a));
+    expect(new Set(outdated).size).toBe(outdated.length);
+    expect(outdated[0]).toBeCloseTo(demand.stale_needed / demand.weight, 12);
+    expect(outdated[2]).toBeCloseTo((demand.stale[4] ?? 0) / demand.weight, 2);
     expect(staleWith(noDemand(pricesAround(null)), 0)).toBeNull();
   });
 
-  it('leaves untrue what lies on the line between two prices whose calls are near', () => {
+  it('leaves outdated what lies on the line between two prices whose calls are near', () => {
     const known = { prices: [1, 2], needed: 1, asked: [3, 2], weight: 10, stale_needed: 8, stale: [2, 4] };
     expect([0, 0.5, 1, 1.5, 2, 9].map((extra) => staleWith(known, extra))).toEqual([0.8, 0.6, 0.4, 0.3, 0.2, 0.2]);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { brokenAges, isHeldOnly } from '../../src/domain/conditions/ages.ts';
+import { isHeldOnly, missedTargets } from '../../src/domain/conditions/ages.ts';
 import { promiseTable } from '../../src/domain/conditions/promises.ts';
 import { conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 
@@ -8,7 +8,7 @@ it('each condition breaks one promise at most, and every error breaks one, but f
   expect(new Set(breaking).size).toBe(breaking.length);
   const others = conditionCodes.filter((code) => conditionTable[code].severity === 'error' && !breaking.includes(code));
   // The ages of records are measured by themselves.
-  expect(others).toEqual(['key-refused', 'clock-doubted', 'promise-broken']);
+  expect(others).toEqual(['key-refused', 'clock-doubted', 'freshness-missed']);
 });
 
 it('a promised age is broken by its own line, also while the service is away; and none before the first fill has ended', () => {
@@ -26,15 +26,15 @@ it('a promised age is broken by its own line, also while the service is away; an
     { ...line, tier: null, resource: 'variants', met: 1 as const },
   ];
   expect(
-    brokenAges({ filled_at: 1, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
+    missedTargets({ filled_at: 1, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
   ).toMatchObject([
     {
-      code: 'promise:availability/near',
+      code: 'freshness:availability/near',
       says: '3 of 12 records are older than 6 h, 1 are past their limit and hidden',
     },
   ]);
   expect(
-    brokenAges({ filled_at: null, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
+    missedTargets({ filled_at: null, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
   ).toEqual([]);
 });
 
@@ -59,7 +59,7 @@ it.each([
       { ...undecided, subject: 'near-dates', state: 'held', claiming: 3 },
       { ...undecided, subject: 'far-dates', state: 'ended', claiming: 3 },
     ] as const;
-    const age = { code: 'promise:availability/near', since: null, says: '', line: { ...line, met: 0 as const } };
+    const age = { code: 'freshness:availability/near', since: null, says: '', line: { ...line, met: 0 as const } };
     expect(isHeldOnly(age, { held })).toBe(only);
   },
 );

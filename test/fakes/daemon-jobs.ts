@@ -8,7 +8,6 @@ import { jobsOf } from '../../src/daemon/jobs.ts';
 import type { Machine } from '../../src/daemon/machine.ts';
 import { type Mirroring, openMirroring } from '../../src/daemon/mirroring.ts';
 import type { Job } from '../../src/daemon/schedule.ts';
-import { quarantineAfter } from '../../src/domain/budget/backoff.ts';
 import { type MirrorStatus, statusOf } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
@@ -79,7 +78,7 @@ export async function startJobs(
   stack.defer(() => void shown?.reader.db.close());
   const openShown = () => {
     const reader = openMirrorWithClock(path);
-    return { reader, read: statusOf(reader.db, quarantineAfter) };
+    return { reader, read: statusOf(reader.db) };
   };
   const count = async () => {
     shown ??= openShown();

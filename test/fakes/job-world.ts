@@ -12,6 +12,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
+import { OtherInstances } from './other-instances.ts';
 import { nearby } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 import { filledHarness, type HarnessOptions, virtualHarness } from './virtual-harness.ts';
@@ -33,6 +34,7 @@ export interface JobWorld extends AsyncDisposable {
   readonly disk: { free_bytes: number };
   /** By how much the machine's wall clock is wrong. */
   readonly machine: { offset_ms: number };
+  readonly others: OtherInstances;
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
   /** Tells every job to end. */
@@ -49,7 +51,10 @@ export interface JobWorldOptions {
   readonly start: number;
   /** Of the maintenance, in UTC. */
   readonly at: string;
-  /** Jobs whose work is configured where it costs time: those of images, copies, subscriptions and large files. */
+  /**
+   * Jobs whose work is configured where it costs time: those of images, copies, subscriptions and large files; and
+   * `deliveries`, which only a leader of several instances has.
+   */
   readonly works: readonly string[];
   /** What is done to the daemon's list. */
   readonly mutated?: (jobs: readonly Job[]) => Job[];
@@ -85,6 +90,7 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
   };
   const machine = { offset_ms: 0 };
   const disk = { free_bytes: 9e9 };
+  const others = new OtherInstances();
   let isFilled = false;
   const sandbox = { products: 5, lean: true };
   const overrides: HarnessOptions = {
@@ -97,7 +103,10 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
       disk: { spaceOf: () => ({ size_bytes: 1e10, ...disk }) },
       network: { ...nearby, selfTest: async () => ({ result: 'passed', message: '404' }) },
     }),
-    spoilt: (mirroring) => goThroughFiles(mirroring, works.includes('start-check') ? 'mirror unchecked' : 'checked'),
+    spoilt: (mirroring) => {
+      goThroughFiles(mirroring, works.includes('start-check') ? 'mirror unchecked' : 'checked');
+      if (works.includes('deliveries')) Object.assign(mirroring, { sharing: others.sharing() });
+    },
     mutated: (jobs) => (isFilled ? (mutated?.(jobs) ?? jobs) : jobs),
     conditions: true,
     between: () => (isFilled ? between?.() : undefined),
@@ -141,6 +150,7 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
     backups,
     disk,
     machine,
+    others,
     drive,
     stop: harness.stop,
     until,

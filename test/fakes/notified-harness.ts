@@ -1,11 +1,13 @@
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Network } from '../../src/daemon/machine.ts';
 import type { Receiving } from '../../src/daemon/receiving.ts';
+import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
+import { noticedIn } from './noticed.ts';
 import { type FilledOptions, filledHarness, type VirtualHarness } from './virtual-harness.ts';
 
 /** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
@@ -23,7 +25,8 @@ export interface NotifiedHarness extends AsyncDisposable {
   away(ms: number, back?: { secret: string }): Promise<void>;
   query<Row>(sql: string): Row[];
   product(product_id: number): Record<string, unknown> | undefined;
-  alarms(): string[];
+  /** The conditions that the mirror shows. */
+  noticed(): ConditionCode[];
 }
 
 const minute = 60_000;
@@ -116,7 +119,7 @@ export async function notifiedHarness(
         `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
          FROM products WHERE product_id = ${product_id}`,
       )[0],
-    alarms: () => harness.daemon.mirror.alarms.all().map(({ kind }) => kind),
+    noticed: () => noticedIn(harness.daemon.mirror.path, harness.clock.now()),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -1,5 +1,6 @@
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import { createSchedule } from '../../src/daemon/schedule.ts';
+import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
@@ -11,6 +12,7 @@ import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { memoryAddresses } from './callback-addresses.ts';
 import { noNeeds } from './no-needs.ts';
+import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
@@ -38,8 +40,8 @@ export interface SubscriptionHarness extends AsyncDisposable {
   /** Writes the mirror's tables as a reading of the lists would. */
   sql(text: string, ...values: unknown[]): void;
   addProducts(from: number, to: number): void;
-  /** What `alarm` has. */
-  alarms(): string[];
+  /** The conditions that the mirror shows. */
+  noticed(): ConditionCode[];
 }
 
 const never = new AbortController().signal;
@@ -154,7 +156,7 @@ export async function subscriptionHarness(
           id % 2 === 0 ? 'even' : null,
         );
     },
-    alarms: () => test.all<{ kind: string }>('SELECT kind FROM _alarm ORDER BY kind').map(({ kind }) => kind),
+    noticed: () => noticedIn(test.mirror.path, clock.now()),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
   if (products > 0) {

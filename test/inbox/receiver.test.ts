@@ -219,7 +219,7 @@ describe('a refusal', () => {
     expect(test.receiver.counts().refused).toMatchObject({ path: 5, token: 0 });
   });
 
-  it('tells of a dropped address as of an alarm, and answers like any other', async () => {
+  it('tells of a dropped address, which is a condition, and answers like any other', async () => {
     const refused: string[] = [];
     await using test = await testReceiver({ refused: ({ reason }) => refused.push(reason) });
     const { addresses } = test.inbox;

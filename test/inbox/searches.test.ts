@@ -4,6 +4,7 @@ import { instant } from '../../src/clock.ts';
 import { fruitlessSearches } from '../../src/daemon/fruitless.ts';
 import { openInbox, openInboxForReading } from '../../src/inbox/inbox.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { manualClock } from '../upstream/manual-clock.ts';
 
 const day = 20_779;
 const now = instant(day * 86_400_000);
@@ -77,7 +78,7 @@ it('searches of days before retention are forgotten, and no others', () => {
 
 it('a flood of nonsense takes no more memory or rows than a thousand words, and nothing twice', () => {
   using test = testInbox();
-  const searches = fruitlessSearches(test.inbox, { now: () => now });
+  const searches = fruitlessSearches(test.inbox, manualClock(now));
   const vain = { matched: [] };
   for (let index = 0; index < 5000; index += 1)
     searches.note({ text: `x${'abcdefghij'[index % 10]}`.padEnd(3 + (index % 600), 'y') }, vain);

@@ -15,11 +15,11 @@ const otherNumbers = new Set([
     Object.entries<Column>(columns).flatMap(([name, { unit }]) => (unit === instantColumn.unit ? [] : [name])),
   ),
   ...`offset_minutes closure_unconfirmed covered shut part failures lane next_page page attempt repeated counted
-   unusable id failed promise_ms first_part last_part missing_walks shows shown said lists audited untrue
+   unusable id failed target_ms first_part last_part missing_walks shows shown said lists audited outdated
    searches epoch read_failures trusted healed_to width height bytes applied superseded quarantined
    skipped_numbers list_place documents length truncated replay_of confirmed coding utc_offset next_utc_offset
-   detail_promise_ms stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number
-   number floor last_seq awaited replanned_to sellable days`.split(/\s+/),
+   detail_target_ms stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number
+   number floor last_seq awaited replanned_to affected sellable days`.split(/\s+/),
 ]);
 
 const schemas = [

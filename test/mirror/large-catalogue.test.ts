@@ -51,11 +51,11 @@ it('another cadence plans a large catalogue again in slices, which go on after a
   readAll(test);
   startWith(test, '30h');
   // The lists are the first of fifty.
-  expect([planned(test, 30), test.mirror.promises.replannedTo()]).toEqual([49, 49]);
+  expect([planned(test, 30), test.mirror.targets.replannedTo()]).toEqual([49, 49]);
   const ports = startWith(test, '30h');
   expect(planned(test, 30)).toBe(49);
   await replanRest(ports, signal);
-  expect([planned(test, 30), test.mirror.promises.replannedTo()]).toEqual([products, null]);
+  expect([planned(test, 30), test.mirror.targets.replannedTo()]).toEqual([products, null]);
   // Another one in the middle of a change begins again.
   startWith(test, '40h');
   await replanRest(startWith(test, '50h'), signal);

@@ -93,11 +93,29 @@ it('a mirror that is opened for reading cannot be written', () => {
   db.close();
 });
 
-it('an alarm is new once, known while it stands, and has ended once', () => {
+it('a failure is new once, known while it lasts, and has ended once; what worked last stays known', () => {
   using test = testMirror();
-  const { alarms } = test.mirror;
-  const met = { at: instant(1), products: 2 };
-  expect([alarms.set('other-dates', met), alarms.set('other-dates', met)]).toEqual(['new', 'known']);
-  expect([alarms.set('other-dates', null), alarms.set('other-dates', null)]).toEqual(['ended', 'none']);
-  expect(test.mirror.transaction(() => alarms.clear('other-dates'))).toBe('none');
+  const { outcomes } = test.mirror;
+  const failed = { affected: 2, detail: 'why' };
+  expect([1, 2].map((at) => outcomes.note('prices', instant(at), failed))).toEqual(['new', 'known']);
+  const row = { operation: 'prices', last_ok_at: null, failed_at: 1, noticed_at: 2, ...failed };
+  expect(outcomes.all()).toEqual([row]);
+  expect([3, 4].map((at) => outcomes.note('prices', instant(at), null))).toEqual(['ended', 'none']);
+  const ended = { ...row, last_ok_at: 3, failed_at: null, noticed_at: null, affected: 0, detail: null };
+  expect(outcomes.all()).toEqual([ended]);
+  expect(test.mirror.transaction(() => outcomes.worked('prices', instant(5)))).toBe('none');
+  expect(outcomes.note('prices', instant(6), failed)).toBe('new');
+  expect(outcomes.all()).toEqual([{ ...row, last_ok_at: 5, failed_at: 6, noticed_at: 6 }]);
+});
+
+it('failures of one walk are counted together, and those before it are not', () => {
+  using test = testMirror();
+  const { outcomes } = test.mirror;
+  const meet = (at: number, started_at: number, affected: number) => {
+    test.mirror.transaction(() =>
+      outcomes.failedFurther('image-urls', { at: instant(at), started_at: instant(started_at), affected }),
+    );
+    return outcomes.all()[0]?.affected;
+  };
+  expect([meet(10, 5, 2), meet(11, 5, 3), meet(21, 20, 4)]).toEqual([2, 5, 4]);
 });

@@ -44,7 +44,7 @@ it('every table whose rows say when they are stale follows a new cadence of its 
   } as StaleAfter;
   const before = believedFor(harness);
   expect(
-    mirror.transaction(() => mirror.promises.write({ ...policy, cadence, of: () => ({ ...policy, cadence }) }, 31)),
+    mirror.transaction(() => mirror.targets.write({ ...policy, cadence, of: () => ({ ...policy, cadence }) }, 31)),
   ).toBe(true);
   expect(Object.keys(before).length).toBeGreaterThan(4);
   expect(believedFor(harness)).toEqual({

@@ -9,7 +9,7 @@ const reader = new URL('../../src/storefront/reader.ts', import.meta.url).href;
 
 /** The README's example in a language, of a mirror at `path`. */
 function example(language: string, path: string): string {
-  const code = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(section('Three reads'))?.[1];
+  const code = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(section('Read it'))?.[1];
   return (code ?? '').replaceAll('data/mirror.db', path).replace('catalogued-reader', reader);
 }
 

@@ -36,7 +36,7 @@ async function filled(
 }
 
 /** Returns which products are shown otherwise than the service has them now: times, prices, and tickets up to an order's most. */
-function untrueNow({ daemon, clock, sandbox }: VirtualHarness): Set<number> {
+function outdatedNow({ daemon, clock, sandbox }: VirtualHarness): Set<number> {
   const db = openMirrorAt(daemon.mirror.path, clock.now());
   const [from, to] = [1, 28].map((ahead) => new Date(clock.now() + ahead * day).toISOString().slice(0, 10)) as [
     string,
@@ -67,14 +67,14 @@ function untrueNow({ daemon, clock, sandbox }: VirtualHarness): Set<number> {
   }
 }
 
-it('random reads of what is true find nothing untrue, cost the share that is configured, and are remembered', async () => {
+it('random reads of what is true find nothing outdated, cost the share that is configured, and are remembered', async () => {
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack, still);
   const before = harness.sandbox.calls.counts().calls;
   await harness.liveUntil(harness.clock.now() + 2 * day);
   const { lanes } = harness.daemon.limiter.state();
   const measured = truthIn(harness);
-  expect(measured).toMatchObject({ audited: lanes.audit.calls, untrue: 0, share: 0 });
+  expect(measured).toMatchObject({ audited: lanes.audit.calls, outdated: 0, share: 0 });
   expect(measured.margin).toBeGreaterThan(0.02);
   expect(measured.by_tier.map(({ tier, audited }) => [tier, audited])).toEqual([
     ['near', measured.audited],
@@ -95,11 +95,11 @@ it('random reads find dates that the service no longer sells, and count nothing 
   for (const { id } of sandbox.world.visible()) sandbox.world.disable(id);
   await harness.liveUntil(clock.now() + 5 * hour);
   const found = truthIn(harness);
-  expect(found.untrue).toBeGreaterThan(0);
-  expect(found.untrue).toBe(found.audited);
-  expect(found.by_tier.map(({ tier, untrue }) => [tier, untrue])).toEqual([
-    ['near', found.untrue],
-    ['middle', found.untrue],
+  expect(found.outdated).toBeGreaterThan(0);
+  expect(found.outdated).toBe(found.audited);
+  expect(found.by_tier.map(({ tier, outdated }) => [tier, outdated])).toEqual([
+    ['near', found.outdated],
+    ['middle', found.outdated],
   ]);
 
   for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
@@ -125,7 +125,7 @@ it('no random read is made for an hour after back-pressure, nor where none is wa
   expect(none.daemon.limiter.state().lanes.audit.calls).toBe(0);
   expect(truthIn(none)).toEqual({
     audited: 0,
-    untrue: 0,
+    outdated: 0,
     share: null,
     margin: null,
     from_at: null,
@@ -134,7 +134,7 @@ it('no random read is made for an hour after back-pressure, nor where none is wa
   });
 });
 
-it('random reads measure what is untrue, by what sells, as looks at everything find it', needs('time'), async () => {
+it('random reads measure what is outdated, by what sells, as looks at everything find it', needs('time'), async () => {
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack, {
     products: 12,
@@ -143,19 +143,19 @@ it('random reads measure what is untrue, by what sells, as looks at everything f
   });
   const { clock, daemon } = harness;
   const among = await surveyInterest(daemon.ports, new AbortController().signal);
-  const seen = { untrue: 0, all: 0 };
+  const seen = { outdated: 0, all: 0 };
   const end = clock.now() + 6 * day;
   while (clock.now() < end) {
     await harness.liveUntil(clock.now() + 2 * hour);
-    const untrue = untrueNow(harness);
+    const outdated = outdatedNow(harness);
     for (const { id, status } of harness.sandbox.world.visible()) {
       if (status !== 'available') continue;
       const { weight } = weighProduct(daemon.ports, { product_id: id, category: null }, among);
       seen.all += weight;
-      if (untrue.has(id)) seen.untrue += weight;
+      if (outdated.has(id)) seen.outdated += weight;
     }
   }
   const { share, margin } = truthIn(harness);
-  expect(Math.abs((share ?? 1) - seen.untrue / seen.all)).toBeLessThan(margin ?? 0);
+  expect(Math.abs((share ?? 1) - seen.outdated / seen.all)).toBeLessThan(margin ?? 0);
   expect(share).toBeGreaterThan(0.05);
 });

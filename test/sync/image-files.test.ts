@@ -427,7 +427,7 @@ describe('the directory of the image files', () => {
     for (const path of foreign) expect(readFileSync(path, 'utf8')).toBe('x');
   });
 
-  it('takes no more than images.disk: the newest products wait, and an alarm tells of it until there is room', async () => {
+  it('takes no more than images.disk: the newest products wait, and a condition tells of it until there is room', async () => {
     await using harness = await imageHarness({ disk: '100KiB' }, { products: 12 });
     await harness.settle();
     await harness.tick('minute');
@@ -437,7 +437,7 @@ describe('the directory of the image files', () => {
     const missing = harness.rows<Row>().filter(({ file }) => file === null);
     expect(missing.length).toBeGreaterThan(0);
     const products = new Set(missing.map(({ product_id }) => product_id)).size;
-    expect(mirror.alarms.all()).toMatchObject([{ kind: 'images-disk', products }]);
+    expect(mirror.outcomes.all()).toMatchObject([{ operation: 'image-disk', affected: products }]);
     const requests = harness.images.requests();
     await harness.tick('second');
     expect(harness.images.requests()).toBe(requests);
@@ -445,7 +445,7 @@ describe('the directory of the image files', () => {
     await harness.settle();
     await harness.tick('minute');
     expect(mirror === harness.daemon.mirror).toBe(false);
-    expect(harness.daemon.mirror.alarms.all()).toEqual([]);
+    expect(harness.daemon.mirror.outcomes.all()).toMatchObject([{ operation: 'image-disk', failed_at: null }]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 

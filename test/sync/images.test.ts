@@ -6,6 +6,7 @@ import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
+import { noticedIn } from '../fakes/noticed.ts';
 import { notifiedHarness } from '../fakes/notified-harness.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -16,6 +17,8 @@ async function filled(products: number, config: Record<string, unknown> = {}, le
   const harness = await filledHarness({ products, lean }, config);
   return harness;
 }
+
+const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.mirror.path, clock.now());
 
 function query<Row>({ daemon, clock }: VirtualHarness, sql: string, ...values: unknown[]): Row[] {
   const db = openMirrorAt(daemon.mirror.path, clock.now());
@@ -144,7 +147,7 @@ describe('the ledger', () => {
     for (const product of never.sandbox.products()) product.images = [];
     await never.fill();
     await readAgain(never);
-    expect(never.daemon.mirror.alarms.all()).toEqual([]);
+    expect(noticed(never)).toEqual([]);
     expect(query(never, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 1 }]);
 
     // One by one, each by a read of its own, all are withdrawn: what the ledger keeps of them is no loss later.
@@ -155,7 +158,7 @@ describe('the ledger', () => {
     }
     expect(query(harness, 'SELECT * FROM images')).toEqual([]);
     await readAgain(harness);
-    expect(harness.daemon.mirror.alarms.all()).toEqual([]);
+    expect(noticed(harness)).toEqual([]);
     expect(takedowns(harness).length).toBeGreaterThan(30);
   });
 
@@ -239,7 +242,7 @@ describe('the promise before the limit', () => {
     }
   });
 
-  it('raises an alarm on day 12 that names the products, and ends when they are confirmed', needs('time'), async () => {
+  it('are a condition on day 12 that names the products, and ends when they are confirmed', needs('time'), async () => {
     await using harness = await filled(12, { cadence: calm }, true);
     const start = harness.clock.now();
     // In hours: while the service fails a pass does not end by itself, and here chores wait for it.
@@ -249,7 +252,7 @@ describe('the promise before the limit', () => {
     const status = () => {
       const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
       try {
-        return readStatus(db, 5, harness.clock.now());
+        return readStatus(db, harness.clock.now());
       } finally {
         db.close();
       }
@@ -259,22 +262,21 @@ describe('the promise before the limit', () => {
     await lives(start + 7 * day + 2 * hour);
     expect(query(harness, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 0 }]);
     await lives(start + 11.9 * day);
-    expect(status()).toMatchObject({ alarms: [], unconfirmed_images: [] });
+    expect(status()).toMatchObject({ images_unconfirmed: null, unconfirmed_images: [] });
     await lives(start + 12 * day + 2 * hour);
-    const { alarms, unconfirmed_images, images } = status();
+    const { images_unconfirmed, unconfirmed_images, images } = status();
     const products = harness.sandbox.products().filter((each) => each.images.length > 0).length;
-    expect(alarms).toMatchObject([{ kind: 'images-unverified', products }]);
+    expect(noticed(harness)).toEqual(['images-unverified']);
+    expect(images_unconfirmed?.products).toBe(products);
+    expect((images_unconfirmed?.since ?? 0) - start).toBeLessThanOrEqual(12 * day);
     expect(images).toBe(products);
     expect(unconfirmed_images).toHaveLength(10);
     expect((unconfirmed_images[0]?.hidden_from ?? 0) - start).toBeLessThanOrEqual(14 * day);
-    expect(
-      harness.log.lines().filter(({ msg }) => `${msg}`.startsWith('images not confirmed for twelve')),
-    ).toHaveLength(1);
-    // Nothing is shown after 14 days; the alarm goes on.
+    // Nothing is shown after 14 days; the condition goes on.
     await lives(start + 14 * day + hour);
-    expect(status()).toMatchObject({ images: 0, alarms: [{ products }] });
+    expect(status()).toMatchObject({ images: 0, images_unconfirmed: { products } });
     harness.sandbox.faults.clear();
     await lives(start + 15 * day + 2 * hour);
-    expect(status()).toMatchObject({ images: products, alarms: [], unconfirmed_images: [] });
+    expect(status()).toMatchObject({ images: products, images_unconfirmed: null, unconfirmed_images: [] });
   });
 });

@@ -28,10 +28,10 @@ function count({ daemon, clock }: VirtualHarness, sql: string): number {
   }
 }
 
-function statusOf({ daemon, clock }: VirtualHarness) {
+function outcomesOf({ daemon, clock }: VirtualHarness) {
   const db = openMirrorForReading(daemon.mirror.path);
   try {
-    return readStatus(db, 5, clock.now());
+    return readStatus(db, clock.now()).outcomes.filter(({ failed_at }) => failed_at !== null);
   } finally {
     db.close();
   }
@@ -83,11 +83,11 @@ describe('images that all vanish from the list', () => {
       await using harness = await filled({ lean: true, products: 130 }, seldom);
       takeAway(harness);
       await harness.liveUntil(harness.clock.now() + 2 * day);
-      const { alarms } = statusOf(harness);
-      expect(alarms).toMatchObject([{ kind: 'images-vanished', products: 130 }]);
+      const outcomes = outcomesOf(harness);
+      expect(outcomes).toMatchObject([{ operation: 'image-list', affected: 130 }]);
       expect(said(harness)).toHaveLength(1);
       await harness.restart();
-      expect(statusOf(harness).alarms).toEqual(alarms);
+      expect(outcomesOf(harness)).toEqual(outcomes);
       await harness.liveUntil(harness.clock.now() + 9 * day);
       const calls = harness.sandbox.calls.counts().calls;
       await harness.liveUntil(harness.clock.now() + 2 * hour);
@@ -102,11 +102,11 @@ describe('images that all vanish from the list', () => {
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     harness.sandbox.world.hide(() => true);
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(statusOf(harness).alarms).toHaveLength(1);
+    expect(outcomesOf(harness)).toHaveLength(1);
     harness.sandbox.world.hide(null);
     giveBack();
     await harness.liveUntil(harness.clock.now() + 7 * hour);
-    expect(statusOf(harness).alarms).toEqual([]);
+    expect(outcomesOf(harness)).toEqual([]);
     expect((await harness.compare()).first).toEqual([]);
   });
 

@@ -138,7 +138,7 @@ it('another master secret makes every address void: new ones are put, and the ti
   expect(address()).not.toBe(before);
   expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
   expect(gaps(test)[0]?.closed_at).not.toBeNull();
-  expect(test.alarms()).toEqual([]);
+  expect(test.noticed()).toEqual([]);
   expect((await test.harness.compare()).first).toEqual([]);
 });
 
@@ -249,7 +249,7 @@ it('a call at an address whose grace is over does not end the daemon while the d
   const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.harness.clock.now()))}`;
   await test.harness.drive(test.work.rotate(null, never));
   await test.live(8 * day, hour);
-  const full = vi.spyOn(mirror.alarms, 'set').mockImplementation(() => {
+  const full = vi.spyOn(mirror.outcomes, 'note').mockImplementation(() => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   });
   const thrown: unknown[] = [];
@@ -363,7 +363,7 @@ describe('a subscription that silently stops', () => {
       expect(subscription(test)).toMatchObject({ trust: 1 });
       test.harness.sandbox.setSending('all', 'none');
       let missed = 0;
-      while (!test.alarms().includes('subscription-silent') && missed < 40) {
+      while (!test.noticed().includes('subscription-silent') && missed < 40) {
         const id = ids[10 + missed] ?? 0;
         world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
         missed += 1;
@@ -393,6 +393,6 @@ describe('a subscription that silently stops', () => {
     const ids = test.ids().slice(0, 15);
     for (const id of ids) test.harness.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
     await test.live(2 * day, hour);
-    expect(test.alarms()).toContain('subscription-silent');
+    expect(test.noticed()).toContain('subscription-silent');
   });
 });

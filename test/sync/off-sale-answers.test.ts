@@ -243,7 +243,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     for (const { id } of open.slice(0, 5)) cachedAsClosed(harness, id, 'false');
     const contradicted = () => {
       const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-      const found = readStatus(db, 5, harness.clock.now()).contradicted?.products ?? 0;
+      const found = readStatus(db, harness.clock.now()).contradicted?.products ?? 0;
       db.close();
       return found;
     };

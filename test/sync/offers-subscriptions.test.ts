@@ -17,7 +17,7 @@ it.each([404, 405] as const)(
     expect(at.service.puts()).toHaveLength(puts);
     expect(at.test.all('SELECT * FROM _gap')).toEqual([]);
     expect(at.test.mirror.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     const reads = at.service.calls.filter(({ method }) => method === 'GET').length;
     expect(reads).toBeLessThanOrEqual(3);
     expect(await at.work.compare(null, never)).toMatchObject([{ failure: null, differences: [] }]);

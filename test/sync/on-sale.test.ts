@@ -18,7 +18,7 @@ function figures({ daemon, clock }: VirtualHarness) {
       )
       .pluck()
       .get();
-    const { products, bookable, last_hour } = readStatus(db, 5, clock.now());
+    const { products, bookable, last_hour } = readStatus(db, clock.now());
     return { bookable, last_hour, sellable: products.sellable, days };
   } finally {
     db.close();

@@ -11,6 +11,7 @@ import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { noticedIn } from '../fakes/noticed.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -45,11 +46,11 @@ async function readAll(harness: VirtualHarness) {
   return harness.daemon.mirror.jobs.find(job.job_id);
 }
 
-const alarms = ({ daemon }: VirtualHarness) => daemon.mirror.alarms.all().map(({ kind }) => kind);
+const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.mirror.path, clock.now());
 
 describe('a service that', () => {
   it.each(['ignored', 'shifted'] as const)(
-    'has start_date and end_date %s turns no date into sold out, is named by an alarm, and is true when it ends',
+    'has start_date and end_date %s turns no date into sold out, is named by a condition, and is true when it ends',
     async (dates) => {
       await using harness = await filledHarness({ products: 8 });
       await harness.liveUntil(harness.clock.now() + 3 * hour);
@@ -58,14 +59,14 @@ describe('a service that', () => {
       // Given up at once: nobody is kept waiting for answers that will be the same.
       expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
       expect(falselySoldOut(harness)).toEqual([]);
-      expect(alarms(harness)).toEqual(['other-dates']);
+      expect(noticed(harness)).toEqual(['other-dates']);
       expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
         { resource: 'availability' },
       ]);
       harness.sandbox.setQuirks({ dates: 'honoured' });
       await harness.liveUntil(harness.clock.now() + 26 * hour);
       await harness.drive(runChores(harness.daemon.ports, never));
-      expect(alarms(harness)).toEqual([]);
+      expect(noticed(harness)).toEqual([]);
       expect((await harness.compare()).first).toEqual([]);
     },
   );
@@ -76,7 +77,7 @@ describe('a service that', () => {
     await harness.drive(runChores(harness.daemon.ports, never));
     expect(falselySoldOut(harness)).toEqual([]);
     expect(rows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(50);
-    expect(alarms(harness)).toEqual(['other-dates']);
+    expect(noticed(harness)).toEqual(['other-dates']);
   });
 
   it.each(['ignored', 'honoured'] as const)(
@@ -128,7 +129,7 @@ describe('a service that', () => {
     await using harness = await filledHarness({ products: 8, quirks });
     expect((await harness.compare()).first).toEqual([]);
     expect(rows(harness, 'SELECT * FROM freshness WHERE met = 0')).toEqual([]);
-    expect(alarms(harness)).toEqual([]);
+    expect(noticed(harness)).toEqual([]);
   });
 
   it('leaves out the last dates of a window is asked for them again a minute later, and then ever more rarely', async () => {

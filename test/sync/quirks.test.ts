@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
+import { noticedIn } from '../fakes/noticed.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -11,13 +12,14 @@ async function lived(quirks: Partial<Quirks>) {
   await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
   const { differences, first } = await harness.compare();
   const db = openMirrorForReading(harness.daemon.mirror.path);
-  const { alarms, failures } = readStatus(db, 5, harness.clock.now());
+  const { failures } = readStatus(db, harness.clock.now());
+  const noticed = noticedIn(harness.daemon.mirror.path, harness.clock.now());
   const dates = db.prepare<[], { state: string; count: number }>(
     'SELECT state, count(*) AS count FROM availability_days GROUP BY state',
   );
   const shown = Object.fromEntries(dates.all().map(({ state, count }) => [state, count]));
   db.close();
-  return { differences, first, alarms: alarms.map(({ kind }) => kind), failures, shown };
+  return { differences, first, noticed, failures, shown };
 }
 
 const all: readonly Partial<Quirks>[] = [
@@ -42,22 +44,22 @@ const all: readonly Partial<Quirks>[] = [
 
 const quirks = thorough ? all : all.filter((_, index) => index % 4 === 0);
 
-it.each(quirks)('a mirror of a service with %j says what the service says, without an alarm', async (rough) => {
-  expect(await lived(rough)).toMatchObject({ differences: 0, first: [], alarms: [] });
+it.each(quirks)('a mirror of a service with %j says what the service says, without a condition', async (rough) => {
+  expect(await lived(rough)).toMatchObject({ differences: 0, first: [], noticed: [] });
 });
 
-it('a mirror of a service that ignores dates has those that it answers, and an alarm', async () => {
-  const { alarms, first } = await lived({ dates: 'ignored' });
-  expect(alarms).toEqual(['other-dates']);
+it('a mirror of a service that ignores dates has those that it answers, and a condition', async () => {
+  const { noticed, first } = await lived({ dates: 'ignored' });
+  expect(noticed).toEqual(['other-dates']);
   // Nothing is said of the others, above all not that they are sold out, but that they were never read.
   expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([
     'freshness: availability far is not met: one was never read',
   ]);
 });
 
-it('a mirror of a service that answers other dates has none, and an alarm', async () => {
-  const { alarms, shown } = await lived({ dates: 'shifted' });
-  expect([alarms, shown]).toEqual([['other-dates'], {}]);
+it('a mirror of a service that answers other dates has none, and a condition', async () => {
+  const { noticed, shown } = await lived({ dates: 'shifted' });
+  expect([noticed, shown]).toEqual([['other-dates'], {}]);
 });
 
 it('a mirror of a service whose lists do not end has all that is in them, and says which list does not end', async () => {
@@ -67,9 +69,9 @@ it('a mirror of a service whose lists do not end has all that is in them, and sa
 });
 
 it('a mirror of a service with negative prices and addresses of other schemes refuses them, and says so', async () => {
-  const { differences, first, alarms } = await lived({ hostile_values: 0.1 });
+  const { differences, first, noticed } = await lived({ hostile_values: 0.1 });
   expect({ differences, first }).toEqual({ differences: 0, first: [] });
-  expect(alarms.toSorted()).toEqual(['images-refused', 'prices-refused']);
+  expect(noticed).toEqual(['images-refused', 'prices-refused']);
 });
 
 it('a date of which every price is less than nothing is sold out, and the oracle knows', async () => {

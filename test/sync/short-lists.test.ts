@@ -32,7 +32,7 @@ async function served(faults: readonly FaultRule[], config: Record<string, unkno
 function statusOf({ daemon, clock }: VirtualHarness) {
   const db = openMirrorAt(daemon.mirror.path, clock.now());
   try {
-    return readStatus(db, 5, clock.now());
+    return readStatus(db, clock.now());
   } finally {
     db.close();
   }

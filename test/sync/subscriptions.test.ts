@@ -42,7 +42,7 @@ describe('what is declared is kept', () => {
         trust: null,
       },
     ]);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
   });
 
   it('waits for the first walk over the list: an unread catalogue has no products to name', async () => {
@@ -154,7 +154,7 @@ describe('what is declared is kept', () => {
     at.restart({ ...at.ports, settings: { ...at.ports.settings, public_url: 'https://new.example/x' } });
     await at.live(minute);
     expect(at.service.held.get('all')?.callback_url).toMatch(/^https:\/\/new\.example\/x\//);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
   });
 });
 
@@ -197,11 +197,11 @@ describe('a PUT that fails (U15)', () => {
     await at.live(6 * hour, 10 * minute);
     expect(row(at)?.failure_kind).toBe('refused');
     expect(row(at)?.failure).toMatch(/^refused: .*signing\.key_file.*\(payload_decode_error\)$/);
-    expect(at.alarms()).toEqual(['subscription-failing']);
+    expect(at.noticed()).toEqual(['subscription-failing']);
     expect(at.service.puts().length).toBeLessThanOrEqual(7);
     at.service.verify = () => null;
     await at.live(day, 10 * minute);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     expect(row(at)).toMatchObject({ status: 'active', failures: 0 });
   });
 
@@ -240,7 +240,7 @@ describe('a subscription that does not send', () => {
   };
 
   it.each(['degraded', 'failed'])(
-    'because it is %s is reactivated within the hour, after a self-test, with an alarm',
+    'because it is %s is reactivated within the hour, after a self-test, with a condition',
     async (status) => {
       await using at = await subscriptionHarness();
       await at.live(minute);
@@ -248,13 +248,13 @@ describe('a subscription that does not send', () => {
       at.service.script.push((_call, response) => answer(response, 200, { status, ...at.service.held.get('all') }));
       at.selfTest = 'failed';
       await at.live(hour);
-      expect(at.alarms()).toEqual(['subscription-broken']);
+      expect(at.noticed()).toEqual(['subscription-broken']);
       expect(row(at)).toMatchObject({ status, failure: 'self-test: no answer in time' });
       at.selfTest = 'passed';
       await at.live(20 * minute);
       expect(at.service.held.get('all')?.status).toBe('active');
       expect(at.service.calls.filter(({ path }) => path.endsWith('/reactivate'))).toHaveLength(1);
-      expect(at.alarms()).toEqual([]);
+      expect(at.noticed()).toEqual([]);
       await at.live(2 * hour);
       expect(row(at)).toMatchObject({ failures: 0, failure: null, not_before: null });
     },
@@ -316,29 +316,29 @@ describe('a subscription that does not send', () => {
 });
 
 describe('two daemons with one subscription id', () => {
-  it('do not fight: an alarm, and one PUT a day', async () => {
+  it('do not fight: a condition, and one PUT a day', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
     for (let tick = 0; tick < 3 * 24; tick += 1) {
       const held = at.service.held.get('all');
       if (held !== undefined) held.callback_url = 'https://somebody.example/hooks/else';
       await at.live(hour, 10 * minute);
-      expect(at.alarms()).toEqual(['subscription-taken']);
+      expect(at.noticed()).toEqual(['subscription-taken']);
     }
     expect(at.service.puts().length - 1).toBeLessThanOrEqual(3);
     expect(at.service.puts().length - 1).toBeGreaterThanOrEqual(2);
     await at.live(25 * hour, 10 * minute);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
   });
 
-  it('are not what a new installation finds of the one before it: it puts its own address, without an alarm', async () => {
+  it('are not what a new installation finds of the one before it: it puts its own address, without a condition', async () => {
     await using at = await subscriptionHarness();
     at.service.held.set('all', {
       subscription_type: 'product_ids', entity_ids: [1, 2, 3], change_types: [...changeTypes], callback_url: `${public_url}/old`, status: 'active',
     }); // biome-ignore format: one row
     await at.live(minute);
     expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
   });
 
   it('are not what a changed master secret is: the new addresses are put at once', async () => {
@@ -349,7 +349,7 @@ describe('two daemons with one subscription id', () => {
     at.restart();
     await at.live(minute);
     expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
   });
 });
 
@@ -368,7 +368,7 @@ test('no address and no token is in a log line, the mirror or what a command pri
   await at.live(2 * hour);
   const tokens = at.addresses.states().map(({ subscription_id, epoch }) => at.addresses.token(subscription_id, epoch));
   expect(tokens).toHaveLength(2);
-  const dump = ['_subscription', '_subscription_product', '_alarm'].flatMap((table) =>
+  const dump = ['_subscription', '_subscription_product', '_outcome'].flatMap((table) =>
     at.test.all(`SELECT * FROM ${table}`),
   );
   for (const secret of [...tokens, public_url, 'PRIVATE KEY', 'eyJ'])

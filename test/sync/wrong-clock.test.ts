@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { inboxInstants } from '../../src/inbox/instants.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
@@ -8,6 +9,7 @@ import { type InstantRule, type InstantRules, longestAheadMs } from '../../src/s
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { noticedIn } from '../fakes/noticed.ts';
 import { someOf, thorough } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -23,7 +25,7 @@ interface Course {
   live(ms: number): Promise<void>;
   /** Lets time pass in which nothing is done. */
   pass(ms: number): Promise<void>;
-  alarms(): string[];
+  noticed(): ConditionCode[];
   /** What is wrong beside the catalogue: hidden images, promises, instants that cannot be, things forgotten. */
   wrong(): string[];
   [Symbol.asyncDispose](): Promise<void>;
@@ -48,7 +50,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
   const status = () => {
     const db = openMirrorAt(harness.daemon.mirror.path, clock.now());
     try {
-      return readStatus(db, 5, clock.now());
+      return readStatus(db, clock.now());
     } finally {
       db.close();
     }
@@ -69,7 +71,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
     // Every second while something may happen, else every ten.
     live: (ms) => harness.liveUntil(clock.now() + ms, ms > 5 * minute ? 10 * second : second),
     pass: (ms) => harness.drive(clock.sleep(ms)),
-    alarms: () => status().alarms.map(({ kind }) => kind),
+    noticed: () => noticedIn(harness.daemon.mirror.path, clock.now()),
     wrong: () => {
       const { images, freshness } = status();
       const now = kept();
@@ -150,10 +152,10 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
       readAll(at.harness);
       at.machine.jump(jump);
       await at.live(lasts);
-      expect(at.alarms()).toContain('clock-doubted');
+      expect(at.noticed()).toContain('clock-doubted');
       at.machine.jump(-jump);
       await at.live(2 * minute);
-      expect(at.alarms()).toEqual([]);
+      expect(at.noticed()).toEqual([]);
       expect(at.wrong()).toEqual([]);
       expect((await at.harness.compare()).first).toEqual([]);
     },
@@ -182,7 +184,7 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
     await at.live(2 * minute);
     at.machine.jump(-jump);
     await at.live(2 * minute);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     expect(at.wrong()).toEqual([]);
     expect((await at.harness.compare()).first).toEqual([]);
   });
@@ -196,7 +198,7 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
     await at.live(minute);
     await at.harness.restart({ meanwhile: async () => at.machine.jump(-jump) });
     await at.live(2 * minute);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     expect(at.wrong()).toEqual([]);
   });
 });
@@ -220,7 +222,7 @@ describe('files that were written by a wrong clock', () => {
         },
       });
       await at.live(2 * minute);
-      expect(at.alarms()).toEqual([]);
+      expect(at.noticed()).toEqual([]);
       expect(at.wrong()).toEqual([]);
       expect((await at.harness.compare()).first).toEqual([]);
       for (const { begun_at, until } of at.harness.daemon.inbox.addresses.states()) {
@@ -249,7 +251,7 @@ describe('what is no jump', () => {
     at.machine.slept(8 * hour, 'pause');
     await at.live(2 * minute);
     expect(at.harness.log.lines().filter(({ msg }) => `${msg}`.includes('in doubt'))).toHaveLength(1);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     expect(at.wrong()).toEqual([]);
     expect((await at.harness.compare()).first).toEqual([]);
   });
@@ -283,7 +285,7 @@ describe('a service whose own Date is wrong', () => {
     readAll(at.harness);
     await at.live(2 * minute);
     expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock differs from the service's");
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     expect(at.wrong()).toEqual([]);
     // And where our wall clock jumps beside it, the time since boot goes on.
     at.machine.jump(3000 * day);
@@ -291,7 +293,7 @@ describe('a service whose own Date is wrong', () => {
     expect(Math.abs(at.harness.daemon.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
     at.machine.jump(-3000 * day);
     await at.live(2 * minute);
-    expect(at.alarms()).toEqual([]);
+    expect(at.noticed()).toEqual([]);
     expect(at.wrong()).toEqual([]);
     expect((await at.harness.compare()).first).toEqual([]);
   });

@@ -3,7 +3,7 @@ import type { World } from '../../src/sandbox/world/world.ts';
 
 export interface AgeLine {
   readonly tier: string;
-  readonly promise_ms: number;
+  readonly target_ms: number;
   readonly records: number;
   readonly reads: number;
   readonly worst_ms: number;
@@ -90,7 +90,7 @@ export class Ages {
       for (const [date, { tier, at }] of dates) if (date > (this.#todays.get(id) ?? 0)) age(tier, end - at);
     return [...this.#tiers.values()].map(({ name, keys, reads, worst, late, lived }) => ({
       tier: name,
-      promise_ms: targets[name],
+      target_ms: targets[name],
       records: keys.size,
       reads,
       worst_ms: worst,

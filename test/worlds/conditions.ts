@@ -104,7 +104,7 @@ export const expected: Partial<Readonly<Record<ConditionCode, string>>> = {
     'hostile_values: addresses on private hosts are published by nobody, and only the service can mend them',
   'prices-refused': 'hostile_values: what costs less than nothing is not sold, and only the service can mend it',
   'records-failing': 'list_end: a list without an end shows what is there, and never what is gone',
-  'promise-broken':
+  'freshness-missed':
     'dates: of a service that answers for whole weeks, an answer without a date says nothing about those that were asked for',
 };
 
@@ -136,7 +136,7 @@ export async function healthyDays(days: number, some: Partial<Quirks> = {}): Pro
   }
   const looks = schedule.list().find(({ name }) => name === 'conditions')?.runs ?? 0;
   // A promise's own periods say of which one what the condition says.
-  const periods = daemon.inbox.conditions.flips(instant(0)).filter(({ code }) => !code.startsWith('promise:'));
+  const periods = daemon.inbox.conditions.flips(instant(0)).filter(({ code }) => !code.startsWith('freshness:'));
   const codes = new Set(periods.map(({ code }) => code));
   return {
     looks,

@@ -196,6 +196,19 @@ export const planted: readonly Planted[] = [
       };
     },
   },
+  {
+    failure: 'the service answers for other dates than were asked for',
+    code: 'other-dates',
+    times: [20 * minute, 20 * minute, minute],
+    plant: (world) => {
+      world.harness.sandbox.setQuirks({ dates: 'ignored' });
+      ask(world);
+      return () => {
+        world.harness.sandbox.setQuirks({ dates: 'honoured' });
+        ask(world);
+      };
+    },
+  },
   ...plantedClaims,
   {
     failure: 'nothing is read although calls are made',

@@ -27,9 +27,9 @@ export async function monthWorld(asked: MonthAsked, say: (line: string) => void)
     progress: (text) => void process.stderr.write(process.stderr.isTTY ? `\r${text}\u001b[K` : `${text}\n`),
   });
   const { ages, calls, predicted, fill, shown, unlimited_ms, record, takedowns, failures } = month;
-  const rows = ages.map(({ tier, promise_ms, records, reads, worst_ms, stale_share }) => [
+  const rows = ages.map(({ tier, target_ms, records, reads, worst_ms, stale_share }) => [
     tier,
-    duration(promise_ms),
+    duration(target_ms),
     number(records),
     exactly(worst_ms),
     `${(100 * stale_share).toFixed(3)} %`,

@@ -134,8 +134,8 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
   const unlimited_ms = images.unlimited(clock.now());
 
   const failures = differences === 0 ? [] : [`the mirror is the service: ${differences}: ${first.join(' | ')}`];
-  for (const { tier, worst_ms, promise_ms } of lines)
-    if ((!isBad || tier === 'images') && worst_ms > promise_ms + minute)
+  for (const { tier, worst_ms, target_ms } of lines)
+    if ((!isBad || tier === 'images') && worst_ms > target_ms + minute)
       failures.push(`nothing is older than promised: ${tier}, ${Math.round(worst_ms / minute)} minutes`);
   if (!isBad)
     for (const [what, times] of broken.times) failures.push(`freshness says met: ${what}, ${times} times not`);

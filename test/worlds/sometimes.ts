@@ -16,7 +16,7 @@ const wanted = [
   date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn, checkout_changed, variants_changed,
   dates_withheld`).map((kind) => `feed: ${kind}`),
   ...listed(`
-  held, service-unreachable, promise-broken, disk-full, disk-low, file-locked, clock-doubted, other-dates,
+  held, service-unreachable, freshness-missed, disk-full, disk-low, file-locked, clock-doubted, other-dates,
   subscription-broken, receiver-unreachable, changes-not-shown, often-wrong, records-failing`).map(
     (code) => `condition: ${code}`,
   ),

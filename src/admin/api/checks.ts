@@ -180,14 +180,14 @@ export const errorRate = z.object({
   worst: z.array(z.object({ ...reports, product_id: z.int(), rate })),
 });
 
-const untrue = { audited: z.int(), untrue: z.int(), share: rate, margin: rate };
+const outdated = { audited: z.int(), outdated: z.int(), share: rate, margin: rate };
 
 /** The share of outdated data that shoppers see, estimated by random reads, as in the status. */
 export const truth = z.object({
-  ...untrue,
+  ...outdated,
   from_at: never,
   to_at: never,
-  by_tier: z.array(z.object({ ...untrue, tier: z.enum(['near', 'middle', 'far']) })),
+  by_tier: z.array(z.object({ ...outdated, tier: z.enum(['near', 'middle', 'far']) })),
 });
 
 /** The value of the product list as a signal for changes of dates. */

@@ -18,10 +18,13 @@ export const plan = z.object({
   broken: z.array(
     z.object({
       lane: text,
-      factor: z.number().nullable().meta({ description: 'how many times later than promised; null: never' }),
+      factor: z
+        .number()
+        .nullable()
+        .meta({ description: 'how many times later than its freshness target; null: never' }),
     }),
   ),
-  buys: z.array(z.object({ what: text, calls_per_day: z.number(), untrue: z.number() })),
+  buys: z.array(z.object({ what: text, calls_per_day: z.number(), outdated: z.number() })),
   interest: z.object({ views: z.number(), viewed: count, greatest: z.number() }).nullable().meta({
     description: 'the views told lately, of how many products, and the share of the weight of the ten most looked at',
   }),

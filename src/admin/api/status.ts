@@ -6,7 +6,7 @@ import { heldClaims } from './reports.ts';
 import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
-const promise = z.object({
+const freshness = z.object({
   resource: text,
   tier: maybe,
   records: count,
@@ -26,6 +26,8 @@ const subscription = z.object({
   last_delivery_at: never,
   trust: z.number().nullable(),
   trusted: bit,
+  broken: bit,
+  failing: bit,
 });
 
 /** The mirror's part of the status. */
@@ -47,6 +49,7 @@ const mirror = {
   last_hour: z.object({ changes: count, products: count, kinds: z.array(z.object({ kind: text, changes: count })) }),
   images: count,
   oldest_image_at: never,
+  images_unconfirmed: z.object({ products: count, since: instant }).nullable(),
   unconfirmed_images: z.array(
     z.object({ product_id: z.int(), images: count, verified_at: instant, hidden_from: instant }),
   ),
@@ -58,10 +61,11 @@ const mirror = {
     failing_long: count,
     last_read_at: never,
     unanswered: count,
+    unanswered_products: count,
   }),
   unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
-  freshness: z.array(promise),
+  freshness: z.array(freshness),
   held: heldClaims,
   contradicted: z.object({ products: count, since: instant }).nullable(),
   closures: z.object({ unconfirmed: count, held: count, mostly_false: bit }),
@@ -85,7 +89,16 @@ const mirror = {
       settled: bit,
     }),
   ),
-  alarms: z.array(z.object({ kind: text, raised_at: instant, products: count })),
+  outcomes: z.array(
+    z.object({
+      operation: text,
+      last_ok_at: never,
+      failed_at: never,
+      noticed_at: never,
+      affected: count,
+      detail: maybe,
+    }),
+  ),
 };
 
 const live = z.object({

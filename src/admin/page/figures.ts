@@ -2,7 +2,7 @@ import { fewestAudits } from '../../domain/truth/estimate.ts';
 import { ago, duration, megabytes, number } from '../../format.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { changesText, earlierText } from '../../status/on-sale-text.ts';
-import { untrueText } from '../../status/untrue-share.ts';
+import { outdatedText } from '../../status/outdated-share.ts';
 import { countedIn } from '../../status/verdict.ts';
 import { type Html, html } from './html.ts';
 
@@ -23,7 +23,7 @@ ${figure('Waits for a person', waiting.length === 0 ? 'nothing' : number(waiting
 
 function outdated({ truth }: DaemonStatus): [value: string, more: string] {
   const { audited, from_at, to_at } = truth;
-  const text = untrueText(truth);
+  const text = outdatedText(truth);
   if (text === null) return ['not known', `${number(audited)} of ${fewestAudits} random reads yet`];
   const over = from_at === null || to_at === null ? '' : ` in ${duration(to_at - from_at)}`;
   return [text, `by ${number(audited)} random reads${over}`];

@@ -1,7 +1,7 @@
 import { duration, number } from '../../format.ts';
 import type { ErrorRate } from '../../mirror/status/error-rate.ts';
 import type { Truth } from '../../mirror/status/truth.ts';
-import { cannotTell, untrueText } from '../../status/untrue-share.ts';
+import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
 import { counted, tableOf } from './tables.ts';
@@ -9,7 +9,7 @@ import { counted, tableOf } from './tables.ts';
 /** Shows the share of outdated data by random reads, in total and by tier. */
 export function truthPart(truth: Truth): Html {
   const { from_at, to_at } = truth;
-  const text = untrueText(truth);
+  const text = outdatedText(truth);
   const over = from_at === null || to_at === null ? '' : ` over ${duration(to_at - from_at)}`;
   return html`<section><h2>Outdated data shown</h2>
 ${
@@ -28,7 +28,7 @@ ${
           {
             heading: 'outdated',
             kind: 'number',
-            cell: (row) => untrueText(row) ?? html`<span class="none">not known yet</span>`,
+            cell: (row) => outdatedText(row) ?? html`<span class="none">not known yet</span>`,
           },
         ],
         truth.by_tier,

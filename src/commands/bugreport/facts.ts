@@ -5,7 +5,6 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { secretSources } from '../../config/secrets.ts';
 import { policyOf } from '../../daemon/policy.ts';
 import { credentialChecks, localChecks, withheldCredentials } from '../../doctor/doctor.ts';
-import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorFacts } from '../../mirror/reading.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { readStatus } from '../../mirror/status/status.ts';
@@ -33,7 +32,7 @@ export type Fact = () => unknown;
 export function factsFor(
   loaded: () => LoadedConfig,
   { product_id, log }: ReportSubject,
-  { io, clock }: { readonly io: Pick<Io, 'env' | 'signal'>; readonly clock: Clock },
+  { io, clock }: { readonly io: Io; readonly clock: Clock },
 ): Readonly<Record<string, Fact>> {
   const mirror = () => loaded().config.mirror;
   return {
@@ -88,7 +87,7 @@ function withoutSecretsElse(loaded: LoadedConfig): ReturnType<typeof settings> {
   }
 }
 
-async function doctor(io: Pick<Io, 'signal'>, loaded: LoadedConfig): Promise<unknown> {
+async function doctor(io: Io, loaded: LoadedConfig): Promise<unknown> {
   const local = localChecks(loaded, checkedCredentials(loaded));
   const asked = await askDaemon(io, loaded, { operation: 'GET /v1/doctor' });
   return { daemon: asked === null ? 'none runs' : 'runs', checks: [...local, ...(asked ?? [])] };
@@ -103,12 +102,12 @@ function checkedCredentials(loaded: LoadedConfig): ReturnType<typeof credentialC
 }
 
 /** Returns what a running daemon says of itself, its jobs and its conditions; else what the file says. */
-async function status(io: Pick<Io, 'signal'>, loaded: LoadedConfig, clock: Clock): Promise<unknown> {
+async function status(io: Io, loaded: LoadedConfig, clock: Clock): Promise<unknown> {
   const live = await askDaemon(io, loaded, { operation: 'GET /v1/status' });
   if (live !== null) return live;
   const db = openMirrorForReading(loaded.config.mirror.path);
   try {
-    return readStatus(db, quarantineAfter, clock.now());
+    return readStatus(db, clock.now());
   } finally {
     db.close();
   }

@@ -50,7 +50,7 @@ export interface ImageAudit {
 const rule = `An image is published only while it stands in the last complete read of its product, and for less than ${imageLimitMs / 86_400_000} days after that read; its credit is the one that read returned (specification §1 rule 4).`;
 
 /** Audits the mirror's file, and checks which image files are still on disk. Needs no daemon. */
-export function auditImages(config: Pick<Config, 'mirror' | 'images' | 'service'>): ImageAudit {
+export function auditImages(config: Config): ImageAudit {
   const db = openMirrorForReading(config.mirror.path);
   // Read first: an image that expires during the audit is no longer shown, and no breach.
   const now = systemClock.now();

@@ -1,7 +1,7 @@
 import type { ReportCounts } from '../../domain/checks/error-rate.ts';
 import type { WeekCounts, WeekReport } from '../../domain/week/report.ts';
 import { number } from '../../format.ts';
-import { untrueText } from '../../status/untrue-share.ts';
+import { outdatedText } from '../../status/outdated-share.ts';
 
 /** A figure to be seen at a glance. */
 export interface Figure {
@@ -39,8 +39,8 @@ export function figuresOf(report: WeekReport): Figure[] {
     figure('Sold without a subscription', 'sold_without_subscription', bare.products.length, 'products'),
     figure('Orders lost', 'orders_lost', checkout.orders_wrong, lost),
     {
-      name: 'Untrue for shoppers',
-      value: (report.truth && untrueText(report.truth)) ?? unknown,
+      name: 'Outdated data shown',
+      value: (report.truth && outdatedText(report.truth)) ?? unknown,
       // Random reads are kept for seven days.
       before: null,
       more: 'of what they see, at a random moment',

@@ -4,7 +4,7 @@ import type { TitledMove, WeekReport } from '../../domain/week/report.ts';
 import type { ProductEvent } from '../../domain/week/turnover.ts';
 import type { Week } from '../../domain/week/week.ts';
 import { number } from '../../format.ts';
-import { cannotTell, untrueText } from '../../status/untrue-share.ts';
+import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { imagesDue } from './figures.ts';
 
 /* What a report says, in the words that text and HTML have in common. */
@@ -164,14 +164,14 @@ function subscriptionPart({ sold_without_subscription: { covers_sales, products 
 }
 
 function truthPart({ truth }: WeekReport): ReportPart {
-  const title = 'Untrue for shoppers';
-  const text = truth === null ? null : untrueText(truth);
+  const title = 'Outdated data shown';
+  const text = truth === null ? null : outdatedText(truth);
   const says =
     truth === null
       ? 'Not known: random reads are kept for seven days.'
       : text === null
         ? `We ${cannotTell(truth)}.`
-        : `${text} of what shoppers see is untrue, by ${number(truth.audited)} random reads of the last seven days.`;
+        : `${text} of what shoppers see is outdated, by ${number(truth.audited)} random reads of the last seven days.`;
   return { title, says: [says], tables: [] };
 }
 

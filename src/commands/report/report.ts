@@ -57,7 +57,7 @@ function weekOf(text: string): Week {
   return week;
 }
 
-function reportOf(config: Pick<Config, 'mirror'>, week: Week): WeekReport {
+function reportOf(config: Config, week: Week): WeekReport {
   const { path, inbox_path } = config.mirror;
   const db = openMirrorForReading(path);
   try {

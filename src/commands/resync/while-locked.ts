@@ -10,8 +10,8 @@ const lookEveryMs = 500;
 
 /** Does work again as long as another program holds a lock of our files: that is over within seconds, as a rule. */
 export async function whileLocked<Result>(
-  { stderr, signal }: Pick<Io, 'stderr' | 'signal'>,
-  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  { stderr, signal }: Io,
+  clock: Clock,
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
   const until = clock.monotonic() + giveUpAfterMs;

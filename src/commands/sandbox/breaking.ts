@@ -73,11 +73,11 @@ const watchedMs = 150_000;
 
 /** Lines that the daemon has logged, with the time of each. */
 export class DaemonLog {
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Clock;
   /** The newest lines; older ones are dropped. */
   #lines: { readonly at: number; readonly line: string }[] = [];
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
@@ -197,10 +197,10 @@ const checkEveryMs = 500;
 /** Checks as a shopper would, at most twice a second: between them it returns the last verdict. */
 class ShopperChecks {
   readonly #reader: Reader;
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Clock;
   #last = { at: Number.NEGATIVE_INFINITY, verdict: '' };
 
-  constructor({ reader, clock }: { readonly reader: Reader; readonly clock: Pick<Clock, 'monotonic'> }) {
+  constructor({ reader, clock }: { readonly reader: Reader; readonly clock: Clock }) {
     this.#reader = reader;
     this.#clock = clock;
   }

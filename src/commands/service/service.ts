@@ -113,7 +113,7 @@ async function answers({ baseUrl, brand, keyFile, print }: Options, io: Io): Pro
 }
 
 /** Ctrl-C and Ctrl-D come as keys while a question is asked. */
-function notAnswered({ signal }: Pick<Io, 'signal'>): never {
+function notAnswered({ signal }: Io): never {
   signal.throwIfAborted();
   throw new CataloguedError('not-answered', 'not answered: nothing was installed', {
     exitCode: exitCodes.usage,

@@ -1,8 +1,7 @@
 import { backupStatus } from '../../backup/keep.ts';
 import type { Instant } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
-import { quarantineAfter } from '../../domain/budget/backoff.ts';
-import { notFailing } from '../../domain/files/failing.ts';
+import { failingOf } from '../../domain/conditions/outcome.ts';
 import { startRefusal } from '../../files/pair.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
@@ -24,8 +23,12 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: In
       storage: null,
       storefront: null,
       jobs: null,
-      snapshot: snapshotStatus(config.snapshot, config.mirror.path, notFailing, now),
-      backup: backupStatus(config.backup, { filled_at: mirror.filled_at, now }),
+      snapshot: snapshotStatus(config.snapshot, config.mirror.path, failingOf(mirror.outcomes, 'snapshot'), now),
+      backup: backupStatus(config.backup, {
+        filled_at: mirror.filled_at,
+        failing: failingOf(mirror.outcomes, 'backup'),
+        now,
+      }),
       database: null,
     },
     now,
@@ -37,7 +40,7 @@ function mirrorStatus(config: Config, now: Instant): MirrorStatus {
   try {
     const db = openMirrorForReading(config.mirror.path);
     try {
-      return readStatus(db, quarantineAfter, now);
+      return readStatus(db, now);
     } finally {
       db.close();
     }

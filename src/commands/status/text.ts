@@ -13,8 +13,8 @@ import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
 import type { DaemonStatus, DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
 import { bookableText, changesText } from '../../status/on-sale-text.ts';
+import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { asOfText } from '../../status/status-line.ts';
-import { cannotTell, untrueText } from '../../status/untrue-share.ts';
 import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
@@ -236,9 +236,9 @@ function changed(hour: ShownStatus['last_hour']): string {
 /** Returns the line about the share of outdated data among what shoppers see. */
 function truth({ truth: measured }: ShownStatus, now: number): string {
   const { audited, from_at, to_at, by_tier } = measured;
-  const text = untrueText(measured);
+  const text = outdatedText(measured);
   if (text === null || from_at === null || to_at === null) return `Outdated  ${cannotTell(measured)}`;
-  const tiers = by_tier.map((row) => `${row.tier} ${untrueText(row) ?? 'not known yet'}`);
+  const tiers = by_tier.map((row) => `${row.tier} ${outdatedText(row) ?? 'not known yet'}`);
   const until = to_at < now ? `, until ${ago(to_at, now)}` : '';
   return `Outdated  ${text} of what shoppers see, by ${number(audited)} random reads in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
 }

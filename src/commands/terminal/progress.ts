@@ -21,7 +21,7 @@ export interface ProgressPrinter {
 const plainEveryMs = 10_000;
 const rateOverMs = 30_000;
 
-export function progressPrinter({ stderr }: Pick<Io, 'stderr'>): ProgressPrinter {
+export function progressPrinter({ stderr }: Io): ProgressPrinter {
   const samples: { at: number; calls: number; done: number }[] = [];
   let printedAt = Number.NEGATIVE_INFINITY;
   let open = false;

@@ -26,7 +26,7 @@ const againMs = 60_000;
 /** Change of the anchor, in milliseconds, at which it is stored again. It moves with every correction of the clock. */
 const savedWithinMs = 1000;
 
-/** Watches for a wrong clock of the machine, repairs stored instants and raises the alarm. */
+/** Watches for a wrong clock of the machine, repairs stored instants and records the doubt. */
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
   /** The anchor as stored in the inbox. */
@@ -95,14 +95,14 @@ export class ClockWatch {
   #report({ doubt, ahead_ms }: ClockState): void {
     if (doubt === this.#reported) return;
     const { time, mirror, log } = this.#options;
-    const kind = 'clock-doubted';
     if (doubt !== null) {
-      mirror.alarms.set(kind, { at: time.now(), products: 0 });
+      mirror.outcomes.note('clock', time.now(), { affected: 1, detail: doubt });
       log.error(
         { doubt, ahead_ms },
         "the machine's clock is in doubt: using the time since boot and the service's time instead",
       );
-    } else if (mirror.alarms.set(kind, null) === 'ended') log.warn({}, "the machine's clock is trusted again");
+    } else if (mirror.outcomes.note('clock', time.now(), null) === 'ended')
+      log.warn({}, "the machine's clock is trusted again");
     // Set after the write, so that a failed write is repeated.
     this.#reported = doubt;
   }

@@ -1,13 +1,13 @@
 import { type Instant, instant } from '../../clock.ts';
-import { type BrokenAge, brokenAges } from '../../domain/conditions/ages.ts';
+import { type MissedTarget, missedTargets } from '../../domain/conditions/ages.ts';
 import { minute, type Severity } from '../../domain/conditions/condition.ts';
 import {
   conditionsOf,
   type HeldCondition,
-  type Memory,
   metSince,
   nextShownAt,
-  noMemory,
+  noPeriods,
+  type Periods,
 } from '../../domain/conditions/decide.ts';
 import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
 import { type ConditionCode, conditionTable, isCondition } from '../../domain/conditions/table.ts';
@@ -41,7 +41,7 @@ export class ConditionWatch {
   readonly #tries: ConditionTries;
   readonly #started_at: number;
   #watched: Watched | null = null;
-  #memory: Memory = noMemory;
+  #periods: Periods = noPeriods;
   /**
    * The conditions that were announced and have not ended. The log and the file are compared with the current
    * conditions one by one.
@@ -73,7 +73,7 @@ export class ConditionWatch {
 
   /** Returns the conditions that hold according to a status. */
   conditionsOf(status: Unjudged): HeldCondition[] {
-    return conditionsOf(this.#factsOf(status), this.#mirroring.ports.clock.now(), this.#memory);
+    return conditionsOf(this.#factsOf(status), this.#periods);
   }
 
   /**
@@ -111,7 +111,7 @@ export class ConditionWatch {
     const now = ports.clock.now();
     const held = this.conditionsOf(status);
     this.#announce(held, now);
-    this.#write(held, brokenAges(status), now);
+    this.#write(held, missedTargets(status), now);
     const done = isCondition(code) && inbox.conditions.acknowledge(code, because, now);
     this.#recall();
     return done;
@@ -126,17 +126,17 @@ export class ConditionWatch {
   #settleNow(found: Unjudged): void {
     const { files, storage, ports } = this.#mirroring;
     const now = ports.clock.now();
-    this.#watched = watchedNow(this.#watched, this.#factsOf(found), now);
-    const facts = this.#factsOf(found);
-    this.#memory = { ...this.#memory, met: metSince(facts, now, this.#memory) };
-    this.#next_at = nextShownAt(facts, now, this.#memory);
-    const held = conditionsOf(facts, now, this.#memory);
+    this.#watched = watchedNow(this.#watched, this.#factsOf(found, now));
+    const facts = this.#factsOf(found, now);
+    this.#periods = { ...this.#periods, met: metSince(facts, this.#periods) };
+    this.#next_at = nextShownAt(facts, this.#periods);
+    const held = conditionsOf(facts, this.#periods);
     this.#announce(held, now);
-    if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, brokenAges(facts), now));
+    if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, missedTargets(facts), now));
   }
 
-  #factsOf(status: Unjudged): ConditionFacts {
-    return { ...status, watched: this.#watched, tried: this.#tries.tried() };
+  #factsOf(status: Unjudged, at: number = this.#mirroring.ports.clock.now()): ConditionFacts {
+    return { ...status, at, watched: this.#watched, tried: this.#tries.tried() };
   }
 
   /** Logs the conditions that have begun and ended since the last inspection, at their severity. */
@@ -159,11 +159,11 @@ export class ConditionWatch {
       if (cause !== undefined) log[levelOf(severity)]({ ...fields, cause: cause.code }, 'condition has a cause now');
       else log[levelOf(severity)](fields, 'condition ended');
     }
-    this.#memory = { ...this.#memory, shown: new Set(this.#announced.keys()) };
+    this.#periods = { ...this.#periods, shown: new Set(this.#announced.keys()) };
   }
 
   /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
-  #record(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
+  #record(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const { files, ports } = this.#mirroring;
     try {
       this.#write(held, ages, now);
@@ -175,7 +175,7 @@ export class ConditionWatch {
     }
   }
 
-  #write(held: readonly HeldCondition[], ages: readonly BrokenAge[], now: Instant): void {
+  #write(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
     this.#mirroring.inbox.conditions.note([...held, ...goesOn, ...ages].map(ofInstants), now);
     this.#recall();
@@ -185,8 +185,8 @@ export class ConditionWatch {
   #recall(): void {
     const periods = this.#mirroring.inbox.conditions.open();
     const of = periods.flatMap(({ code, ...period }) => (isCondition(code) ? [[code, period] as const] : []));
-    this.#memory = {
-      met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...this.#memory.met]),
+    this.#periods = {
+      met: new Map([...of.map(([code, { began_at }]) => [code, began_at] as const), ...this.#periods.met]),
       acknowledged: new Map(
         of.flatMap(([code, { acknowledged }]) => (acknowledged === null ? [] : [[code, acknowledged] as const])),
       ),
@@ -200,6 +200,6 @@ function levelOf(severity: Severity): 'error' | 'warn' {
 }
 
 /** Returns the recorded facts of a condition. */
-function ofInstants({ code, since, says }: Pick<BrokenAge, 'code' | 'since' | 'says'>) {
+function ofInstants({ code, since, says }: Pick<MissedTarget, 'code' | 'since' | 'says'>) {
   return { code, since: since === null ? null : instant(since), says };
 }

@@ -14,7 +14,7 @@ export interface Supervised {
 
 export interface SupervisionOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Returns the running daemon; null: a reload is under way. */
   current(): Supervised | null;

@@ -10,7 +10,7 @@ import type { Sharing } from './sharing.ts';
 
 export interface CopyingOptions {
   readonly shared: Sharing['deliveries'];
-  readonly inbox: Pick<Inbox, 'deliveries' | 'addresses'>;
+  readonly inbox: Inbox;
   readonly log: Logger;
   /** Called when deliveries were copied, and wait to be applied. */
   copied(): void;
@@ -29,7 +29,7 @@ export interface Copying extends AsyncDisposable {
 }
 
 /** Shares the callback addresses of an inbox with all instances. */
-function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, addresses: Pick<CallbackAddresses, 'states'>) {
+function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, addresses: CallbackAddresses) {
   let told: string | null = null;
   return {
     tell: async (): Promise<'known' | 'told'> => {
@@ -56,8 +56,8 @@ export const addressesKnownMs = 1000;
  */
 export function tellingInTime(
   shared: Pick<Sharing['deliveries'], 'putEpochs'>,
-  addresses: Pick<CallbackAddresses, 'states'>,
-  clock: Pick<Clock, 'sleep'>,
+  addresses: CallbackAddresses,
+  clock: Clock,
 ): () => Promise<void> {
   const teller = addressTeller(shared, addresses);
   return async () => {

@@ -20,7 +20,7 @@ export interface Sharing {
 }
 
 /** Returns whether other instances share the database with this one. */
-export function isOneOfSeveral({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): boolean {
+export function isOneOfSeveral({ config, secrets }: LoadedConfig): boolean {
   return config.instance.advertise !== null && secrets.database_url !== null;
 }
 

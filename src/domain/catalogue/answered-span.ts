@@ -78,7 +78,7 @@ export const mostCallsForTheRest = 4;
  * Number of products with answers for other dates at once from which the service or a cache is at fault, not a single
  * product.
  */
-export const otherDatesAlarm = 5;
+export const otherDatesMany = 5;
 
 function mondayOf(date: string): string {
   return addDays(date, -weekdayOf(date));

@@ -7,8 +7,8 @@ import { hash } from 'node:crypto';
 export const imageLimitMs = 14 * 24 * 60 * 60 * 1000;
 /** Age from which a read of its own product confirms an image, ahead of the sweeps. */
 export const imagePressAfterMs = 10 * 24 * 60 * 60 * 1000;
-/** Age from which an alarm notifies a person. */
-export const imageAlarmAfterMs = 12 * 24 * 60 * 60 * 1000;
+/** Age from which a person is notified. */
+export const imageUnconfirmedMs = 12 * 24 * 60 * 60 * 1000;
 /** An instant further ahead than this was written with a wrong clock. */
 const aheadMs = 24 * 60 * 60 * 1000;
 

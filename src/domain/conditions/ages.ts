@@ -6,12 +6,12 @@ import type { ConditionFacts, FreshnessFacts, ShortListFacts } from './facts.ts'
 
 /* Freshness targets: the highest age of records, measured line by line of the view `freshness`. */
 
-/** Returns the code under which the periods of a missed freshness target are stored: `promise:availability/near`. */
+/** Returns the code under which the periods of a missed freshness target are stored: `freshness:availability/near`. */
 export function ageCode({ resource, tier }: Pick<FreshnessFacts, 'resource' | 'tier'>): string {
-  return `promise:${resource}${tier === null ? '' : `/${tier}`}`;
+  return `freshness:${resource}${tier === null ? '' : `/${tier}`}`;
 }
 
-export interface BrokenAge extends FoundCondition {
+export interface MissedTarget extends FoundCondition {
   readonly code: string;
   readonly line: FreshnessFacts;
 }
@@ -24,7 +24,7 @@ type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted' 
  * Returns the freshness targets that are missed now, even while only their cause is shown. Empty until the first fill
  * has ended.
  */
-export function brokenAges(facts: AgeFacts): BrokenAge[] {
+export function missedTargets(facts: AgeFacts): MissedTarget[] {
   // Until everything was read once, the progress of the fill is reported instead.
   const broken = facts.filled_at === null ? [] : facts.freshness.filter(({ met }) => met === 0);
   return broken.map((line) => ({ code: ageCode(line), since: null, says: lateText(line, facts), line }));
@@ -40,7 +40,7 @@ function shortListsOf({ resource }: Pick<FreshnessFacts, 'resource'>, { short_li
 }
 
 /** Returns whether a freshness target is missed only because of an incomplete list, which is a condition of its own. */
-export function isShortOnly({ line }: BrokenAge, facts: Pick<AgeFacts, 'short_lists'>): boolean {
+export function isShortOnly({ line }: MissedTarget, facts: Pick<AgeFacts, 'short_lists'>): boolean {
   return line.expired === 0 && line.stale <= shortListsOf(line, facts).length;
 }
 
@@ -53,7 +53,7 @@ const heldOf: Readonly<Record<string, readonly Subject[]>> = {
 };
 
 /** Returns whether a freshness target has no more late records than are held, which is a condition of its own. */
-export function isHeldOnly({ line }: BrokenAge, { held }: Pick<ConditionFacts, 'held'>): boolean {
+export function isHeldOnly({ line }: MissedTarget, { held }: Pick<ConditionFacts, 'held'>): boolean {
   const { resource, tier, stale, expired } = line;
   const dates: readonly Subject[] = tier === 'near' ? ['near-dates', 'near-prices'] : ['far-dates', 'far-prices'];
   const subjects = resource === 'availability' ? dates : (heldOf[resource] ?? []);

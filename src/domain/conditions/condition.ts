@@ -1,4 +1,5 @@
 import type { ConditionFacts } from './facts.ts';
+import { failureOf, type OperationKind } from './outcome.ts';
 
 /**
  * `error`: storefronts read outdated or wrong data, or work has stopped. `warning`: a person should look before it
@@ -31,7 +32,7 @@ export interface ConditionKind {
   /** Time for which it must have lasted to be shown; default 0. */
   readonly visible_after_ms?: number;
   /** Returns the condition if it holds; null if it does not, or if the facts do not tell. */
-  found(facts: ConditionFacts, now: number): FoundCondition | null;
+  found(facts: ConditionFacts): FoundCondition | null;
 }
 
 /** A part of the table. */
@@ -52,10 +53,10 @@ export const stopsReads = [
   'file-locked',
 ] as const;
 
-/** Returns the `found` of a condition for which a part of the daemon raises an alarm. */
-export function noted(code: string, says: (products: number) => string): ConditionKind['found'] {
-  return ({ alarms }) => {
-    const met = alarms.find(({ kind }) => kind === code);
-    return met === undefined ? null : { since: met.raised_at, says: says(met.products) };
+/** Returns the `found` of a condition that holds while an operation fails. */
+export function fails(operation: OperationKind, says: (affected: number) => string): ConditionKind['found'] {
+  return ({ outcomes }) => {
+    const failure = failureOf(outcomes, operation);
+    return failure === null ? null : { since: failure.failed_at, says: says(failure.affected) };
   };
 }

@@ -17,8 +17,8 @@ export interface HeldCondition {
   readonly acknowledged: string | null;
 }
 
-/** Memory of a daemon from one inspection to the next. */
-export interface Memory {
+/** Periods of the conditions that have not ended: what a daemon keeps from one inspection to the next. */
+export interface Periods {
   /** Instant since which each condition has been met without interruption, shown or not. */
   readonly met: ReadonlyMap<ConditionCode, number>;
   /** Reasons for which conditions were acknowledged. */
@@ -27,7 +27,7 @@ export interface Memory {
   readonly shown: ReadonlySet<ConditionCode>;
 }
 
-export const noMemory: Memory = { met: new Map(), acknowledged: new Map(), shown: new Set() };
+export const noPeriods: Periods = { met: new Map(), acknowledged: new Map(), shown: new Set() };
 
 interface Met extends FoundCondition {
   readonly code: ConditionCode;
@@ -36,9 +36,9 @@ interface Met extends FoundCondition {
 }
 
 /** Returns the conditions to show: those that have lasted long enough and are not folded into their cause. */
-export function conditionsOf(facts: ConditionFacts, now: number, memory: Memory = noMemory): HeldCondition[] {
-  const { acknowledged } = memory;
-  const lasting = allMet(facts, now, memory).filter((each) => shownFrom(each, memory) <= now);
+export function conditionsOf(facts: ConditionFacts, periods: Periods = noPeriods): HeldCondition[] {
+  const { acknowledged } = periods;
+  const lasting = allMet(facts, periods).filter((each) => shownFrom(each, periods) <= facts.at);
   const roots = rootsOf(lasting);
   return lasting
     .filter(({ code }) => !roots.has(code))
@@ -59,27 +59,27 @@ export function conditionsOf(facts: ConditionFacts, now: number, memory: Memory 
 }
 
 /** Returns the instant since which each condition has been met, shown or not, for the next inspection. */
-export function metSince(facts: ConditionFacts, now: number, memory: Memory): Map<ConditionCode, number> {
-  return new Map(allMet(facts, now, memory).map(({ code, since }) => [code, since ?? now]));
+export function metSince(facts: ConditionFacts, periods: Periods): Map<ConditionCode, number> {
+  return new Map(allMet(facts, periods).map(({ code, since }) => [code, since ?? facts.at]));
 }
 
 /** Returns when the next condition that is met but has not lasted long enough will be shown; null if there is none. */
-export function nextShownAt(facts: ConditionFacts, now: number, memory: Memory): number | null {
-  const later = allMet(facts, now, memory).map((each) => shownFrom(each, memory));
-  const next = Math.min(...later.filter((at) => at > now));
+export function nextShownAt(facts: ConditionFacts, periods: Periods): number | null {
+  const later = allMet(facts, periods).map((each) => shownFrom(each, periods));
+  const next = Math.min(...later.filter((at) => at > facts.at));
   return Number.isFinite(next) ? next : null;
 }
 
 /** Returns the instant from which a condition is shown; infinite if it is not known since when it has been met. */
-function shownFrom({ code, kind: { visible_after_ms = 0 }, since }: Met, { shown }: Memory): number {
+function shownFrom({ code, kind: { visible_after_ms = 0 }, since }: Met, { shown }: Periods): number {
   if (visible_after_ms === 0 || shown.has(code)) return Number.NEGATIVE_INFINITY;
   return since === null ? Number.POSITIVE_INFINITY : since + visible_after_ms;
 }
 
-function allMet(facts: ConditionFacts, now: number, { met, shown }: Memory): Met[] {
+function allMet(facts: ConditionFacts, { met, shown }: Periods): Met[] {
   return conditionCodes.flatMap((code) => {
     const kind = conditionTable[code];
-    const found = kind.found(facts, now);
+    const found = kind.found(facts);
     if (found === null) return [];
     const before = met.get(code) ?? null;
     // A condition that is shown goes on, even if its facts now come from elsewhere or from another process.

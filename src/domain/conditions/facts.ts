@@ -3,67 +3,132 @@ import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
+import type { OperationOutcome } from './outcome.ts';
 
-/** Facts by which conditions are decided: the status, and the observations of a running daemon. */
-export interface ConditionFacts {
-  readonly filled_at: number | null;
-  readonly wal_bytes: number;
-  readonly records: {
-    readonly all: number;
-    readonly never_fetched: number;
-    readonly failing: number;
-    /** Failing for days; retried once a day by now. */
-    readonly failing_long: number;
-    readonly last_read_at: number | null;
-    /** Availability whose answers leave out requested dates. */
-    readonly unanswered: number;
-  };
-  /** Answers that repeatedly could not be used; null if there are none. */
-  readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
-  readonly subscriptions: readonly { readonly status: string | null }[];
-  readonly freshness: readonly FreshnessFacts[];
-  /** Announced closures: those held back, and 1 if reads did not confirm most of the last hundred. */
-  readonly closures: { readonly held: number; readonly mostly_false: 0 | 1 };
-  /** Claims that many records make at once. */
-  readonly held: readonly ToldHold[];
-  readonly contradicted: { readonly products: number; readonly since: number } | null;
-  readonly error_rate: {
-    readonly checks: number;
-    readonly wrong: number;
-    readonly orders: number;
-    readonly orders_wrong: number;
-    readonly rate: number | null;
-  };
-  /** Lists that are incomplete. */
-  readonly short_lists: readonly ShortListFacts[];
-  /** Alarms raised by parts of the daemon. */
-  readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
-  /** The newest snapshot, or the last attempt. `failure` is null if it did not fail, or if no daemon runs. */
-  readonly snapshot: (Copy & { readonly published_at: number | null }) | null;
-  readonly backup: Copy & {
-    readonly made_at: number | null;
-    readonly directory: string;
-    readonly tried_at: number | null;
-    readonly tried_failure: string | null;
-  };
+/* Each fact is declared once, here: the status has them and more. */
+
+/** Facts by which conditions are decided at an instant: the status, and the observations of a running daemon. */
+export interface ConditionFacts extends StoredFacts {
+  readonly at: number;
+  /** The newest snapshot, or the last attempt; null if none is configured. */
+  readonly snapshot: PublishedFacts | null;
+  readonly backup: BackupFacts;
   /** Database into which the mirror is published; null if there is none, or if no daemon runs. */
   readonly database: (DatabaseFacts & { readonly failing_since: number | null }) | null;
   /** False: a daemon runs, but does not answer. Null: none runs. Left out by the daemon itself. */
   readonly daemon_answers?: boolean | null;
   /* The rest is null without a daemon. */
-  readonly daemon: {
-    readonly unreachable_since: number | null;
-    readonly away: { readonly how: 'unreachable' | 'silent' | 'unusable'; readonly says: string } | null;
-    readonly key_refused: string | null;
-    readonly asked: { readonly until: number; readonly next_try_at: number | null } | null;
-    readonly calls: number;
-  } | null;
+  readonly daemon: LiveFacts | null;
   readonly inbox: InboxFacts | null;
   readonly files: readonly FileFacts[] | null;
   readonly storage: StorageFacts | null;
   readonly jobs: readonly JobRuns[] | null;
   readonly watched: Watched | null;
   readonly tried: Tried | null;
+}
+
+/** Facts of the mirror. */
+export interface StoredFacts {
+  /** Instant at which every record had been read for the first time; null: not yet. */
+  readonly filled_at: number | null;
+  readonly wal_bytes: number;
+  readonly records: RecordFigures;
+  /** Answers that repeatedly could not be used: of a list, or of many records; null if there are none. */
+  readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
+  readonly subscriptions: readonly DeclaredFacts[];
+  /** Products whose images were not confirmed for twelve days, and since when; null if there are none. */
+  readonly images_unconfirmed: { readonly products: number; readonly since: number } | null;
+  readonly freshness: readonly FreshnessFacts[];
+  /** Announced closures: those held back, and 1 if reads did not confirm most of the last hundred. */
+  readonly closures: { readonly held: number; readonly mostly_false: 0 | 1 };
+  /** Claims that many records make at once. */
+  readonly held: readonly ToldHold[];
+  /** Products on sale by their own reads whose dates are answered as not on sale, and since when; null if there are none. */
+  readonly contradicted: { readonly products: number; readonly since: number } | null;
+  /** Share of checks and orders that found the mirror wrong, over the days that are kept. */
+  readonly error_rate: {
+    readonly checks: number;
+    readonly wrong: number;
+    readonly orders: number;
+    readonly orders_wrong: number;
+    /** Null: there was none yet. */
+    readonly rate: number | null;
+  };
+  /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
+  readonly short_lists: readonly ShortListFacts[];
+  /** Last results of operations whose failure no other fact shows. */
+  readonly outcomes: readonly OperationOutcome[];
+}
+
+export interface RecordFigures {
+  readonly all: number;
+  readonly never_fetched: number;
+  readonly failing: number;
+  /** Failing for two days or more; retried once a day by now. */
+  readonly failing_long: number;
+  readonly last_read_at: number | null;
+  /** Availability whose answers leave out requested dates, and the number of its products. */
+  readonly unanswered: number;
+  readonly unanswered_products: number;
+}
+
+/** A running daemon's relation to the service. */
+export interface LiveFacts {
+  /** Instant since which the service has been away: unreachable, silent, or without a usable answer. */
+  readonly unreachable_since: number | null;
+  readonly away: Away | null;
+  /** Message of the service if it refuses the key. */
+  readonly key_refused: string | null;
+  /** The whole pause that the service asked for. */
+  readonly asked: AskedPause | null;
+  /** Calls since the start. */
+  readonly calls: number;
+}
+
+/** How the service is away. */
+export interface Away {
+  /**
+   * `unreachable`: no connection. `silent`: connections without an answer. `unusable`: answers, none of which can be used.
+   */
+  readonly how: 'unreachable' | 'silent' | 'unusable';
+  readonly says: string;
+}
+
+/** A pause that the service asked for. */
+export interface AskedPause {
+  readonly until: number;
+  /** Instant at which one call may find out whether the pause holds everything; null if it does. */
+  readonly next_try_at: number | null;
+}
+
+/** The copy for readers on other hosts. */
+export interface PublishedFacts extends Copy {
+  /** Null: there is none. */
+  readonly published_at: number | null;
+}
+
+export interface BackupFacts extends Copy {
+  readonly directory: string;
+  /** Instant at which the newest was made; null if there is none. */
+  readonly made_at: number | null;
+  /** Instant at which a backup was last restored beside itself as a test; null for never. */
+  readonly tried_at: number | null;
+  /** Reason why it could not be restored; null if it could, or if there was no test. */
+  readonly tried_failure: string | null;
+}
+
+/** A declared subscription. */
+export interface DeclaredFacts {
+  /** Null: the service was never asked. */
+  readonly status: string | null;
+  /** Null for products_i_sell: only the service knows. */
+  readonly covered_products: number | null;
+  /** 0: reads find changes that it did not announce, and what it covers is read as often as without it. */
+  readonly trusted: 0 | 1;
+  /** 1: it sends nothing, and could not be reactivated. */
+  readonly broken: 0 | 1;
+  /** 1: the service rejects it, or sending it failed several times in a row. */
+  readonly failing: 0 | 1;
 }
 
 /** Observations of a daemon about the database into which it publishes. */
@@ -84,7 +149,7 @@ export interface ShortListFacts extends ToldShortList {
   readonly settled: 0 | 1;
 }
 
-interface InboxFacts {
+export interface InboxFacts {
   readonly waiting: number;
   readonly applied: number;
   readonly superseded: number;
@@ -93,6 +158,7 @@ interface InboxFacts {
   readonly receiver: { readonly failed: number } | null;
 }
 
+/** One line of the view `freshness`. */
 export interface FreshnessFacts {
   readonly resource: string;
   readonly tier: string | null;
@@ -101,31 +167,37 @@ export interface FreshnessFacts {
   readonly expired: number;
   readonly target_ms: number;
   readonly met: 0 | 1;
+  /** 0 where a record was never read; null where there is none. */
   readonly oldest_checked_at: number | null;
 }
 
 interface Copy extends Failing {
+  /** 1: it is missing, or older than two periods. */
   readonly late: 0 | 1;
 }
 
 /** One of the two files, and the instants at which it was found lost and damaged; null if it was not. */
-interface FileFacts {
+export interface FileFacts {
   readonly name: 'mirror' | 'inbox';
   readonly lost_since: number | null;
   readonly damaged_since: number | null;
 }
 
 export interface StorageFacts {
+  /** Instant since which space has been low; null if it is not. */
   readonly low_since: number | null;
+  /** Reason why nothing can be written now; null if writes work. */
   readonly trouble: {
     readonly kind: WriteTrouble;
     readonly path: string;
     readonly since: number;
+    /** Bytes that must become free before space is no longer low; null if no disk is full. */
     readonly missing_bytes: number | null;
   } | null;
   readonly directories: readonly {
     readonly path: string;
     readonly free_bytes: number;
+    /** Free bytes below which bulk reads (lanes fill, weekly and far) pause. */
     readonly low_below_bytes: number;
     readonly low: 0 | 1;
   }[];

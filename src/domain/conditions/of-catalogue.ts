@@ -1,10 +1,11 @@
 import { number } from '../../format.ts';
+import { otherDatesMany } from '../catalogue/answered-span.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
 import { isOverdue } from '../evidence/hold.ts';
 import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
-import { ageLabel, brokenAges, isHeldOnly, isShortOnly, unsettled } from './ages.ts';
-import { type ConditionKinds, type FoundCondition, noted, stopsReads } from './condition.ts';
+import { ageLabel, isHeldOnly, isShortOnly, missedTargets, unsettled } from './ages.ts';
+import { type ConditionKinds, type FoundCondition, fails, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
 /** Causes that stop all reads, including a daemon that hangs. */
@@ -12,14 +13,14 @@ const keepsOld = [...stopsReads, 'daemon-silent'];
 
 /** Conditions of the data that storefronts read. */
 export const ofCatalogue = {
-  'promise-broken': {
+  'freshness-missed': {
     about: 'Freshness',
     headline: 'Some records have been outdated',
     severity: 'error',
     means: 'freshness targets are missed: records are older than their target, or hidden',
     todo: '`catalogued status` shows which, `catalogued plan` whether the call budget is enough, `catalogued explain PRODUCT` why one is late',
     depends_on: keepsOld,
-    found: promiseBroken,
+    found: freshnessMissed,
   },
   'list-incomplete': {
     about: 'List',
@@ -65,8 +66,8 @@ export const ofCatalogue = {
     means:
       'every product of a list page lost its images at once: probably a lost entitlement. Each is shown until 14 days after its last confirmation',
     todo: 'Ask the service whether your account may still use images',
-    found: noted(
-      'images-vanished',
+    found: fails(
+      'image-list',
       (products) =>
         `the list suddenly shows no images for ${number(products)} products: the known ones stay visible until 14 days after their last confirmation`,
     ),
@@ -78,11 +79,13 @@ export const ofCatalogue = {
     means: 'images of some products have not been confirmed for 12 days; they are hidden after 14',
     todo: '`catalogued status` and `catalogued explain PRODUCT` show why reads of the list and of these products fail',
     depends_on: [...keepsOld, 'images-vanished'],
-    found: noted(
-      'images-unverified',
-      (products) =>
-        `images of ${number(products)} products have not been confirmed for 12 days, and are hidden after 14`,
-    ),
+    found: ({ images_unconfirmed }) =>
+      images_unconfirmed === null
+        ? null
+        : {
+            since: images_unconfirmed.since,
+            says: `images of ${number(images_unconfirmed.products)} products have not been confirmed for 12 days, and are hidden after 14`,
+          },
   },
   'images-disk': {
     about: 'Images',
@@ -91,8 +94,8 @@ export const ofCatalogue = {
     means:
       'image files have reached the limit `images.disk`. New ones are not fetched; the addresses in the view still work',
     todo: 'Raise `images.disk`, or choose fewer `images.sizes`',
-    found: noted(
-      'images-disk',
+    found: fails(
+      'image-disk',
       (products) => `image files of ${number(products)} products cannot be fetched: images.disk is used up`,
     ),
   },
@@ -102,8 +105,8 @@ export const ofCatalogue = {
     severity: 'warning',
     means: 'some image addresses are not http or https on a public host. They are not published',
     todo: 'Add hosts of your own to `images.hosts`; otherwise tell the service',
-    found: noted(
-      'images-refused',
+    found: fails(
+      'image-urls',
       (products) =>
         `some images of ${number(products)} products are not published: their URLs are not http or https on public hosts`,
     ),
@@ -114,8 +117,8 @@ export const ofCatalogue = {
     severity: 'warning',
     means: 'the service sent negative prices. What they belong to cannot be bought',
     todo: 'Tell the service; `catalogued explain PRODUCT --date DATE` shows the read',
-    found: noted(
-      'prices-refused',
+    found: fails(
+      'prices',
       (products) =>
         `the service sent negative prices for ${number(products)} products: they are rejected, and what they belong to is not sold`,
     ),
@@ -127,11 +130,13 @@ export const ofCatalogue = {
     means:
       'the service answered for other dates than requested, for five or more products. The requested dates become stale; none is shown as sold out',
     todo: 'Look for a cache or proxy that ignores the query. Run `catalogued probe`: it tests `service.profile.parameters`',
-    found: noted(
-      'other-dates',
-      (products) =>
-        `the service answered for other dates than requested for ${number(products)} products: the old facts about the remaining dates are kept and become stale`,
-    ),
+    found: ({ records: { unanswered_products } }) =>
+      unanswered_products < otherDatesMany
+        ? null
+        : {
+            since: null,
+            says: `the service answered for other dates than requested for ${number(unanswered_products)} products: the old facts about the remaining dates are kept and become stale`,
+          },
   },
   'often-wrong': {
     about: 'Errors',
@@ -140,7 +145,7 @@ export const ofCatalogue = {
     means:
       'the availability error rate is 1.5 % or more: checks and orders found the mirror wrong too often for chance (goal: 1 %)',
     todo: '`catalogued status` names the products. Shorten the cadence of their category, or check whether their changes are announced',
-    depends_on: ['promise-broken', ...keepsOld],
+    depends_on: ['freshness-missed', ...keepsOld],
     found: ({ error_rate }) => {
       if (!isOftenWrong(error_rate)) return null;
       const { checks, wrong, orders, orders_wrong } = error_rate;
@@ -154,13 +159,13 @@ export const ofCatalogue = {
   },
 } satisfies ConditionKinds;
 
-function promiseBroken(facts: ConditionFacts) {
-  const broken = brokenAges(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
+function freshnessMissed(facts: ConditionFacts) {
+  const broken = missedTargets(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }
 
-function heldClaims({ held }: ConditionFacts, now: number): FoundCondition | null {
+function heldClaims({ held, at: now }: ConditionFacts): FoundCondition | null {
   const told = held.filter(isTold);
   if (told.length === 0) return null;
   return {

@@ -108,7 +108,7 @@ export const ofFiles = {
     means: 'nothing could be published into PostgreSQL for ten seconds: its rows are outdated, the file is not',
     todo: 'See the log and `catalogued database check`. What was missed is published by itself',
     depends_on: ['mirror-lost', 'mirror-damaged'],
-    found: ({ database }, now) => {
+    found: ({ database, at: now }) => {
       const since = database?.failing_since ?? null;
       return since === null || now < since + databaseRestartMs
         ? null
@@ -146,7 +146,7 @@ export const ofFiles = {
     means:
       'a transaction has been open in PostgreSQL for ten minutes: old row versions cannot be removed, and the tables grow',
     todo: 'End it: `SELECT pid, usename, xact_start FROM pg_stat_activity ORDER BY xact_start`. The writer needs `pg_monitor` to see those of other users',
-    found: ({ database }, now) =>
+    found: ({ database, at: now }) =>
       database !== null && database.vacuum_held_ms >= vacuumHeldMs
         ? {
             since: now - database.vacuum_held_ms,
@@ -173,7 +173,7 @@ export const ofFiles = {
     means: 'the snapshot for readers elsewhere is missing, or older than two periods of `snapshot.every`',
     todo: 'Check that the daemon runs, and the job `snapshot` in `catalogued jobs`',
     depends_on: ['snapshot-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
-    found: ({ snapshot }, now) =>
+    found: ({ snapshot, at: now }) =>
       snapshot === null || snapshot.late === 0
         ? null
         : {
@@ -200,7 +200,7 @@ export const ofFiles = {
     means: 'the newest backup is older than two intervals of `backup.at`, or there is none',
     todo: 'Check that the daemon runs, and the job `backup` in `catalogued jobs`; `catalogued backup` makes one now',
     depends_on: ['backup-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
-    found: ({ backup }, now) =>
+    found: ({ backup, at: now }) =>
       backup.late === 0
         ? null
         : {

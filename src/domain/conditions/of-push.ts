@@ -1,5 +1,8 @@
 import { number } from '../../format.ts';
-import { type ConditionKinds, minute, noted } from './condition.ts';
+import { isOldAddressUsed } from '../push/callback-epoch.ts';
+import { type ConditionKind, type ConditionKinds, fails, minute } from './condition.ts';
+import type { DeclaredFacts } from './facts.ts';
+import { failureOf } from './outcome.ts';
 import { reachedFromOutside } from './watched.ts';
 
 /** Conditions of subscriptions, their deliveries and the changes that these announce. */
@@ -29,7 +32,7 @@ export const ofPush = {
     means: 'deliveries were answered 503 in the last 15 minutes, because they could not be stored. They come again',
     todo: 'See the log: the disk, or another program that writes `inbox.db`',
     depends_on: ['disk-full', 'file-locked', 'inbox-lost', 'inbox-damaged'],
-    found: ({ watched }, now) => {
+    found: ({ watched, at: now }) => {
       const at = watched?.failed.last_at ?? null;
       return at === null || now - at > 15 * minute
         ? null
@@ -82,10 +85,15 @@ export const ofPush = {
     severity: 'warning',
     means: 'a callback address that was replaced is still called',
     todo: 'See `catalogued subscription show`. If the service still calls it, raise `receiver.grace`. If not, somebody else knows it, and replacing it was right',
-    found: noted(
-      'old-address-used',
-      () => 'a replaced callback address is still called: the service or somebody else has kept it',
-    ),
+    found: ({ outcomes, at: now }) => {
+      const failure = failureOf(outcomes, 'callback-address');
+      return failure === null || !isOldAddressUsed(failure, now)
+        ? null
+        : {
+            since: failure.failed_at,
+            says: 'a replaced callback address is still called: the service or somebody else has kept it',
+          };
+    },
   },
   'subscription-silent': {
     about: 'Silent',
@@ -101,8 +109,8 @@ export const ofPush = {
       'inbox-lost',
       'inbox-damaged',
     ],
-    found: noted(
-      'subscription-silent',
+    found: someSubscription(
+      ({ trusted }) => trusted === 0,
       (products) => `a subscription misses changes; ${number(products)} products are read as often as without it`,
     ),
   },
@@ -150,7 +158,7 @@ export const ofPush = {
     severity: 'warning',
     means: 'under our subscription’s id the service has, or had in the last day, an address that is not ours',
     todo: 'Look for another program or installation that uses the same id, and give one of them another',
-    found: noted('subscription-taken', () => 'a subscription sends to an address that is not ours'),
+    found: fails('subscription-address', () => 'a subscription sends to an address that is not ours'),
   },
   'subscription-broken': {
     about: 'Broken',
@@ -160,8 +168,8 @@ export const ofPush = {
       'a subscription is degraded, failed or cancelled, and could not be reactivated yet. Its products are read as often as without it',
     todo: '`catalogued doctor` tests the public address, `catalogued subscription list` shows past attempts, `catalogued subscription reactivate` tries now',
     depends_on: ['receiver-unreachable', 'service-unreachable', 'key-refused', 'inbox-lost', 'inbox-damaged'],
-    found: noted(
-      'subscription-broken',
+    found: someSubscription(
+      ({ broken }) => broken === 1,
       (products) => `a subscription sends nothing; ${number(products)} products are read as often as without it`,
     ),
   },
@@ -172,6 +180,21 @@ export const ofPush = {
     means: 'the service rejects a subscription, or sending it failed several times in a row',
     todo: '`catalogued subscription list` shows the service’s answer; often the service has another public key than ours',
     depends_on: ['service-unreachable', 'key-refused'],
-    found: noted('subscription-failing', () => 'the service rejects a subscription'),
+    found: someSubscription(
+      ({ failing }) => failing === 1,
+      () => 'the service rejects a subscription',
+    ),
   },
 } satisfies ConditionKinds;
+
+/** Returns the `found` of a condition that holds while a subscription has a problem. */
+function someSubscription(
+  has: (subscription: DeclaredFacts) => boolean,
+  says: (products: number) => string,
+): ConditionKind['found'] {
+  return ({ subscriptions }) => {
+    const concerned = subscriptions.filter(has);
+    const products = concerned.reduce((sum, { covered_products }) => sum + (covered_products ?? 0), 0);
+    return concerned.length === 0 ? null : { since: null, says: says(products) };
+  };
+}

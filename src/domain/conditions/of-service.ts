@@ -1,16 +1,12 @@
 import { duration, number, printable, resourceLabel } from '../../format.ts';
 import { blocksFill } from '../sale/short-list.ts';
+import { isClockOff } from '../schedule/clock-doubt.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
-import { type ConditionKinds, minute, noted, stopsReads } from './condition.ts';
+import { type ConditionKinds, fails, minute, stopsReads } from './condition.ts';
 
 /** Milliseconds after which an outage is shown: a connection is lost now and then. */
 const awayShownMs = 10_000;
 
-/**
- * Difference between our clock and the service's from which it is a condition. Smaller ones are corrected in tokens and
- * harm nobody.
- */
-const clockOffMs = minute;
 /**
  * Number of calls without a record that was read from which it is no accident. Each failing record explains
  * `callsOfFailing` further calls.
@@ -73,7 +69,7 @@ export const ofService = {
       'the service asked for a pause of more than a minute, for maintenance (503) or because it throttles (429). All calls wait. After a 429 one call in 2 to 15 minutes tests whether all have to',
     todo: 'Wait. If it happens often, lower `budget.requests_per_second` and ask the service about its limits',
     visible_after_ms: awayShownMs,
-    found: ({ daemon }, now) => {
+    found: ({ daemon, at: now }) => {
       if (daemon === null || daemon.away !== null || daemon.asked === null) return null;
       const { until, next_try_at } = daemon.asked;
       if (until - now <= minute) return null;
@@ -111,8 +107,8 @@ export const ofService = {
     severity: 'warning',
     means: 'live checks have used more than half of the call budget for a minute; other reads wait',
     todo: 'Check when the shopper looks and at the order, not on every page view. Name each caller (`--caller`), so that none uses the whole budget',
-    found: noted(
-      'checks-flood',
+    found: fails(
+      'live-checks',
       (calls) => `live checks have used most of the call budget, ${calls} calls in the last minute: other reads wait`,
     ),
   },
@@ -123,8 +119,8 @@ export const ofService = {
     means:
       'the machine’s clock is wrong or has jumped. Work continues by the time since boot, and nothing is deleted by age',
     todo: 'Set the clock and keep it right: `timedatectl set-ntp true`',
-    found: noted(
-      'clock-doubted',
+    found: fails(
+      'clock',
       () =>
         'the machine’s clock is wrong or has jumped: the daemon uses the time since boot and the service’s time, and deletes nothing by age',
     ),
@@ -140,7 +136,8 @@ export const ofService = {
     visible_after_ms: 5 * minute,
     found: ({ tried }) => {
       const offset = tried?.clock_offset_ms ?? null;
-      if (offset === null || Math.abs(offset) <= clockOffMs) return null;
+      // Smaller differences are corrected in tokens, and harm nobody.
+      if (!isClockOff(offset)) return null;
       const side = offset > 0 ? 'behind' : 'ahead of';
       return { since: null, says: `it is ${duration(Math.abs(offset))} ${side} the service’s` };
     },
@@ -195,7 +192,7 @@ export const ofService = {
       'clock-doubted',
     ],
     visible_after_ms: 15 * minute,
-    found: ({ jobs }, now) => {
+    found: ({ jobs, at: now }) => {
       const failing = (jobs ?? []).filter(({ name }) => !toldElsewhere.has(name));
       const said = failing.flatMap((job) => jobTrouble(job, now) ?? []);
       return said.length === 0 ? null : { since: null, says: said.join('; ') };

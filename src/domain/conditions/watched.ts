@@ -1,8 +1,8 @@
 import type { AddressTest, ConditionFacts, Still, Watched } from './facts.ts';
 
 /** Returns the observations after comparing a status with the last one. `before` is null for the first status. */
-export function watchedNow(before: Watched | null, facts: ConditionFacts, now: number): Watched | null {
-  const { daemon, inbox, records } = facts;
+export function watchedNow(before: Watched | null, facts: ConditionFacts): Watched | null {
+  const { at: now, daemon, inbox, records } = facts;
   if (daemon === null || inbox === null) return before;
   const still = <Value>(was: Still<Value> | null | undefined, value: Value): Still<Value> =>
     was?.value === value ? was : { value, since: now };

@@ -70,3 +70,11 @@ export function rotationStep(epochs: readonly EpochState[], rotate_every: number
   const until = newest.announced_at + rotate_every;
   return until <= now ? { step: 'begin' } : { step: 'rest', until };
 }
+
+/** Milliseconds after a call to an old address for which it counts as used. */
+const usedMs = 24 * 3_600_000;
+
+/** Returns whether an old address was called lately. `noticed_at`: the last call. */
+export function isOldAddressUsed({ noticed_at }: { readonly noticed_at: number | null }, now: number): boolean {
+  return noticed_at !== null && Math.abs(now - noticed_at) <= usedMs;
+}

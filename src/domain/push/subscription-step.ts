@@ -92,7 +92,7 @@ export function subscriptionStep(
   const { failure, not_before, put_at, wrested_at } = facts;
   const within = (at: number | null, ms: number) => at !== null && at <= now && now - at < ms;
   if (failure !== null && isPause(not_before, now)) return { step: 'nothing' };
-  // Two programs could overwrite each other forever, so only one PUT a day, and an alarm.
+  // Two programs could overwrite each other forever, so only one PUT a day, and a condition.
   if (held?.address === 'foreign' && facts.foreign === 'theirs')
     return within(wrested_at, dayMs) ? { step: 'nothing' } : { step: 'put', reason: 'taken' };
   const repair = repairOf(held?.status ?? null, facts, now);

@@ -47,9 +47,6 @@ export interface HeldSubscription {
   readonly address: AddressStanding | null;
 }
 
-/** The alarms about subscriptions. */
-export type SubscriptionAlarm = 'subscription-taken' | 'subscription-broken' | 'subscription-failing';
-
 /**
  * Returns the differences, one phrase per field; empty if there are none. Never contains an address, only its state.
  */
@@ -127,6 +124,11 @@ const brokenStatuses: ReadonlySet<string> = new Set(['degraded', 'failed', 'canc
  */
 export function isWorking(status: string | null): boolean {
   return status !== null && !brokenStatuses.has(status);
+}
+
+/** Returns whether a subscription sends nothing and is to be repaired. One that was never put is new, not broken. */
+export function isBroken(status: string | null, put_at: number | null): boolean {
+  return status !== null && !isWorking(status) && !(status === 'missing' && put_at === null);
 }
 
 /** Returns change types in the order of the specification, each once. */

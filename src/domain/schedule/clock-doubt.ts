@@ -9,6 +9,11 @@ import { futureToleranceMs } from './record.ts';
 /** Largest difference of two clocks that agree: a `Date` has whole seconds, and some answers take seconds to arrive. */
 export const agreeMs = 60_000;
 
+/** Returns whether our clock and the service's do not agree. Null: the service sends no time. */
+export function isClockOff(offset: number | null): offset is number {
+  return offset !== null && Math.abs(offset) > agreeMs;
+}
+
 /** Time after the end of a doubt in which nothing is pruned, swept or rotated. */
 export const quietMs = 3_600_000;
 

@@ -97,10 +97,10 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   for (const resource of listResources) if (offered.has(resource)) addList(add, resource, rows[resource], catalogue);
   const cadences = [...lines.values()];
   const dates = cadences.filter(({ what }) => datesOnSale.has(what));
-  const promised = callsPerDay(cadences);
+  const scheduled = callsPerDay(cadences);
   const needed = callsPerDay(dates);
-  const idle = extraReads(catalogue, promised, needed);
-  const share = besideAudits(idle, promised, catalogue.audit) / Math.max(1, needed);
+  const idle = extraReads(catalogue, scheduled, needed);
+  const share = besideAudits(idle, scheduled, catalogue.audit) / Math.max(1, needed);
   const extra = dates.map(({ lane, what, calls_per_day }) => ({
     lane,
     what: `${what}, where a change is likely`,
@@ -111,7 +111,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
     lane: 'audit',
     what: 'random reads that measure what is true',
     records: 0,
-    calls_per_day: catalogue.audit * (promised + idle),
+    calls_per_day: catalogue.audit * (scheduled + idle),
   };
   return [...cadences, ...extra, audits]
     .filter(({ records, calls_per_day }) => records > 0 || calls_per_day > 0)

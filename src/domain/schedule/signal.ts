@@ -237,11 +237,11 @@ export function planReads(volatility: Volatility, worth: Worth, watch: Watch | n
   const mean = Math.min(every, silent + watch.every / 2);
   const shown = staleShare({ shape, exposure: exposure / recall }, Math.min(watch.every, mean));
   const plan = { every, mean, stale: 1 - (1 - staleShare(rest, mean)) * (1 - shown), recall };
-  return precision >= mostUntrue(rest, plan, worth) ? plan : blind;
+  return precision >= mostOutdated(rest, plan, worth) ? plan : blind;
 }
 
 /** Returns the probability of being outdated at which waiting costs more than reading: the mean cost of the plan. */
-function mostUntrue(rest: Volatility, { mean }: Pick<ReadPlan, 'mean'>, { weight, price }: Worth): number {
+function mostOutdated(rest: Volatility, { mean }: Pick<ReadPlan, 'mean'>, { weight, price }: Worth): number {
   return staleShare(rest, mean) + price / (weight * mean);
 }
 
@@ -252,7 +252,7 @@ function mostUntrue(rest: Volatility, { mean }: Pick<ReadPlan, 'mean'>, { weight
 export function intervalAfterSignal(volatility: Volatility, worth: Worth, watch: Watch, jump: number): number {
   const plan = planReads(volatility, worth, watch);
   const rest = restOf(volatility, plan.recall);
-  const still = (1 - mostUntrue(rest, plan, worth)) / (1 - Math.min(jump, 0.999));
+  const still = (1 - mostOutdated(rest, plan, worth)) / (1 - Math.min(jump, 0.999));
   if (still <= 0) return plan.every;
   const until = still >= 1 ? 0 : rest.exposure * Math.expm1(-Math.log(still) / rest.shape);
   return Math.min(plan.every, Math.max(worth.floor, until));

@@ -7,10 +7,10 @@
 /** Random reads of one period, and how many of them found wrong data. */
 export interface Audited {
   readonly audited: number;
-  readonly untrue: number;
+  readonly outdated: number;
 }
 
-export interface UntrueShare extends Audited {
+export interface OutdatedShare extends Audited {
   /** From 0 to 1; null if there are too few reads. */
   readonly share: number | null;
   /** The real share lies within this margin of it 19 times in 20; null if the share is. */
@@ -35,13 +35,13 @@ const quantile = 1.96;
  * honest for few reads and if none found anything. Changes that happen together make the reads of a period similar, so
  * these reads count for fewer: by the factor by which the periods differ more than by chance.
  */
-export function untrueShare(periods: readonly Audited[]): UntrueShare {
+export function outdatedShare(periods: readonly Audited[]): OutdatedShare {
   const audited = periods.reduce((sum, each) => sum + each.audited, 0);
-  const untrue = periods.reduce((sum, each) => sum + each.untrue, 0);
-  if (audited < fewestAudits) return { audited, untrue, share: null, margin: null };
-  const share = untrue / audited;
+  const outdated = periods.reduce((sum, each) => sum + each.outdated, 0);
+  if (audited < fewestAudits) return { audited, outdated, share: null, margin: null };
+  const share = outdated / audited;
   const { low, high } = wilson(share, audited / alikeness(periods, audited, share));
-  return { audited, untrue, share, margin: Math.max(high - share, share - low) };
+  return { audited, outdated, share, margin: Math.max(high - share, share - low) };
 }
 
 /** Returns the bounds of Wilson's interval for a share found in `reads` reads. */
@@ -56,6 +56,6 @@ export function wilson(share: number, reads: number): { readonly low: number; re
 function alikeness(periods: readonly Audited[], audited: number, share: number): number {
   const by_chance = audited * share * (1 - share);
   if (by_chance === 0 || periods.length < 2) return 1;
-  const varied = periods.reduce((sum, each) => sum + (each.untrue - each.audited * share) ** 2, 0);
+  const varied = periods.reduce((sum, each) => sum + (each.outdated - each.audited * share) ** 2, 0);
   return Math.max(1, (varied * periods.length) / (periods.length - 1) / by_chance);
 }

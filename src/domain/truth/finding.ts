@@ -3,7 +3,7 @@ import { type Tier, type Tiers, tierOfDay, type Window } from '../catalogue/avai
 /** Result of a random read for the dates of a tier, or for all dates of its window. */
 export interface AuditFinding {
   readonly tier: Tier | 'all';
-  readonly untrue: 0 | 1;
+  readonly outdated: 0 | 1;
 }
 
 /**
@@ -18,7 +18,7 @@ export function findingsOf(
 ): AuditFinding[] {
   const held = new Set<Tier>();
   for (let day = first_day; day <= last_day; day += 1) held.add(tierOfDay(tiers, day));
-  const untrue = days === 'all' ? held : new Set(days.map((day) => tierOfDay(tiers, day)));
-  const found = [...held].map((tier): AuditFinding => ({ tier, untrue: untrue.has(tier) ? 1 : 0 }));
-  return [{ tier: 'all', untrue: untrue.size > 0 ? 1 : 0 }, ...found];
+  const outdated = days === 'all' ? held : new Set(days.map((day) => tierOfDay(tiers, day)));
+  const found = [...held].map((tier): AuditFinding => ({ tier, outdated: outdated.has(tier) ? 1 : 0 }));
+  return [{ tier: 'all', outdated: outdated.size > 0 ? 1 : 0 }, ...found];
 }

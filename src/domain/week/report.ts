@@ -1,7 +1,7 @@
 import type { CreditChange, Takedown } from '../catalogue/image-audit.ts';
 import type { ReportCounts } from '../checks/error-rate.ts';
 import { errorRate } from '../checks/error-rate.ts';
-import type { UntrueShare } from '../truth/estimate.ts';
+import type { OutdatedShare } from '../truth/estimate.ts';
 import type { PriceMove, PriceMoves } from './prices.ts';
 import { type ProductEvent, type Turnover, turnoverOf } from './turnover.ts';
 import type { Week } from './week.ts';
@@ -56,7 +56,7 @@ export interface WeekFacts {
   readonly credit_changes: readonly CreditChange[];
   readonly late_images: readonly LateImages[];
   /** Always about the last seven days, because older reads are not stored. */
-  readonly truth: UntrueShare;
+  readonly truth: OutdatedShare;
   readonly checkout: CheckoutCounts;
   readonly worst: readonly WrongProduct[];
   readonly bare_sales: readonly BareSale[];
@@ -118,7 +118,7 @@ export interface WeekReport {
   /**
    * Share of the data shown to shoppers that is wrong, by random reads; null if the week ended before the stored reads.
    */
-  readonly truth: UntrueShare | null;
+  readonly truth: OutdatedShare | null;
   readonly checkout: CheckoutCounts & { readonly rate: number | null; readonly worst: readonly WrongProduct[] };
   /** Null if the inbox, where they are counted, cannot be read. */
   readonly fruitless_searches: readonly FruitlessSearch[] | null;

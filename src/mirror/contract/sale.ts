@@ -86,7 +86,7 @@ export const experienceImages = table(
   'experience_images',
   {
     key: ['experience_id', 'position'],
-    rows: 'an image of a venue that may be shown **now**, by the same 14 days: returned by the last walk of the experiences',
+    rows: 'an image of a venue that may be shown **now**: the last walk of the experiences returned it, less than 14 days ago',
   },
   { experience_id: id({}, 'The experience.'), ...shownImage, ...imageAge },
 );

@@ -18,8 +18,6 @@ import { working } from './working.ts';
 
 /** Queries about push: notices, expected notices, coverage and gaps. */
 export interface TrustReads extends NoticeReads, GapReads {
-  /** Returns the subscriptions that are not trusted, and how many products each covers. */
-  distrusted(): { readonly subscription_id: string; readonly products: number }[];
   covered(): number;
 }
 
@@ -32,23 +30,7 @@ export interface TrustTable extends TrustReads, NoticeTable, GapTable {
   cover(now: Instant, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
 }
 
-function coverageReads(db: Reads): Pick<TrustReads, 'distrusted' | 'covered'> {
-  const distrusted = db.rows(() =>
-    query
-      .selectFrom('_subscription as s')
-      .select(({ selectFrom }) => [
-        's.subscription_id',
-        selectFrom('_subscription_product as c')
-          .select(({ fn }) => fn.countAll<number>().as('products'))
-          .whereRef('c.subscription_id', '=', 's.subscription_id')
-          .$asScalar()
-          .$notNull()
-          .as('products'),
-      ])
-      .where('s.trusted', '=', 0)
-      .where('s.declared_id', 'is not', null)
-      .orderBy('s.subscription_id'),
-  );
+function coverageReads(db: Reads): Pick<TrustReads, 'covered'> {
   const covered = db.values(() =>
     query
       .selectFrom('_product')
@@ -56,7 +38,7 @@ function coverageReads(db: Reads): Pick<TrustReads, 'distrusted' | 'covered'> {
       .where('covered', '=', 1)
       .where('withdrawn_at', 'is', null),
   );
-  return { distrusted: () => distrusted.all(), covered: () => covered.get() ?? 0 };
+  return { covered: () => covered.get() ?? 0 };
 }
 
 export function trustReads(db: Reads): TrustReads {

@@ -36,7 +36,7 @@ export const publishedTables = [
   '_product',
   '_product_list_place',
   '_product_text',
-  '_promise',
+  '_target',
   '_record',
   '_search_text',
   '_subscription',
@@ -53,7 +53,6 @@ export const publishedTables = [
 /** The rest, which only a daemon reads: what another instance needs in order to take over. */
 export const ownTables = [
   '_absence',
-  '_alarm',
   '_audit',
   '_availability_context',
   '_budget',
@@ -71,6 +70,7 @@ export const ownTables = [
   '_notice',
   '_offer',
   '_on_sale',
+  '_outcome',
   '_product_experience',
   '_search_rules',
   '_short_list',

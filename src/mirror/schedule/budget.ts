@@ -8,7 +8,7 @@ import { query } from '../sql/sql.ts';
 export interface Surveyed {
   readonly demand: Demand;
   /** Calls per millisecond that the freshness targets need. */
-  readonly promised: number;
+  readonly needed: number;
   /** The shortest interval between two reads of a record, in milliseconds. */
   readonly floor: number;
   /**

@@ -20,8 +20,6 @@ export interface RecordReads {
   /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
-  /** Returns how many products have dates that the service left out, or answered others for. */
-  unanswered(): number;
   /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
   waiting(product_id: number): WaitingRecord[];
   /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
@@ -258,14 +256,7 @@ function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
   };
 }
 
-function recordCounts(db: Reads): Pick<RecordReads, 'unanswered' | 'fill' | 'isAnyUnread' | 'isAllEmpty'> {
-  const unanswered = () =>
-    query
-      .selectFrom('_record')
-      .select(({ fn }) => fn.count<number>('product_id').distinct().as('products'))
-      .where('unanswered_at', 'is not', null)
-      .where('resource', '=', 'availability');
-  const all = db.values(unanswered);
+function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'isAnyUnread' | 'isAllEmpty'> {
   const fill = db.rows(() =>
     query
       .selectFrom('_record')
@@ -310,7 +301,6 @@ function recordCounts(db: Reads): Pick<RecordReads, 'unanswered' | 'fill' | 'isA
       .limit(1),
   );
   return {
-    unanswered: () => all.get() ?? 0,
     isAllEmpty: () => {
       const { windows, shown } = dated.get() ?? { windows: 0, shown: 0 };
       return windows > 0 && shown === 0;

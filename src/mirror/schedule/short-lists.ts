@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
-import { isSettled, type ShortList, type ToldShortList } from '../../domain/sale/short-list.ts';
+import type { ShortListFacts } from '../../domain/conditions/facts.ts';
+import { isSettled, type ShortList } from '../../domain/sale/short-list.ts';
 import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -8,12 +9,8 @@ import type { WalkKey } from './walks.ts';
 type Row = Tables['_short_list'];
 
 /** A list whose last walk was short, as status shows it. */
-export interface ShortListStatus extends ToldShortList {
+export interface ShortListStatus extends ShortListFacts {
   readonly walked_at: number;
-  /** Instant at which the first of its consecutive short walks ended. */
-  readonly since: number;
-  /** 1: the list is accepted as it is because three lists agree. */
-  readonly settled: 0 | 1;
 }
 
 export interface ShortListReads {

@@ -1,9 +1,10 @@
 import type { Instant } from '../../clock.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { OperationKind } from '../../domain/conditions/outcome.ts';
 import type { Subject } from '../../domain/evidence/claims.ts';
 import type { Hold } from '../../domain/evidence/hold.ts';
-import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
+import type { ChangeType, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import type { SiblingSubject } from '../../domain/schedule/siblings.ts';
@@ -15,7 +16,7 @@ import type { SignalTier } from '../../domain/schedule/signal.ts';
  */
 export interface ColumnTypes {
   resource: Resource;
-  '_promise.resource': string;
+  '_target.resource': string;
   subject: Subject;
   due_reason: DueReason;
   fetched_reason: DueReason;
@@ -37,16 +38,5 @@ export interface ColumnTypes {
   decided_until: Instant;
   not_before: Instant;
   read_not_before: Instant;
-  '_alarm.kind':
-    | 'images-vanished'
-    | 'images-disk'
-    | 'images-refused'
-    | 'prices-refused'
-    | 'checks-flood'
-    | 'images-unverified'
-    | 'other-dates'
-    | 'old-address-used'
-    | 'subscription-silent'
-    | 'clock-doubted'
-    | SubscriptionAlarm;
+  operation: OperationKind;
 }

@@ -1,7 +1,11 @@
 import { statSync } from 'node:fs';
 import { type Instant, instant } from '../../clock.ts';
-import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
+import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
+import type { DeclaredFacts, FreshnessFacts, RecordFigures, StoredFacts } from '../../domain/conditions/facts.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
+import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
+import { isBroken } from '../../domain/push/subscription.ts';
 import { isMisuse } from '../../domain/sale/closure.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
@@ -16,31 +20,21 @@ import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
 import { type BookableDays, bookableDays, type LastHour, lastHour } from './on-sale.ts';
+import { outcomeReads } from './outcomes.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 /** One line of the view `freshness`: how far a freshness target is met, counted per record. */
-export interface Freshness {
-  readonly resource: string;
-  readonly tier: string | null;
-  readonly records: number;
+export interface Freshness extends FreshnessFacts {
   readonly fresh: number;
-  readonly stale: number;
-  readonly expired: number;
-  /** 0 where a record was never read; null where there is none. */
-  readonly oldest_checked_at: number | null;
-  readonly target_ms: number;
-  readonly met: 0 | 1;
 }
 
 /** Status of the mirror, read as any storefront could read it. */
-export interface MirrorStatus {
+export interface MirrorStatus extends StoredFacts {
   readonly path: string;
   readonly file_bytes: number;
-  readonly wal_bytes: number;
   readonly contract_version: number;
   readonly schema_version: number;
   readonly written_by: string;
-  readonly filled_at: number | null;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
   readonly bookable: BookableDays;
   readonly last_hour: LastHour;
@@ -50,30 +44,13 @@ export interface MirrorStatus {
   readonly oldest_image_at: number | null;
   /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
   readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
-  readonly records: {
-    readonly all: number;
-    readonly never_fetched: number;
-    readonly failing: number;
-    readonly quarantined: number;
-    /** Of those, the ones that have failed for two days at least. */
-    readonly failing_long: number;
-    readonly last_read_at: number | null;
-    /** Availability that is read, and whose answers leave out dates that were asked for. */
-    readonly unanswered: number;
-  };
+  readonly records: RecordFigures & { readonly quarantined: number };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
-  /** Answers that came again and again and could not be used: of a list, or of many records; null: there are none. */
-  readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
   readonly freshness: readonly Freshness[];
-  /** Claims that many records make at once and that the mirror does not show; also those accepted less than a day ago. */
+  /** Also those accepted less than a day ago. */
   readonly held: readonly HeldClaims[];
-  /** Products on sale by their own reads whose dates are answered as not on sale, and since when; null if there are none. */
-  readonly contradicted: { readonly products: number; readonly since: number } | null;
-  /**
-   * Products that notifications closed and no read has decided: in effect, and held back. `mostly_false`: 1 if reads did
-   * not confirm most of the last hundred closures.
-   */
-  readonly closures: ClosureCounts & { readonly mostly_false: 0 | 1 };
+  /** Products that notifications closed and no read has decided: in effect, and held back. */
+  readonly closures: ClosureCounts & StoredFacts['closures'];
   readonly subscriptions: readonly SubscriptionStatus[];
   /** Periods without notifications that are not repaired yet, the newest first. */
   readonly gaps: readonly {
@@ -82,43 +59,34 @@ export interface MirrorStatus {
     readonly to_at: number | null;
     readonly products: number;
   }[];
-  /** Share of checks before orders that found the mirror wrong, over the days that are kept. */
   readonly error_rate: ErrorRate;
   readonly truth: Truth;
   /** Value of the product list as a signal for changes of dates. */
   readonly list_signal: ListSignal;
   /** Paths that the service does not have: they are requested rarely, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
-  /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
   readonly short_lists: readonly ShortListStatus[];
-  /** Conditions that a person should know of. */
-  readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
 
 /** The mirror's status, and the instant at which it was counted. */
 export type CountedStatus = MirrorStatus & { readonly as_of: number };
 
-/** One line of the view `subscriptions`, and whether what it covers is read less often. */
-export interface SubscriptionStatus {
+/** One line of the view `subscriptions`, and what is wrong with it. */
+export interface SubscriptionStatus extends DeclaredFacts {
   readonly subscription_id: string;
   readonly type: string;
-  /** Null: the service was never asked. */
-  readonly status: string | null;
-  /** Null for products_i_sell: only the service knows. */
-  readonly covered_products: number | null;
   readonly last_delivery_at: number | null;
   /** From 0 to 1; null: nothing was announceable yet. */
   readonly trust: number | null;
-  readonly trusted: 0 | 1;
 }
 
-/** Reads the status once through a read-only connection. `quarantineAfter`: failures in a row. */
-export function readStatus(db: Database, quarantineAfter: number, now: Instant): MirrorStatus {
-  return statusOf(db, quarantineAfter)(now);
+/** Reads the status once through a read-only connection. */
+export function readStatus(db: Database, now: Instant): MirrorStatus {
+  return statusOf(db)(now);
 }
 
 /** Returns what reads the status through a read-only connection, as often as it is called: its statements are kept. */
-export function statusOf(db: Database, quarantineAfter: number): (now: Instant) => MirrorStatus {
+export function statusOf(db: Database): (now: Instant) => MirrorStatus {
   const reads = readsOf(db);
   const itself = aboutItself(reads);
   const products = productCounts(reads);
@@ -126,7 +94,7 @@ export function statusOf(db: Database, quarantineAfter: number): (now: Instant) 
   const changed = lastHour(reads);
   const images = imagesShown(reads);
   const unconfirmed = unconfirmedImages(reads);
-  const records = recordCounts(reads, quarantineAfter);
+  const records = recordCounts(reads);
   const unusable = unusableAnswers(reads);
   const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
   const evidence = evidenceReads(reads);
@@ -138,7 +106,7 @@ export function statusOf(db: Database, quarantineAfter: number): (now: Instant) 
   const signal = listSignalOf(reads);
   const offers = offerReads(reads);
   const shortLists = shortListReads(reads);
-  const alarms = reads.rows(() => query.selectFrom('_alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
+  const outcomes = outcomeReads(reads);
   return (now) => ({
     path: db.name,
     file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
@@ -148,7 +116,7 @@ export function statusOf(db: Database, quarantineAfter: number): (now: Instant) 
     bookable: bookable(now),
     last_hour: changed(now),
     ...images(),
-    unconfirmed_images: unconfirmed(),
+    ...unconfirmed(instant(now)),
     ...records(),
     unusable: unusable(),
     freshness: freshness.all(),
@@ -161,7 +129,7 @@ export function statusOf(db: Database, quarantineAfter: number): (now: Instant) 
     list_signal: signal(),
     not_offered: offers.missing().map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
     short_lists: shortLists.all(),
-    alarms: alarms.all(),
+    outcomes: outcomes.all(),
   });
 }
 
@@ -207,7 +175,7 @@ function imagesShown(db: Reads): () => Pick<MirrorStatus, 'images' | 'oldest_ima
 const longDays = 2;
 const laterFailures = 4;
 
-function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStatus, 'records' | 'failures'> {
+function recordCounts(db: Reads): () => Pick<MirrorStatus, 'records' | 'failures'> {
   const counts = db.rows(() =>
     query.selectFrom('_record').select(({ fn }) => [
       fn.countAll<number>().as('all'),
@@ -232,6 +200,11 @@ function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStat
         .countAll<number>()
         .filterWhere(({ eb, and }) => and([eb('unanswered_at', 'is not', null), eb('resource', '=', 'availability')]))
         .as('unanswered'),
+      fn
+        .count<number>('product_id')
+        .distinct()
+        .filterWhere(({ eb, and }) => and([eb('unanswered_at', 'is not', null), eb('resource', '=', 'availability')]))
+        .as('unanswered_products'),
     ]),
   );
   const failures = db.rows(() =>
@@ -253,6 +226,7 @@ function recordCounts(db: Reads, quarantineAfter: number): () => Pick<MirrorStat
       failing_long: 0,
       last_read_at: null,
       unanswered: 0,
+      unanswered_products: 0,
     },
     failures: failures.all(),
   });
@@ -291,7 +265,7 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
       .selectFrom('subscriptions as v')
       .innerJoin('_subscription as s', 's.subscription_id', 'v.subscription_id')
       .selectAll('v')
-      .select('s.trusted')
+      .select(['s.trusted', 's.put_at', 's.failures', 's.failure_kind'])
       .orderBy('v.subscription_id'),
   );
   const gaps = db.rows(() =>
@@ -302,18 +276,31 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
       .orderBy('gap_id', 'desc')
       .limit(10),
   );
-  return () => ({ subscriptions: subscriptions.all(), gaps: gaps.all() });
+  const judged = ({ put_at, failures, failure_kind, ...shown }: ReturnType<typeof subscriptions.all>[number]) =>
+    ({
+      ...shown,
+      broken: isBroken(shown.status, put_at) ? 1 : 0,
+      failing: isWorthTelling(failure_kind, failures) ? 1 : 0,
+    }) as const;
+  return () => ({ subscriptions: subscriptions.all().map(judged), gaps: gaps.all() });
 }
 
-/** While the alarm about them lasts, as of when it was last seen. */
-function unconfirmedImages(db: Reads): () => MirrorStatus['unconfirmed_images'] {
-  const seen = db.values(() => query.selectFrom('_alarm').select('seen_at').where('kind', '=', 'images-unverified'));
+function unconfirmedImages(
+  db: Reads,
+): (now: Instant) => Pick<MirrorStatus, 'images_unconfirmed' | 'unconfirmed_images'> {
   const ledger = imageLedgerReads(db);
-  return () => {
-    const seen_at = seen.get();
-    if (seen_at === undefined) return [];
-    const late = ledger.unconfirmed(instant(seen_at - imageAlarmAfterMs));
-    return late.slice(0, 10).map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) }));
+  return (now) => {
+    const late = ledger.unconfirmed(instant(now - imageUnconfirmedMs));
+    const [oldest] = late;
+    return {
+      images_unconfirmed:
+        oldest === undefined
+          ? null
+          : { products: late.length, since: instant(oldest.verified_at + imageUnconfirmedMs) },
+      unconfirmed_images: late
+        .slice(0, 10)
+        .map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) })),
+    };
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
+import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
 import { type PriceChange, type PriceMoves, priceMovesOf } from '../../domain/week/prices.ts';
 import type { BareSale, CheckoutCounts, WeekFacts, WrongProduct } from '../../domain/week/report.ts';
 import type { ProductEvent } from '../../domain/week/turnover.ts';
@@ -30,7 +30,7 @@ export function readWeek(connection: Database, week: Span, now: Instant): WeekFa
     const title = (product_id: number) => titled.get({ product_id }) ?? null;
     const prices = priceMoves(db, week);
     const moved = [...prices.products.biggest, ...prices.dates.biggest];
-    const late = imageLedgerReads(db).unconfirmed(instant(now - imageAlarmAfterMs));
+    const late = imageLedgerReads(db).unconfirmed(instant(now - imageUnconfirmedMs));
     return {
       ...aboutItself(db),
       events: productEvents(db, week),

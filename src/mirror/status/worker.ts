@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Instant } from '../../clock.ts';
-import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { openMirrorForReading } from '../sql/files.ts';
 import { type MirrorStatus, statusOf } from './status.ts';
 
@@ -8,12 +7,12 @@ import { type MirrorStatus, statusOf } from './status.ts';
 export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
 
 /*
- * The thread of `StatusReader`: a connection of its own, and an answer for each message.
+ * The thread of `StatusReader`: a connection of its own, and an answer for each message, which is the instant that counts as now.
  */
 const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
 db.pragma('cache_size = -2000');
-const read = statusOf(db, quarantineAfter);
+const read = statusOf(db);
 parentPort?.on('message', (now: Instant) => parentPort?.postMessage(answer(now)));
 
 function answer(now: Instant): StatusAnswer {

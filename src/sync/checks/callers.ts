@@ -17,7 +17,7 @@ const callsPerCaller = 30;
  */
 const mostCallers = 10_000;
 
-export function countCallers(clock: Pick<Clock, 'monotonic'>): Callers {
+export function countCallers(clock: Clock): Callers {
   let since = clock.monotonic();
   const calls = new Map<string, number>();
   return {

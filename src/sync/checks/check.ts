@@ -41,7 +41,7 @@ export function checkPorts({
   limiter,
 }: {
   readonly ports: Ports;
-  readonly limiter: Pick<Limiter, 'pause'>;
+  readonly limiter: Limiter;
 }): CheckPorts {
   const sharedReads = new SharedReads<CheckFindings>({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);

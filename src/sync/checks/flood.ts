@@ -1,7 +1,7 @@
 import type { LimiterState } from '../../upstream/limiter.ts';
 import type { Sync } from '../records/context.ts';
 
-/** Share of a minute's calls at which checks raise the flood alarm, and the share below which the alarm is cleared. */
+/** Share of a minute's calls from which checks are a flood, and the share below which the flood is over. */
 const flood = { from: 0.5, until: 0.33 };
 
 /** Returns a function that judges the share of checks among the calls since its last run. Call it once a minute. */
@@ -16,10 +16,10 @@ export function watchChecks(
     const made = lanes.checkout.calls - calls;
     const share = made / Math.max(1, (rate * (now - at)) / 1000);
     [calls, at] = [lanes.checkout.calls, now];
-    // Between the two shares the alarm keeps its state.
+    // Between the two shares the state stays.
     if (share >= flood.until && share < flood.from) return;
-    const met = share < flood.until ? null : { at: clock.now(), products: made };
-    if (mirror.alarms.set('checks-flood', met) === 'new')
+    const failed = share < flood.until ? null : { affected: made };
+    if (mirror.outcomes.note('live-checks', clock.now(), failed) === 'new')
       log.warn({ calls: made, share }, 'live checks use most of the call budget');
   };
 }

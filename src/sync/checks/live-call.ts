@@ -47,7 +47,7 @@ export class LiveCall<Found> implements SharedCall<Found> {
    * at the same time have joined.
    */
   readonly turn: Promise<void>;
-  readonly #clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>;
+  readonly #clock: Clock;
   readonly #pause: CallPause;
   /** Called when the last waiter has left before the call was sent, or some time after. */
   readonly #abandoned: () => void;

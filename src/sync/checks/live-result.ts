@@ -48,7 +48,7 @@ export interface CallPause {
   whyLate(): Unanswered;
 }
 
-export function callPause(limiter: Pick<Limiter, 'pause'>, clock: Pick<Clock, 'now'>): CallPause {
+export function callPause(limiter: Limiter, clock: Clock): CallPause {
   const now: CallPause['now'] = () => {
     const { not_before, unreachable_since } = limiter.pause();
     if (not_before <= clock.now()) return null;

@@ -25,7 +25,7 @@ export class SharedReads<Found> implements AsyncDisposable {
   readonly #storing = new Set<LiveCall<Found>>();
   #stopped = false;
 
-  constructor({ upstream, ...given }: Ports, limiter: Pick<Limiter, 'pause'>) {
+  constructor({ upstream, ...given }: Ports, limiter: Limiter) {
     this.#together = commitTogether(given);
     const { commit } = this.#together;
     this.#ports = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };

@@ -65,7 +65,7 @@ export function viewCounter({ mirror, clock }: Sync): ViewCounter {
 }
 
 /** Adds views of a window to what is left of earlier ones, which fade. Called in a transaction. */
-export function countViews(mirror: Pick<Mirror, 'interest'>, { product_id, part }: Window, more: number, now: Instant) {
+export function countViews(mirror: Mirror, { product_id, part }: Window, more: number, now: Instant) {
   const known = mirror.interest.of(product_id).windows.find((window) => window.part === part);
   const views = more + (known === undefined ? 0 : faded(now, known.views, known.counted_at));
   mirror.interest.count({ product_id, part, views, counted_at: now });

@@ -148,7 +148,7 @@ export class Refusals implements RefusalJudge {
       if (reach.because !== 'refused-once') return;
       mirror.offers.refused(path, now);
       // Its freshness target may not be reachable.
-      mirror.promises.drop(record.resource);
+      mirror.targets.drop(record.resource);
     });
     if (reach.to === 'path') pathMissing(this.#ports, path, isList(record.resource) ? undefined : leaveToList);
     return reach;
@@ -203,7 +203,7 @@ export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: I
   const isKnown = answered_at !== null && Math.abs(at - answered_at) <= noteEveryMs && refused_at === null;
   if (!isKnown) mirror.offers.answered(path, at);
   // Restores the freshness targets from before the path was refused.
-  if (refused_at !== null && policy !== undefined) mirror.promises.write(policy, policy.daysPerRequest);
+  if (refused_at !== null && policy !== undefined) mirror.targets.write(policy, policy.daysPerRequest);
 }
 
 /** Records that a path is missing, and drops its records. Logged once. */
@@ -218,7 +218,7 @@ export function pathMissing<Own extends Sync>(
     const resource = resourceAt(path);
     if (resource === null) return true;
     mirror.records.dropResource(resource);
-    mirror.promises.drop(resource);
+    mirror.targets.drop(resource);
     then(ports);
     mirror.jobs.finish(clock.now());
     return true;

@@ -1,5 +1,5 @@
 import { instant } from '../../clock.ts';
-import { imageAlarmAfterMs, imagePressAfterMs } from '../../domain/catalogue/image.ts';
+import { imagePressAfterMs } from '../../domain/catalogue/image.ts';
 import type { Sync } from '../records/context.ts';
 import { askForImages } from './vanished.ts';
 
@@ -15,15 +15,4 @@ export function readImagesNearLimit(ports: Sync): void {
   const brought = mirror.transaction(() => askForImages(ports, late, 'image-limit'));
   if (brought > 0)
     log.warn({ products: brought }, 'images not confirmed for ten days: reading their products ahead of the sweeps');
-}
-
-/**
- * Raises or clears the alarm about images not confirmed for twelve days; it lasts until each is confirmed or withdrawn.
- */
-export function updateImageAlarm({ mirror, clock, log }: Sync): void {
-  const now = clock.now();
-  const products = mirror.images.unconfirmed(instant(now - imageAlarmAfterMs)).length;
-  const came = mirror.alarms.set('images-unverified', products === 0 ? null : { at: now, products });
-  if (came === 'ended') log.info({}, 'every image is confirmed or withdrawn again');
-  if (came === 'new') log.error({ products }, 'images not confirmed for twelve days: they are hidden after fourteen');
 }

@@ -76,7 +76,7 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
   }
   mirror.transaction(() => table.confirm(clock.now()));
   if (removed > 0) log.info({ files: removed }, 'removed image files whose images may no longer be shown');
-  updateDiskAlarm(ports);
+  noteRoom(ports);
 }
 
 /**
@@ -187,7 +187,7 @@ async function fetchOne(
 }
 
 /** Removes files; one that cannot be removed becomes an orphan for the next sweep. */
-function removeFiles({ directory, log }: Pick<ImageFilePorts, 'directory' | 'log'>, files: readonly string[]): void {
+function removeFiles({ directory, log }: ImageFilePorts, files: readonly string[]): void {
   try {
     directory.remove(files);
   } catch (error) {
@@ -249,11 +249,12 @@ function verify(received: ReceivedImage): Verified {
   };
 }
 
-function updateDiskAlarm(ports: ImageFilePorts): void {
+/** Records whether files wait for room. */
+function noteRoom(ports: ImageFilePorts): void {
   const { mirror, clock, log, fetching } = ports;
   const now = clock.now();
   const products = fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
-  if (mirror.alarms.set('images-disk', products === 0 ? null : { at: now, products }) === 'new')
+  if (mirror.outcomes.note('image-disk', now, products === 0 ? null : { affected: products }) === 'new')
     log.error({ disk: fetching?.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 

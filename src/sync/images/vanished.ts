@@ -1,5 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { failureOf } from '../../domain/conditions/outcome.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Sync } from '../records/context.ts';
 import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
@@ -23,8 +24,8 @@ export function holdVanishedImages(
   if (some || entries.length < massLoss) return entries;
   if (mirror.products.countImages(entries.map(({ product_id }) => product_id)) < massLoss) return entries;
   const products = entries.length;
-  const alarm = { kind: 'images-vanished', at: clock.now(), started_at, products } as const;
-  if (mirror.alarms.add(alarm) === 'new')
+  const failed = { at: clock.now(), started_at, affected: products };
+  if (mirror.outcomes.failedFurther('image-list', failed) === 'new')
     log.error(
       { products },
       'a list page shows no images for any of its products: the known ones are kept until they expire',
@@ -42,7 +43,7 @@ export function holdOwnImages(ports: Sync, entry: ProductEntry): ProductEntry {
 
 /** Returns whether images have vanished from the list and have not come back. */
 function areVanished({ mirror }: Sync): boolean {
-  return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
+  return failureOf(mirror.outcomes.all(), 'image-list') !== null;
 }
 
 /**

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
+import { failureOf } from '../../domain/conditions/outcome.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
+import { isOldAddressUsed } from '../../domain/push/callback-epoch.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
@@ -40,8 +42,6 @@ const slice = 200;
 /** A delivery with at most this many products is small: a whole batch of them is stored in one transaction. */
 const fewNotices = slice / batch;
 const largeBytes = 64 * 1024;
-/** Milliseconds without a call to an old address after which its alarm is cleared. */
-const forgottenMs = 24 * 3_600_000;
 
 /**
  * Applies the stored deliveries in order. Deliveries that arrive meanwhile are left for the next
@@ -223,18 +223,12 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
   return superseded;
 }
 
-/** Clears the alarm about old addresses when none was called for a while. */
-export function forgetDropped({ mirror, clock }: Sync): void {
-  const now = clock.now();
-  for (const { kind, seen_at } of mirror.alarms.all())
-    if (kind === 'old-address-used' && Math.abs(now - seen_at) > forgottenMs) mirror.alarms.set(kind, null);
-}
-
-/**
- * Raises the alarm about a call to an address whose grace period is over: the caller or the service still uses it.
- */
+/** Records a call to an address whose grace period is over: the caller or the service still uses it. */
 export function noteDropped({ mirror, clock, log }: Sync): void {
   const now = clock.now();
-  if (mirror.alarms.set('old-address-used', { at: now, products: 0 }) === 'new')
+  const before = failureOf(mirror.outcomes.all(), 'callback-address');
+  // A later call begins another failure.
+  if (before !== null && !isOldAddressUsed(before, now)) mirror.outcomes.note('callback-address', now, null);
+  if (mirror.outcomes.note('callback-address', now, { affected: 1 }) === 'new')
     log.error({}, 'a replaced callback address was called after its grace period');
 }

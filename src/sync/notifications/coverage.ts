@@ -26,7 +26,7 @@ export async function updateCoverage(ports: Sync, signal: AbortSignal): Promise<
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(ports, product_id);
-        mirror.promises.moveStaleAt(
+        mirror.targets.moveStaleAt(
           ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence,
           product_id,
         );

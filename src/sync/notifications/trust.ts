@@ -35,7 +35,6 @@ export function judgeNotices(ports: Sync): void {
         judge(ports, expected);
       }
     });
-  updateSilenceAlarm(ports);
 }
 
 function judge({ mirror, clock, policy, log }: Sync, expected: ExpectedNotice): void {
@@ -57,13 +56,4 @@ function judge({ mirror, clock, policy, log }: Sync, expected: ExpectedNotice): 
     if (trusted !== (announcer.trusted === 1))
       log.warn({ subscription_id, trusted }, trusted ? 'subscription trusted again' : 'subscription not trusted');
   }
-}
-
-/** Raises or clears the alarm about subscriptions that miss changes. */
-function updateSilenceAlarm({ mirror, clock, log }: Sync): void {
-  const silent = mirror.trust.distrusted();
-  const products = silent.reduce((sum, each) => sum + each.products, 0);
-  const met = silent.length === 0 ? null : { at: clock.now(), products };
-  if (mirror.alarms.set('subscription-silent', met) === 'new')
-    log.error({ silent }, 'a subscription misses changes: its products are read as often as without it');
 }

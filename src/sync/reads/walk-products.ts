@@ -13,7 +13,7 @@ import { judgeAbsence } from '../records/absence.ts';
 import { extraWalk } from '../records/call-value.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
-import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
+import { endRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { noteSignal } from './list-signal.ts';
@@ -49,8 +49,8 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       if (!primary) return;
       if (!list.isOrdered()) mirror.listPlaces.clear();
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at });
-      mirror.alarms.clearImages(started_at, clock.now());
-      clearRefused(ports, started_at);
+      mirror.outcomes.imagesAreBack(started_at, clock.now());
+      endRefused(ports, started_at);
       // Further languages and currencies add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);

@@ -39,7 +39,7 @@ export interface SiblingGroup {
   readonly subject: SiblingSubject;
 }
 
-/** Returns the groups of products whose dates may change together with those of a record. */
+/** Returns the groups that a record's product belongs to: the products of its venue, of its supplier … Their dates may change together. */
 export function siblingGroups({ mirror }: Sync, { product_id, edition, part }: RecordKey): SiblingGroup[] {
   const ids = mirror.siblings.groupsOf(product_id);
   return siblingKinds.flatMap((kind): SiblingGroup[] => {

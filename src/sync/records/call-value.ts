@@ -73,7 +73,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   const surveyed = {
     demand,
     floor,
-    promised: neededCalls(ports) / dayMs,
+    needed: neededCalls(ports) / dayMs,
     siblings: ports.siblings.takeSpent(clock.now()),
     interest,
     ...walksAt(ports, walks, price),
@@ -162,10 +162,10 @@ function marketOf({ mirror, clock, policy, budget }: Sync): Market {
   const cadence = listCadence(policy.cadence);
   if (surveyed === null || policy.adaptive === null)
     return { price: noExtraCalls, floor: 0, walk_every: cadence, interest: null };
-  const { demand, promised, floor, interest, siblings = 0, walks = { every: cadence, calls: 0 } } = surveyed;
+  const { demand, needed, floor, interest, siblings = 0, walks = { every: cadence, calls: 0 } } = surveyed;
   const learned = budget();
   const limits = limitsAfterPressure(policy.adaptive, learned, clock.now());
-  const extra = besideAudits(extraCalls(limits, promised, learned.rate / 1000), promised, policy.audit);
+  const extra = besideAudits(extraCalls(limits, needed, learned.rate / 1000), needed, policy.audit);
   return {
     price: clearingPrice(demand, extra - walks.calls - siblings),
     floor,

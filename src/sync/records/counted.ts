@@ -33,13 +33,13 @@ export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
 }
 
 /** Returns a catalogue without the reads that no freshness target needs: extra reads and random reads. */
-export function promisesOf(catalogue: Catalogue): Catalogue {
+export function targetsOf(catalogue: Catalogue): Catalogue {
   return { ...catalogue, extra: null, audit: 0 };
 }
 
 /** Returns the calls a day that the freshness targets need. */
 export function neededCalls(facts: CatalogueFacts): number {
-  return callsPerDay(planOf(promisesOf(catalogueOf(facts))));
+  return callsPerDay(planOf(targetsOf(catalogueOf(facts))));
 }
 
 function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Catalogue['extra'] {

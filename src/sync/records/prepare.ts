@@ -25,7 +25,7 @@ export function prepareRecords(ports: Sync): void {
     if (policy.listTotal === 'ignore') ignoreTotals(ports);
     for (const product_id of policy.included) includeProduct(ports, product_id);
     for (const product_id of policy.excluded) excludeProduct(ports, product_id);
-    if (mirror.promises.write(policy, policy.daysPerRequest) || other) replanAll(ports);
+    if (mirror.targets.write(policy, policy.daysPerRequest) || other) replanAll(ports);
     else replanSome(ports, moved);
     mirror.writeZones(clock.now());
   });

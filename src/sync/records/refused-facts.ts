@@ -8,8 +8,9 @@ export interface RefusedFacts {
   readonly prices: number;
 }
 
-/** Milliseconds without a refused price after which its alarm is cleared. */
+/** Milliseconds without a refused price after which prices count as usable again. */
 const forgottenMs = 24 * 3_600_000;
+const operationOf = { images: 'image-urls', prices: 'prices' } as const;
 const logMessages = {
   images: 'images are not published: their URLs are not on public hosts',
   prices: 'negative prices are rejected: what they belong to is not sold',
@@ -33,19 +34,20 @@ export function noteRefused(
     const met = found.filter(({ refused }) => refused[kind] > 0);
     const [first] = met;
     if (first === undefined) continue;
-    const alarm = { kind: `${kind}-refused`, at: clock.now(), started_at, products: met.length } as const;
-    if (mirror.alarms.add(alarm) === 'new')
+    const failed = { at: clock.now(), started_at, affected: met.length };
+    if (mirror.outcomes.failedFurther(operationOf[kind], failed) === 'new')
       log.warn({ product_id: first.product_id, products: met.length }, logMessages[kind]);
   }
 }
 
 /**
- * Clears the alarms about facts that did not occur again: in the walk that has just ended, and for prices also in the
- * reads of the last day. Called at the end of a walk over the list.
+ * Records that facts were not refused again: in the walk that has just ended, and for prices also in the reads of the
+ * last day. Called at the end of a walk over the list.
  */
-export function clearRefused({ mirror }: Sync, started_at: Instant): void {
-  for (const { kind, seen_at } of mirror.alarms.all()) {
-    if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.clear(kind);
-    if (kind === 'prices-refused' && seen_at < started_at - forgottenMs) mirror.alarms.clear(kind);
+export function endRefused({ mirror, clock }: Sync, started_at: Instant): void {
+  for (const { operation, noticed_at } of mirror.outcomes.all()) {
+    if (noticed_at === null) continue;
+    if (operation === 'image-urls' && noticed_at < started_at) mirror.outcomes.worked(operation, clock.now());
+    if (operation === 'prices' && noticed_at < started_at - forgottenMs) mirror.outcomes.worked(operation, clock.now());
   }
 }

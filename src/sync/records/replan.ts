@@ -43,20 +43,20 @@ export function replanSome(ports: Sync, product_ids: readonly number[]): void {
  * seconds.
  */
 export function replanAll(ports: Sync): void {
-  ports.mirror.promises.replanAll();
+  ports.mirror.targets.replanAll();
   replanNext(ports);
 }
 
 function replanNext(ports: Sync): 'more' | 'done' {
-  const { products, promises, records } = ports.mirror;
-  const after = promises.replannedTo();
+  const { products, targets, records } = ports.mirror;
+  const after = targets.replannedTo();
   if (after === null) return 'done';
   return ports.mirror.transaction(() => {
     const next = records.productsAfter(after, slice);
     replan(ports, next.filter(products.isVisible));
     // Records without a visible product: the lists, products that were never found yet, and products being withdrawn.
     for (const product_id of next) if (!products.isVisible(product_id)) reschedule(ports, product_id);
-    promises.replanned(next.length < slice ? null : (next.at(-1) ?? null));
+    targets.replanned(next.length < slice ? null : (next.at(-1) ?? null));
     return next.length < slice ? 'done' : 'more';
   });
 }

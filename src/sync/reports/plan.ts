@@ -11,7 +11,7 @@ import {
 } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import { type CatalogueFacts, catalogueOf, promisesOf } from '../records/counted.ts';
+import { type CatalogueFacts, catalogueOf, targetsOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
@@ -35,10 +35,10 @@ export interface Plan {
    */
   readonly broken: readonly { readonly lane: string; readonly factor: number }[];
   /**
-   * The benefit of calls: `untrue` is the expected share of shoppers' time in which some shown date is outdated,
+   * The benefit of calls: `outdated` is the expected share of shoppers' time in which some shown date is outdated,
    * estimated from the reads so far. Empty before the first survey, which comes at most six hours after the fill.
    */
-  readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly untrue: number }[];
+  readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly outdated: number }[];
   /**
    * The basis of the products' weights: the views that storefronts reported lately, the number of viewed products, and
    * the share of the weight of the ten most viewed. Null before the first survey.
@@ -54,7 +54,7 @@ export function makePlan(facts: CatalogueFacts): Plan {
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
   const calls_per_day = callsPerDay(lines);
-  const needed = callsPerDay(planOf(promisesOf(catalogue)));
+  const needed = callsPerDay(planOf(targetsOf(catalogue)));
   const learned = mirror.budget.learned();
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
   const lanes = shareOut(lines, laneShares, policy.ceiling);
@@ -72,7 +72,7 @@ export function makePlan(facts: CatalogueFacts): Plan {
       .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
     buys: buysOf(facts, needed, calls_per_day - needed),
     interest: interestOf(facts),
-    what_if: whatIf(facts, promisesOf(catalogue)).map(([change, other]) => ({
+    what_if: whatIf(facts, targetsOf(catalogue)).map(([change, other]) => ({
       change,
       calls_per_day: callsPerDay(planOf(other)) - needed,
     })),
@@ -85,14 +85,14 @@ function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan
   if (surveyed === null) return [];
   return (
     [
-      ['the promises alone', 0],
+      ['the targets alone', 0],
       ['half the extra calls', 0.5],
       ['as configured', 1],
       ['twice the extra calls', 2],
     ] as const
   ).flatMap(([what, times]) => {
-    const untrue = staleWith(surveyed.demand, (times * extra) / dayMs);
-    return untrue === null ? [] : [{ what, calls_per_day: needed + times * extra, untrue }];
+    const outdated = staleWith(surveyed.demand, (times * extra) / dayMs);
+    return outdated === null ? [] : [{ what, calls_per_day: needed + times * extra, outdated }];
   });
 }
 

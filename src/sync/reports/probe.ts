@@ -131,7 +131,7 @@ export async function probeService(
 
 type Questions = ReturnType<typeof questionsOf>;
 
-function questionsOf({ page_size, languages, currencies }: ProbeSettings, clock: Pick<Clock, 'now'>) {
+function questionsOf({ page_size, languages, currencies }: ProbeSettings, clock: Clock) {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
   const edition = { language, currency };
   const todayOf = (row: Members | null) => venueToday(knownZone(row?.timezone), clock.now()).latest;

@@ -89,10 +89,7 @@ export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeo
 }
 
 /** Returns the subscription that the service is known to have; null: it was never asked, or has none. */
-export function heldOf(
-  ports: Pick<SubscriptionPorts, 'addresses' | 'clock'>,
-  row: StoredSubscription,
-): HeldSubscription | null {
+export function heldOf(ports: SubscriptionPorts, row: StoredSubscription): HeldSubscription | null {
   if (row.status === null) return null;
   const address = standingOf(row, epochsOf(ports, row.subscription_id), ports.clock.now());
   return {
@@ -104,7 +101,7 @@ export function heldOf(
   };
 }
 
-export function epochsOf({ addresses }: Pick<SubscriptionPorts, 'addresses'>, subscription_id: string): EpochState[] {
+export function epochsOf({ addresses }: SubscriptionPorts, subscription_id: string): EpochState[] {
   return addresses.states().filter((each) => each.subscription_id === subscription_id);
 }
 
@@ -112,7 +109,7 @@ export function epochsOf({ addresses }: Pick<SubscriptionPorts, 'addresses'>, su
  * Returns whether the service calls an address that is not ours. If none of ours was ever announced, the address may be
  * ours under another master secret, or that of an earlier installation, and does not count as foreign.
  */
-export function isTaken(ports: Pick<SubscriptionPorts, 'addresses'>, row: StoredSubscription): boolean {
+export function isTaken(ports: SubscriptionPorts, row: StoredSubscription): boolean {
   const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);
   return row.address === 'foreign' && announced && !ports.addresses.masterChanged();
 }

@@ -1,11 +1,8 @@
 import type { Instant } from '../../clock.ts';
-import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
 import {
   differences,
   type HeldSubscription,
-  isWorking,
   needsPut,
-  type SubscriptionAlarm,
   type WantedSubscription,
 } from '../../domain/push/subscription.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -101,7 +98,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
       const unread = first || isDue(row, now) ? await readSubscription(ports, each, signal) : null;
       await stepSubscription(ports, each, unread, signal);
     }
-    updateAlarms(ports);
+    noteTaken(ports);
   }
 
   async function compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]> {
@@ -118,7 +115,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     const wanted = run === 'dry' ? wantedSubscriptions(ports).wanted : declare();
     for (const each of wanted)
       applied.push(await (run === 'dry' ? preview(ports, each, signal) : applyOne(ports, each, signal)));
-    if (run === 'now') updateAlarms(ports);
+    if (run === 'now') noteTaken(ports);
     return applied;
   }
 
@@ -232,28 +229,15 @@ function isWithinDay(at: Instant | null, now: Instant): boolean {
   return at !== null && at <= now && now - at < 24 * hourMs;
 }
 
-/** Raises and clears the alarms about subscriptions, from stored facts. */
-function updateAlarms(ports: SubscriptionPorts): void {
+/** Records whether the service has an address that is not ours, or had one in the last day. */
+function noteTaken(ports: SubscriptionPorts): void {
   const { mirror, clock, log } = ports;
+  const now = clock.now();
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
-  const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
-    'subscription-taken': (row) => isTaken(ports, row) || isWithinDay(row.wrested_at, clock.now()),
-    // A subscription that was never put is new, not broken.
-    'subscription-broken': ({ status, put_at }) =>
-      status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),
-    'subscription-failing': ({ failures, failure_kind }) => isWorthTelling(failure_kind, failures),
-  };
-  for (const [kind, concerns] of Object.entries(about) as [SubscriptionAlarm, (row: StoredSubscription) => boolean][]) {
-    const concerned = rows.filter(concerns);
-    const products = concerned.reduce((sum, { covered_products }) => sum + (covered_products ?? 0), 0);
-    const came = mirror.alarms.set(kind, concerned.length === 0 ? null : { at: clock.now(), products });
-    const subscriptions = concerned.map(({ subscription_id, status, failure }) => ({
-      subscription_id,
-      status,
-      failure,
-    }));
-    if (came === 'new')
-      log.error({ alarm: kind, subscriptions }, 'a subscription needs attention: catalogued subscription list');
-    if (came === 'ended') log.info({ alarm: kind }, 'alarm ended');
+  const taken = rows.filter((row) => isTaken(ports, row) || isWithinDay(row.wrested_at, now));
+  const failed = taken.length === 0 ? null : { affected: taken.length };
+  if (mirror.outcomes.note('subscription-address', now, failed) === 'new') {
+    const subscriptions = taken.map(({ subscription_id }) => subscription_id);
+    log.error({ subscriptions }, 'a subscription has an address that is not ours: catalogued subscription list');
   }
 }

@@ -113,14 +113,14 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
   if (record?.fetched_at == null || product === null || window === undefined) return;
   // Shoppers see no dates of this product.
   if (mirror.checks.saleState(key.product_id) !== 'on-sale') return;
-  const untrue = await untrueDates(ports, { ...record, due_reason: 'audit' }, signal);
-  if (untrue === null) return;
+  const outdated = await outdatedDates(ports, { ...record, due_reason: 'audit' }, signal);
+  if (outdated === null) return;
   const today = venueToday(product.timezone, clock.now()).earliest;
-  const days = untrue === 'all' ? 'all' : untrue.map((date) => daysBetween(today, date));
+  const days = outdated === 'all' ? 'all' : outdated.map((date) => daysBetween(today, date));
   const from_at = Math.floor(clock.now() / auditPeriodMs) * auditPeriodMs;
   mirror.transaction(() => {
-    for (const { tier, untrue: found } of findingsOf(window, cadence.availability, days))
-      mirror.audits.count({ from_at: instant(from_at), tier, audited: 1, untrue: found });
+    for (const { tier, outdated: found } of findingsOf(window, cadence.availability, days))
+      mirror.audits.count({ from_at: instant(from_at), tier, audited: 1, outdated: found });
   });
 }
 
@@ -128,7 +128,7 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
  * Reads a record's window. Returns the dates that were wrong in the mirror; `all`: all of them, because the product is
  * not on sale or the answer is not believed yet; null: the answer does not show it.
  */
-async function untrueDates(
+async function outdatedDates(
   { upstream, ...ports }: Ports,
   record: Parameters<typeof readAvailability>[1],
   signal: AbortSignal,

@@ -47,7 +47,7 @@ const cadence = { availability: { near: { every: '5m' } } };
  */
 const quirks = ['images-refused', 'prices-refused', 'clock-off', 'list-incomplete', 'deliveries-refused'];
 /** May come again on any day, as a read meets a stray 503, or misses dates that are rounded to weeks. */
-const passing = 'promise-broken';
+const passing = 'freshness-missed';
 
 /** What is broken on purpose behind the harness's back after the first day of each family. */
 const breaks = {

@@ -113,7 +113,7 @@ function putting(bound: Bound<Put>) {
     read_language: sql.ref('t.language'),
     language_shown: sql`coalesce(${bound.text_language}, ${sql.ref('t.language')})`,
     currency: sql.ref('m.currency'),
-    detail_promise_ms: query.selectFrom('_promise').select('promise_ms').where('resource', '=', 'product_detail'),
+    detail_target_ms: query.selectFrom('_target').select('target_ms').where('resource', '=', 'product_detail'),
     ...offsetColumns,
   };
   const others = [...Object.keys(computed), ...ofProduct, ...ofText, ...ofDocument] as (keyof Shown)[];

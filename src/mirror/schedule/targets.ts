@@ -7,7 +7,7 @@ import type { Tables } from '../sql/tables.ts';
 import { type StaleAfter, staleRows } from './stale.ts';
 
 /** Freshness targets of all resources, and those that categories set instead. */
-export interface Promised {
+export interface FreshnessTargets {
   readonly cadence: StaleAfter;
   readonly extent: { readonly resources: Offered };
   readonly categories: readonly { readonly name: string }[];
@@ -15,13 +15,13 @@ export interface Promised {
 }
 
 /** Freshness targets, and the `stale_at` values that depend on them. */
-export interface PromiseTable {
+export interface TargetTable {
   /**
    * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves the `stale_at`
    * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned.
    * Returns whether anything changed.
    */
-  write(promised: Promised, daysPerRequest: number): boolean;
+  write(targets: FreshnessTargets, daysPerRequest: number): boolean;
   /** Returns up to which product the records are planned by the current targets; null if all are. */
   replannedTo(): number | null;
   /** Marks all records as not yet planned by the current targets. */
@@ -33,8 +33,8 @@ export interface PromiseTable {
   moveStaleAt(cadence: StaleAfter, product_id: number | null): void;
 }
 
-export function promiseTable(db: Writes): PromiseTable {
-  const stored = db.rows(() => query.selectFrom('_promise').select(columns).orderBy('resource').orderBy('tier'));
+export function targetTable(db: Writes): TargetTable {
+  const stored = db.rows(() => query.selectFrom('_target').select(columns).orderBy('resource').orderBy('tier'));
   const told = db.values(() => query.selectFrom('_budget').select('category_cadences'));
   const tell = db.change(({ own }: Bound<{ own: string }>) =>
     query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
@@ -43,23 +43,23 @@ export function promiseTable(db: Writes): PromiseTable {
   const replanned = db.change(({ to }: Bound<{ to: number | null }>) =>
     query.updateTable('_budget').set({ replanned_to: to }),
   );
-  const clear = db.change(() => query.deleteFrom('_promise'));
+  const clear = db.change(() => query.deleteFrom('_target'));
   const drop = db.change(({ resource }: Bound<{ resource: Resource }>) =>
-    query.deleteFrom('_promise').where('resource', '=', resource),
+    query.deleteFrom('_target').where('resource', '=', resource),
   );
-  const add = db.change((promise: Bound<Tables['_promise']>) =>
-    query.insertInto('_promise').values(pick(promise, columns)),
+  const add = db.change((target: Bound<Tables['_target']>) =>
+    query.insertInto('_target').values(pick(target, columns)),
   );
-  const detail = db.change(detailPromise);
+  const detail = db.change(detailTarget);
   const stale = staleRows(db);
   return {
     write: ({ cadence, extent, categories, of }, daysPerRequest) => {
-      const wanted = promises(cadence, extent.resources, daysPerRequest);
+      const wanted = targets(cadence, extent.resources, daysPerRequest);
       const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
       if (JSON.stringify(stored.all()) === JSON.stringify(wanted) && (told.get() ?? '[]') === own) return false;
       tell.run({ own });
       clear.run();
-      for (const promise of wanted) add.run(promise);
+      for (const target of wanted) add.run(target);
       detail.run();
       stale.moveOfEverything(cadence);
       stale.moveByProduct(cadence, null);
@@ -81,41 +81,41 @@ export function promiseTable(db: Writes): PromiseTable {
 }
 
 /** Writes how long the read of a product's details counts as fresh, where it is another time than before. */
-function detailPromise() {
-  const promised = query.selectFrom('_promise').select('promise_ms').where('resource', '=', 'product_detail');
+function detailTarget() {
+  const target = query.selectFrom('_target').select('target_ms').where('resource', '=', 'product_detail');
   return query
     .updateTable('product')
-    .set({ detail_promise_ms: promised })
-    .where('detail_promise_ms', 'is not', promised as never);
+    .set({ detail_target_ms: target })
+    .where('detail_target_ms', 'is not', target as never);
 }
 
 /** Before the lists, whose number is 0. */
 const beforeAll = -1;
 
-const columns = ['resource', 'tier', 'promise_ms', 'first_part', 'last_part'] as const;
+const columns = ['resource', 'tier', 'target_ms', 'first_part', 'last_part'] as const;
 
 /** Returns whether a resource has a freshness target. An optional one has it only as long as it is requested. */
-function isPromised(resource: UntieredResource, offered: Offered): boolean {
+function hasTarget(resource: UntieredResource, offered: Offered): boolean {
   return optionalPathOf(resource) === null || offered.has(resource);
 }
 
 /** Beyond every window: a category's horizon may be longer than that of everything. */
 const lastPart = 400;
 
-function promises(cadence: StaleAfter, offered: Offered, daysPerRequest: number): Tables['_promise'][] {
+function targets(cadence: StaleAfter, offered: Offered, daysPerRequest: number): Tables['_target'][] {
   const { near, middle, far, horizon } = cadence.availability;
-  const tier = (name: string, promise_ms: number, from: number, to: number) => ({
+  const tier = (name: string, target_ms: number, from: number, to: number) => ({
     resource: 'availability',
     tier: name,
-    promise_ms,
+    target_ms,
     first_part: Math.floor(from / daysPerRequest),
     last_part: Number.isFinite(to) ? Math.floor((Math.min(to, horizon) - 1) / daysPerRequest) : lastPart,
   });
-  const untiered = untieredResources.filter((resource) => isPromised(resource, offered));
+  const untiered = untieredResources.filter((resource) => hasTarget(resource, offered));
   const plain = [...untiered, 'images' as const].map((resource) => ({
     resource,
     tier: '',
-    promise_ms: cadence[resource],
+    target_ms: cadence[resource],
     first_part: 0,
     last_part: 0,
   }));

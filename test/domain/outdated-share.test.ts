@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { drawAudits, mayAudit } from '../../src/domain/truth/draw.ts';
-import { type Audited, untrueShare } from '../../src/domain/truth/estimate.ts';
+import { type Audited, outdatedShare } from '../../src/domain/truth/estimate.ts';
 import { findingsOf } from '../../src/domain/truth/finding.ts';
 import { sequence } from '../../src/sandbox/random.ts';
 
 const hour = 3_600_000;
 
-/** Four periods a day for a week, each with so many reads of a world of which a share, its own each time, is untrue. */
+/** Four periods a day for a week, each with so many reads of a world of which a share, its own each time, is outdated. */
 function week(reads: number, share: () => number, chance: () => number): Audited[] {
   return Array.from({ length: 28 }, () => {
     const own = share();
-    return { audited: reads, untrue: Array.from({ length: reads }, chance).filter((each) => each < own).length };
+    return { audited: reads, outdated: Array.from({ length: reads }, chance).filter((each) => each < own).length };
   });
 }
 
 /** Returns how many of a hundred weeks have the true share within the margin. */
 function covered(reads: number, truth: number, share: (chance: () => number) => number): number {
   const chance = sequence(7);
-  const weeks = Array.from({ length: 100 }, () => untrueShare(week(reads, () => share(chance), chance)));
+  const weeks = Array.from({ length: 100 }, () => outdatedShare(week(reads, () => share(chance), chance)));
   return weeks.filter((each) => each.share !== null && Math.abs(each.share - truth) <= (each.margin ?? 0)).length;
 }
 
-describe('the share of what shoppers see that is untrue', () => {
+describe('the share of what shoppers see that is outdated', () => {
   it.each([
     [540, 0.015],
     [60, 0.05],
     [4, 0.015],
     [2, 0.1],
-  ])('lies within its margin in nine weeks of ten, of %i reads in six hours with %d untrue', (reads, truth) => {
+  ])('lies within its margin in nine weeks of ten, of %i reads in six hours with %d outdated', (reads, truth) => {
     expect(covered(reads, truth, () => truth)).toBeGreaterThanOrEqual(90);
   });
 
@@ -36,18 +36,18 @@ describe('the share of what shoppers see that is untrue', () => {
     expect(covered(200, 0.029, together)).toBeGreaterThanOrEqual(85);
     const one = week(200, () => together(sequence(3)), sequence(3));
     const [sum] = [
-      one.reduce((all, each) => ({ audited: all.audited + each.audited, untrue: all.untrue + each.untrue })),
+      one.reduce((all, each) => ({ audited: all.audited + each.audited, outdated: all.outdated + each.outdated })),
     ];
-    expect(untrueShare([sum]).margin).toBeLessThan(0.01);
+    expect(outdatedShare([sum]).margin).toBeLessThan(0.01);
   });
 
   it('is not told from too few reads, and nothing found among few is not "0 % for certain"', () => {
-    expect(untrueShare([])).toEqual({ audited: 0, untrue: 0, share: null, margin: null });
-    expect(untrueShare([{ audited: 29, untrue: 0 }]).share).toBeNull();
-    const few = untrueShare([{ audited: 30, untrue: 0 }]);
+    expect(outdatedShare([])).toEqual({ audited: 0, outdated: 0, share: null, margin: null });
+    expect(outdatedShare([{ audited: 29, outdated: 0 }]).share).toBeNull();
+    const few = outdatedShare([{ audited: 30, outdated: 0 }]);
     expect(few.share).toBe(0);
     expect(few.margin).toBeGreaterThan(0.1);
-    expect(untrueShare([{ audited: 30, untrue: 30 }]).margin).toBeGreaterThan(0.1);
+    expect(outdatedShare([{ audited: 30, outdated: 30 }]).margin).toBeGreaterThan(0.1);
   });
 });
 
@@ -95,10 +95,10 @@ describe('what a random read shows', () => {
     far: { every: 24 * hour },
   };
   const found = (first_day: number, last_day: number, days: readonly number[] | 'all') =>
-    findingsOf({ first_day, last_day }, tiers, days).map(({ tier, untrue }) => `${tier} ${untrue}`);
+    findingsOf({ first_day, last_day }, tiers, days).map(({ tier, outdated }) => `${tier} ${outdated}`);
 
   it.each([
-    ['nothing was untrue', 0, 30, [], ['all 0', 'near 0', 'middle 0']],
+    ['nothing was outdated', 0, 30, [], ['all 0', 'near 0', 'middle 0']],
     ['a date of the middle tier', 0, 30, [20, 21], ['all 1', 'near 0', 'middle 1']],
     ['dates of both', 0, 30, [0, 30], ['all 1', 'near 1', 'middle 1']],
     ['a far date', 31, 61, [40], ['all 1', 'far 1']],
