@@ -98,8 +98,8 @@ export async function checkBeforeOrder(
   const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
   const asked = isFresh ? known : prepare(ports, question, id);
   if ('verdict' in asked) return asked;
-  if (caller !== null && !ports.sharedReads.waits(asked.key) && ports.callers.take(caller) === 'spent')
-    return overLimit(ports, asked);
+  const pays = caller !== null && ports.sharedReads.beginsCall(asked.key, deadline_ms);
+  if (pays && ports.callers.take(caller) === 'spent') return overLimit(ports, asked);
   ports.prepared.set(id, asked);
   ports.views.add(asked.key, 1);
   try {
