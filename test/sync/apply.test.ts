@@ -345,6 +345,29 @@ describe('a notification of changed details', () => {
     expect(reads).toBe(2);
   });
 
+  it('keeps its lane and reason when the list makes its read due earlier', async () => {
+    await using test = await filled();
+    const [notified = 0, closed = 0, swept = 0] = test.ids;
+    const { mirror, clock } = test.harness.daemon.ports;
+    const own = { resource: 'product_detail', edition: 'en', part: 0 } as const;
+    const [now, later] = [clock.now(), instant(clock.now() + minute)];
+    mirror.transaction(() => {
+      mirror.records.setDue({ ...own, product_id: notified }, { at: later, reason: 'notified' });
+      mirror.records.setDue({ ...own, product_id: closed }, { at: later, reason: 'closure-unconfirmed' });
+      mirror.records.setDue({ ...own, product_id: swept }, { at: later, reason: 'cadence-elapsed' });
+      const selection = { kinds: [own], product_ids: [notified, closed, swept] };
+      mirror.records.bringForward(selection, now, 'list-entry-changed');
+    });
+    const plan = (product_id: number) =>
+      mirror.records.ofProduct(product_id).find(({ resource }) => resource === own.resource);
+    expect(plan(notified)).toMatchObject({ lane: 'notification', due_reason: 'notified', due_at: now });
+    expect(plan(closed)).toMatchObject({ lane: 'notification', due_reason: 'closure-unconfirmed', due_at: now });
+    expect(plan(swept)).toMatchObject({ due_reason: 'list-entry-changed', due_at: now });
+    const selection = { kinds: [own], product_ids: [swept] };
+    mirror.transaction(() => mirror.records.bringForward(selection, now, 'sale-status-changed'));
+    expect(plan(swept)).toMatchObject({ lane: 'notification', due_reason: 'sale-status-changed' });
+  });
+
   it('comes a hundred times a minute, and the product is read once a minute', async () => {
     const asked: string[] = [];
     await using test = await filled({ served: ({ path }) => asked.push(path) });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
@@ -94,6 +95,42 @@ describe('a resync', () => {
     await harness.liveUntil(clock.now() + 5000);
     expect(daemon.mirror.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
     expect(daemon.mirror.jobs.find(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
+  });
+
+  it('of everything leaves notified reads and those that decide about a closure in their lane', async () => {
+    await using harness = await filledHarness({ lean: true, products: 120 });
+    const { daemon, clock } = harness;
+    const { mirror } = daemon;
+    const [notified = 0, closed = 0, failing = 0, other = 0] = mirror.products.ids();
+    const now = clock.now();
+    const own = (product_id: number) => ({ resource: 'product_detail', product_id, edition: 'en', part: 0 }) as const;
+    mirror.transaction(() => {
+      mirror.records.setDue(own(notified), { at: instant(now - 1000), reason: 'notified' });
+      mirror.records.setDue(own(closed), { at: instant(now + 30_000), reason: 'closure-unconfirmed' });
+      mirror.records.setDue(own(failing), { at: instant(now + hour), reason: 'notified' });
+      mirror.records.setDue(own(other), { at: instant(now + hour), reason: 'cadence-elapsed' });
+    });
+    const { job_id } = requestResync(daemon.ports, everything);
+    const plan = (product_id: number) =>
+      mirror.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
+    const lane = 'notification';
+    expect(plan(notified)).toMatchObject({ lane, due_reason: 'notified', due_at: now - 1000, job_id });
+    expect(plan(closed)).toMatchObject({ lane, due_reason: 'closure-unconfirmed', due_at: now + 30_000, job_id });
+    expect(plan(failing)).toMatchObject({ lane, due_reason: 'notified', due_at: now + 60_000, job_id });
+    expect(plan(other)).toMatchObject({ lane: 'fill', due_reason: 'requested', job_id });
+    expect(mirror.records.due(now, 'triggered', 10).map(({ product_id }) => product_id)).toEqual([notified]);
+  });
+
+  it('of few records makes a notified one due at once', async () => {
+    await using harness = await filled();
+    const { daemon, clock } = harness;
+    const { mirror } = daemon;
+    const [product_id = 0] = mirror.products.ids();
+    const own = { resource: 'product_detail', product_id, edition: 'en', part: 0 } as const;
+    const paused = { at: instant(clock.now() + 30_000), reason: 'notified' } as const;
+    mirror.transaction(() => mirror.records.setDue(own, paused));
+    requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
+    expect(mirror.records.due(clock.now(), 'notification', 10)).toMatchObject([{ ...own, due_reason: 'requested' }]);
   });
 
   it('of one product is finished when its records are read, while a larger one goes on', async () => {

@@ -19,11 +19,11 @@ it.each([null, 'Europe/Amsterdam', 'Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
       return found;
     };
     for (let now = start; now < start + 72 * hour; now += hour) {
-      const { from, moved_at, midnight } = dates(now);
-      expect(moved_at).toBeLessThanOrEqual(now);
-      expect(midnight).toBeGreaterThan(now);
-      expect([dates(moved_at).from, dates(midnight - 1).from]).toEqual([from, from]);
-      expect([dates(moved_at - 1).from, dates(midnight).from]).not.toContain(from);
+      const { from, last_midnight, next_midnight } = dates(now);
+      expect(last_midnight).toBeLessThanOrEqual(now);
+      expect(next_midnight).toBeGreaterThan(now);
+      expect([dates(last_midnight).from, dates(next_midnight - 1).from]).toEqual([from, from]);
+      expect([dates(last_midnight - 1).from, dates(next_midnight).from]).not.toContain(from);
     }
   },
 );

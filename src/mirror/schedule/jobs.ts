@@ -2,9 +2,16 @@ import { type Instant, instant } from '../../clock.ts';
 import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isList } from '../../domain/schedule/resources.ts';
-import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, listed, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { isOfKind, isRecord, type KindKey, type Planned, type RecordSelection } from './record-rows.ts';
+import {
+  isOfKind,
+  isRecord,
+  type KindKey,
+  type Planned,
+  type RecordSelection,
+  triggeredApartMs,
+} from './record-rows.ts';
 
 /** A resync that was asked for, and how far it has come. */
 export interface JobState {
@@ -27,8 +34,10 @@ export interface JobTable {
   /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
   unfinishedOf(selection: RecordSelection): JobState | null;
   /**
-   * Ties the selected records to a new job. `dueAt` returns when each kind is due, all in one lane. A record has one job:
-   * another open job that waited for it counts it no more.
+   * Ties the selected records to a new job. `dueAt` returns when each kind is due, all in one lane. A record that waits
+   * in the notification lane or a more urgent one keeps that lane and its reason, and is due within a minute: a large
+   * resync delays neither notified reads nor those that decide about a closure. A record has one job: another open job
+   * that waited for it counts it no more.
    */
   open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState;
   /**
@@ -82,7 +91,7 @@ export function jobTable(db: Writes): JobTable {
       const { kinds, product_ids } = selection;
       const others = jobs.open().map((job) => ({ job_id: job.job_id, left: jobs.find(job.job_id)?.left ?? 0 }));
       const job_id = jobs.add(JSON.stringify(selection), at);
-      const tied = kinds.map((kind) => ties.tie(requested(kind, job_id, lane, dueAt), product_ids));
+      const tied = kinds.map((kind) => ties.tie(requested(kind, job_id, at, lane, dueAt), product_ids));
       for (const other of others) jobs.grow(other.job_id, (jobs.find(other.job_id)?.left ?? 0) - other.left);
       jobs.grow(job_id, sum(tied));
       return jobs.find(job_id) as JobState;
@@ -91,7 +100,7 @@ export function jobTable(db: Writes): JobTable {
       if (failed === 0) return [];
       const tied = kinds.map((kind) => {
         const unread_since = isList(kind.resource) ? at : instant(requested_at);
-        const again = { ...requested(kind, job_id, lane, dueAt), unread_since };
+        const again = { ...requested(kind, job_id, at, lane, dueAt), unread_since };
         return { kind, records: ties.tieUnread(again, product_ids) };
       });
       const records = sum(tied.map((each) => each.records));
@@ -132,8 +141,8 @@ export function jobTable(db: Writes): JobTable {
   };
 }
 
-function requested(kind: KindKey, job_id: number, lane: Lane, dueAt: (kind: KindKey) => Instant) {
-  return { ...kind, due_at: dueAt(kind), due_reason: 'requested', lane: laneIndex(lane), job_id } as const;
+function requested(kind: KindKey, job_id: number, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant) {
+  return { ...kind, at, due_at: dueAt(kind), due_reason: 'requested', lane: laneIndex(lane), job_id } as const;
 }
 
 function sum(numbers: readonly number[]): number {
@@ -242,11 +251,25 @@ type OfJob = { job_id: number };
 
 /** Functions that tie records to jobs. They return how many records they tied. */
 function jobTies(db: Writes) {
-  type Tied = KindKey & OfJob & Planned;
+  type Tied = KindKey & OfJob & Planned & { readonly at: Instant };
   const tie = (bound: Bound<Tied>) =>
     query
       .updateTable('_record')
-      .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, job_id: bound.job_id })
+      .set((eb) => {
+        const stays = eb.and([eb('lane', '<=', laneIndex('notification')), eb('lane', '<', bound.lane)]);
+        const soon = sql<Instant>`${bound.at} + ${sql.lit(triggeredApartMs)}`;
+        return {
+          due_at: eb
+            .case()
+            .when(stays)
+            .then(eb.fn<Instant>('min', ['due_at', soon]))
+            .else(bound.due_at)
+            .end(),
+          due_reason: eb.case().when(stays).then(eb.ref('due_reason')).else(bound.due_reason).end(),
+          lane: eb.case().when(stays).then(eb.ref('lane')).else(bound.lane).end(),
+          job_id: bound.job_id,
+        };
+      })
       .where(isOfKind(bound));
   const tieAll = db.change(tie);
   const tieSome = db.change((bound: Bound<Tied & { ids: string }>) =>

@@ -23,7 +23,10 @@ import {
 
 /** Makes records due. */
 export interface RecordDue {
-  /** Makes records due. A record that is due earlier keeps its instant, but gets the more urgent lane and the reason. */
+  /**
+   * Makes records due. A record that is due earlier keeps its instant. Of the two lanes a record gets the more urgent one,
+   * and its reason.
+   */
   bringForward(selection: RecordSelection, at: Instant, reason: DueReason): number;
   /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
   askOffSale(product_id: number, at: Instant, since_at: Instant | null): number;
@@ -152,10 +155,15 @@ function bringingForward(db: Writes): RecordDue['bringForward'] {
             .then(afterMinute(eb, at, ['closure-unconfirmed']))
             .else(at)
             .end();
-          return { due_at: eb.fn<Instant>('min', ['due_at', due]), due_reason: reason, lane };
+          const stays = eb('lane', '<', lane);
+          return {
+            due_at: eb.fn<Instant>('min', ['due_at', due]),
+            due_reason: eb.case().when(stays).then(eb.ref('due_reason')).else(reason).end(),
+            lane: eb.fn<number>('min', ['lane', lane]),
+          };
         })
-        // A failing record keeps its backoff however urgent it is; otherwise it would be read every minute. A fill keeps
-        // its order.
+        // The check of image limits runs every minute, so it must not break a backoff. Other reasons do. A fill keeps its
+        // order.
         .where(({ eb, or }) => or([eb('failures', '=', 0), eb(reason, '<>', 'image-limit')]))
         .where(({ and, eb, or }) =>
           or([

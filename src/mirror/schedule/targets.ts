@@ -18,14 +18,14 @@ export interface FreshnessTargets {
 export interface TargetTable {
   /**
    * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves the `stale_at`
-   * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned.
-   * Returns whether anything changed.
+   * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned, and
+   * all records are marked as not yet planned. Returns whether anything changed.
    */
   write(targets: FreshnessTargets, daysPerRequest: number): boolean;
   /** Returns up to which product the records are planned by the current targets; null if all are. */
   replannedTo(): number | null;
   /** Marks all records as not yet planned by the current targets. */
-  replanAll(): void;
+  markAllUnplanned(): void;
   replanned(to: number | null): void;
   /** Drops the freshness target of a resource. */
   drop(resource: Resource): void;
@@ -35,8 +35,8 @@ export interface TargetTable {
 
 export function targetTable(db: Writes): TargetTable {
   const stored = db.rows(() => query.selectFrom('_target').select(columns).orderBy('resource').orderBy('tier'));
-  const told = db.values(() => query.selectFrom('_budget').select('category_cadences'));
-  const tell = db.change(({ own }: Bound<{ own: string }>) =>
+  const ownCadences = db.values(() => query.selectFrom('_budget').select('category_cadences'));
+  const saveOwnCadences = db.change(({ own }: Bound<{ own: string }>) =>
     query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
   );
   const replannedTo = db.values(() => query.selectFrom('_budget').select('replanned_to'));
@@ -56,8 +56,8 @@ export function targetTable(db: Writes): TargetTable {
     write: ({ cadence, extent, categories, of }, daysPerRequest) => {
       const wanted = targets(cadence, extent.resources, daysPerRequest);
       const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
-      if (JSON.stringify(stored.all()) === JSON.stringify(wanted) && (told.get() ?? '[]') === own) return false;
-      tell.run({ own });
+      if (JSON.stringify(stored.all()) === JSON.stringify(wanted) && (ownCadences.get() ?? '[]') === own) return false;
+      saveOwnCadences.run({ own });
       clear.run();
       for (const target of wanted) add.run(target);
       detail.run();
@@ -66,7 +66,7 @@ export function targetTable(db: Writes): TargetTable {
       return true;
     },
     replannedTo: () => replannedTo.get() ?? null,
-    replanAll: () => {
+    markAllUnplanned: () => {
       replanned.run({ to: beforeAll });
     },
     replanned: (to) => {

@@ -9,7 +9,7 @@ export interface Callers {
   take(caller: string): 'noted' | 'spent';
 }
 
-/** Live checks that one caller may cause in a minute. Checks that share another caller's call cost nothing. */
+/** Live checks that one caller may cause in a minute. Checks that share another caller's call, or need none, cost nothing. */
 const callsPerCaller = 30;
 /**
  * Callers counted one by one in a minute, to bound memory. All further callers share one count with a limit a hundred

@@ -28,7 +28,7 @@ import { type ViewCounter, viewCounter } from './views.ts';
 export interface CheckPorts extends Sync, AsyncDisposable {
   readonly sharedReads: SharedReads<CheckFindings>;
   readonly counter: CheckCounter;
-  /** Questions that were prepared in the last moments, by their text. */
+  /** Questions in progress, by their text. */
   readonly prepared: Map<string, Prepared>;
   readonly callers: Callers;
   /** Counts the products and dates that shoppers view, and the callers that report them. */
@@ -67,7 +67,7 @@ export function checkPorts({
   };
 }
 
-/** A prepared question for the service. The same question shortly afterwards is not prepared again. */
+/** A prepared question for the service. Callers who ask the same within `sharedMs`, while it is in progress, share it. */
 interface Prepared extends AskedDate {
   readonly id: string;
   /** Instant of the preparation, by the monotonic clock, milliseconds. */
@@ -77,8 +77,8 @@ interface Prepared extends AskedDate {
 }
 
 /**
- * Milliseconds for which a prepared question is reused. The service may take half a minute to answer. In that time
- * midnight may pass at the venue, or the product may be withdrawn.
+ * Milliseconds for which a prepared question is reused, at most until its first caller is answered. The service may take
+ * half a minute to answer. In that time midnight may pass at the venue, or the product may be withdrawn.
  */
 const sharedMs = 100;
 
@@ -98,8 +98,8 @@ export async function checkBeforeOrder(
   const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
   const asked = isFresh ? known : prepare(ports, question, id);
   if ('verdict' in asked) return asked;
-  if (caller !== null && !ports.sharedReads.waits(asked.key) && ports.callers.take(caller) === 'spent')
-    return overLimit(ports, asked);
+  const pays = caller !== null && ports.sharedReads.beginsCall(asked.key, deadline_ms);
+  if (pays && ports.callers.take(caller) === 'spent') return overLimit(ports, asked);
   ports.prepared.set(id, asked);
   ports.views.add(asked.key, 1);
   try {

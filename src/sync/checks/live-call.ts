@@ -13,8 +13,9 @@ export interface WaitLimits {
 
 /** One live read of a window, as those who wait for it share it. */
 export interface SharedCall<Found> {
-  /** Dates as the mirror showed them when the first caller asked. */
+  /** Each date as the mirror showed it when the first caller asked for that date. */
   readonly shown: Map<string, ReadDate | null>;
+  /** As of the start of the call. */
   readonly sale: SaleState;
   /** Conclusions from the answer, by question. */
   readonly found: Map<string, Found>;
@@ -53,8 +54,8 @@ export class LiveCall<Found> implements SharedCall<Found> {
   readonly #abandoned: () => void;
   readonly #waiters = new Set<Waiter>();
   readonly #stop = new AbortController();
-  readonly #told = Promise.withResolvers<void>();
-  #isTold = false;
+  readonly #answered = Promise.withResolvers<void>();
+  #isAnswered = false;
   /** Fires for the waiter with the least time left: one timer, however many wait. */
   #timer: (Deadline & { readonly at: number }) | null = null;
   /** By the monotonic clock; null: not sent. */
@@ -83,7 +84,7 @@ export class LiveCall<Found> implements SharedCall<Found> {
     return this.#waiters.size > 0;
   }
 
-  /** Called when the request is sent, and with `no` when it has failed and may be sent again. */
+  /** Called when the request's turn has come to be sent, and with `no` when it has failed and may be sent again. */
   sent(is: 'yes' | 'no'): void {
     this.#sent_at = is === 'yes' ? this.#clock.monotonic() : null;
   }
@@ -125,11 +126,11 @@ export class LiveCall<Found> implements SharedCall<Found> {
 
   /** Answers all waiters; what the call brought may still have to be stored. */
   settle(result: LiveResult): void {
-    this.#tell((waiter) => waiter.settle(result));
+    this.#answerAll((waiter) => waiter.settle(result));
   }
 
   fail(error: unknown): void {
-    this.#tell((waiter) => waiter.fail(error));
+    this.#answerAll((waiter) => waiter.fail(error));
   }
 
   /** Gives the call up: drops its timer, which would keep a stopped command alive, and aborts its read. */
@@ -138,10 +139,10 @@ export class LiveCall<Found> implements SharedCall<Found> {
     this.#stop.abort(new Error(reason));
   }
 
-  #tell(one: (waiter: Waiter) => void): void {
-    this.#isTold = true;
+  #answerAll(one: (waiter: Waiter) => void): void {
+    this.#isAnswered = true;
     for (const waiter of [...this.#waiters]) one(waiter);
-    this.#told.resolve();
+    this.#answered.resolve();
   }
 
   /** Answers the waiters whose time is up at an instant, then sets the timer for the next one. */
@@ -166,13 +167,13 @@ export class LiveCall<Found> implements SharedCall<Found> {
     if (this.#waiters.size > 0) return;
     this.#timer?.[Symbol.dispose]();
     this.#timer = null;
-    if (this.#isTold) return;
+    if (this.#isAnswered) return;
     if (this.#sent_at === null) this.#abandoned();
     else this.#watch(this.#clock.monotonic() + abandonedMs);
   }
 
   async #turnAfter(before: LiveCall<Found> | undefined): Promise<void> {
-    if (before !== undefined) await before.#answered(this.signal);
+    if (before !== undefined) await before.#mayFollow(this.signal);
     await setImmediate();
     let [joined, turns] = [0, 0];
     do {
@@ -183,13 +184,13 @@ export class LiveCall<Found> implements SharedCall<Found> {
   }
 
   /** Resolves when the call was answered, has taken long enough, or the signal aborts. */
-  async #answered(signal: AbortSignal): Promise<void> {
+  async #mayFollow(signal: AbortSignal): Promise<void> {
     if (this.#sent_at === null) return;
     const left = this.#sent_at + turnMs - this.#clock.monotonic();
     if (left <= 0) return;
     using over = this.#clock.deadline(left, signal);
     const { promise, resolve } = Promise.withResolvers<void>();
     over.signal.addEventListener('abort', () => resolve(), { once: true });
-    await Promise.race([this.#told.promise, promise]);
+    await Promise.race([this.#answered.promise, promise]);
   }
 }

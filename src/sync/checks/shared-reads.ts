@@ -1,4 +1,4 @@
-import type { SaleState } from '../../domain/checks/check.ts';
+import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import { commitTogether } from '../reads/commit.ts';
@@ -32,9 +32,14 @@ export class SharedReads<Found> implements AsyncDisposable {
     this.#pause = callPause(limiter, given.clock);
   }
 
-  /** Returns whether a read of the window waits to be sent, so that joining it costs no call. */
+  /** Returns whether a read of the window waits to be sent. */
   waits(key: RecordKey): boolean {
     return this.#joinable.has(idOf(key));
+  }
+
+  /** Returns whether `join` begins a call: no read waits to be sent, and one may be sent in time. */
+  beginsCall(key: RecordKey, deadline_ms: number): boolean {
+    return !this.waits(key) && this.#whyNone(deadline_ms) === null;
   }
 
   /**
@@ -49,9 +54,9 @@ export class SharedReads<Found> implements AsyncDisposable {
   ): { readonly call: SharedCall<Found>; readonly result: Promise<LiveResult> } {
     patience.signal.throwIfAborted();
     const known = this.#joinable.get(idOf(key));
-    const paused = this.#pause.now();
-    if (this.#stopped || (paused !== null && paused.until > this.#ports.clock.now() + patience.deadline_ms)) {
-      const result = Promise.resolve(unanswered(this.#stopped || paused === null ? 'stopping' : paused.reason));
+    const none = this.#whyNone(patience.deadline_ms);
+    if (none !== null) {
+      const result = Promise.resolve(unanswered(none));
       return { call: known ?? { shown: new Map(), sale: this.#saleOf(key), found: new Map() }, result };
     }
     const call = known ?? this.#start(key);
@@ -79,6 +84,13 @@ export class SharedReads<Found> implements AsyncDisposable {
     }
     this.#together.close();
     await this.stored();
+  }
+
+  /** Returns the reason why no call can answer in time; null: one may. */
+  #whyNone(deadline_ms: number): Unanswered | null {
+    if (this.#stopped) return 'stopping';
+    const paused = this.#pause.now();
+    return paused !== null && paused.until > this.#ports.clock.now() + deadline_ms ? paused.reason : null;
   }
 
   #start(key: RecordKey): LiveCall<Found> {

@@ -251,7 +251,7 @@ function settleWindow(
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const off_before = ports.mirror.products.datesOffAt(record.product_id);
-  const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
   // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
   const again =
     read.unanswered_at == null

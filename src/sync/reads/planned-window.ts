@@ -8,8 +8,8 @@ import type { Sync, SyncPorts } from '../records/context.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
- * The share of its cadence by which a far window is read before midnight. It is twice the lead that reads by the cadence
- * have.
+ * The share of its cadence by which a window other than the first is read before midnight. It is twice the lead that
+ * reads by the cadence have.
  */
 const midnightLead = 0.02;
 
@@ -23,17 +23,17 @@ export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'post
   const product = mirror.products.find(record.product_id);
   if (fetched_at === null || product === null) return 'worth';
   const window = datesOf(policy.of(product.category), product, record.part, instant(fetched_at));
-  if (window === null || clock.now() >= window.midnight) return 'worth';
+  if (window === null || clock.now() >= window.next_midnight) return 'worth';
   const byValue = dueAfterRead(
     ports,
     record,
     { fetched_at: instant(fetched_at), cadence: window.every, product },
     believed(record),
   );
-  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
   const planned = sooner !== null && sooner.at < byValue.at ? sooner : byValue;
   // The window before relies on this one being read before midnight (`dueForIncomingDate`).
-  const surely = record.part === 0 ? planned.at : window.midnight - window.every * midnightLead;
+  const surely = record.part === 0 ? planned.at : window.next_midnight - window.every * midnightLead;
   const due = { ...planned, at: instant(Math.min(planned.at, surely)) };
   if (isStillWorth(due, fetched_at, clock.now())) return 'worth';
   mirror.transaction(() => mirror.records.reschedule(record, due, instant(fetched_at + window.every)));
@@ -48,15 +48,15 @@ export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'post
 export function planMovedDate(
   { mirror }: Sync,
   record: RecordFacts,
-  { moved_at: midnight, every }: { readonly moved_at: Instant; readonly every: number },
+  { last_midnight, every }: { readonly last_midnight: Instant; readonly every: number },
 ): void {
   const { part } = record;
   // If the record was never read, the date is not in the mirror at all.
   const fetched_at = record.fetched_at ?? 0;
-  if (part === 0 || fetched_at >= midnight) return;
+  if (part === 0 || fetched_at >= last_midnight) return;
   const before = mirror.records.find({ ...record, part: part - 1 });
-  if (before?.fetched_at == null || before.fetched_at >= midnight) return;
-  const due = dueForIncomingDate({ fetched_at, due_at: fetched_at, cadence: every }, midnight);
+  if (before?.fetched_at == null || before.fetched_at >= last_midnight) return;
+  const due = dueForIncomingDate({ fetched_at, due_at: fetched_at, cadence: every }, last_midnight);
   if (due !== null && due.at < before.due_at) mirror.records.setDue(before, due);
 }
 

@@ -2,7 +2,7 @@ import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/
 import { allProducts, assignCategories } from './categories.ts';
 import type { Sync } from './context.ts';
 import { ownReads } from './deciding-reads.ts';
-import { replanAll, replanSome } from './replan.ts';
+import { beginReplanning, replanSome } from './replan.ts';
 
 /**
  * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, freshness
@@ -25,7 +25,7 @@ export function prepareRecords(ports: Sync): void {
     if (policy.listTotal === 'ignore') ignoreTotals(ports);
     for (const product_id of policy.included) includeProduct(ports, product_id);
     for (const product_id of policy.excluded) excludeProduct(ports, product_id);
-    if (mirror.targets.write(policy, policy.daysPerRequest) || other) replanAll(ports);
+    if (mirror.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(ports);
     else replanSome(ports, moved);
     mirror.writeZones(clock.now());
   });

@@ -35,15 +35,15 @@ export function replan(ports: Sync, product_ids: readonly number[]): void {
 /** Replans these products. If they are more than a slice, replans all products instead, in slices. */
 export function replanSome(ports: Sync, product_ids: readonly number[]): void {
   if (product_ids.length <= slice) replan(ports, product_ids);
-  else replanAll(ports);
+  else beginReplanning(ports);
 }
 
 /**
- * Begins to replan all products. The rest of a large catalogue is left to the housekeeping: a million records take some
- * seconds.
+ * Begins to replan all products: replans the first slice. The rest of a large catalogue is left to the job `chores`
+ * (`replanRest`), because a million records take some seconds.
  */
-export function replanAll(ports: Sync): void {
-  ports.mirror.targets.replanAll();
+export function beginReplanning(ports: Sync): void {
+  ports.mirror.targets.markAllUnplanned();
   replanNext(ports);
 }
 

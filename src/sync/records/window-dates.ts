@@ -19,8 +19,8 @@ export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: 
     to: addDays(end, window.last_day),
     today: earliest,
     /** Midnights at the venue: the one that moved the window here, and the next one. */
-    moved_at: instant(began_at),
-    midnight: ends_at,
+    last_midnight: instant(began_at),
+    next_midnight: ends_at,
     every: window.every,
   };
 }

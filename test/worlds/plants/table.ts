@@ -83,8 +83,8 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     edits: [
       {
         file: 'src/sync/records/window-dates.ts',
-        is: '    midnight: ends_at,',
-        was: '    midnight: product.timezone === null ? began_at : ends_at,',
+        is: '    next_midnight: ends_at,',
+        was: '    next_midnight: product.timezone === null ? began_at : ends_at,',
       },
     ],
   },
