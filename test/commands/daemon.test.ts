@@ -48,7 +48,7 @@ describe.concurrent('a running daemon', () => {
     });
     expect(sandbox.calls.counts().calls - calls).toBe(3);
     const dry = await runHere(['--config', config, 'resync', '--all', '--dry-run', '--json'], options);
-    expect(JSON.parse(dry.stdout)).toMatchObject({ calls: 74, records: { availability: 36, product_detail: 12 } });
+    expect(JSON.parse(dry.stdout)).toMatchObject({ calls: 75, records: { availability: 36, product_detail: 12 } });
     expect(sandbox.calls.counts().calls - calls).toBe(3);
     const unknown = await runHere(['--config', config, 'resync', '--product', '1', '--checkout'], options);
     expect(unknown).toMatchObject({

@@ -78,11 +78,12 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
       .select(({ eb }) => ['p.product_id', eb('p.covered', '=', 0).$castTo<0 | 1>().as('covered')])
       .where('p.withdrawn_at', 'is', null)
       // The covered products are gathered once, and not looked up again for each product: this runs every minute.
-      .where(({ eb, selectFrom }) =>
+      .where(({ eb, parens, selectFrom }) =>
         eb(
           'p.covered',
           '<>',
-          eb(
+          // Without parentheses SQL compares first, and looks for the result in the list.
+          parens(
             'p.product_id',
             'in',
             selectFrom('_subscription_product as c')
