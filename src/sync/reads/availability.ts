@@ -131,7 +131,10 @@ export async function readAvailability(
   let look: Due | null = null;
   /** True once a part of the answer has removed data: a later part then withdraws no claim. */
   let taken = false;
-  /** Called when nothing is left to request, inside the transaction of the last answer. */
+  /**
+   * Called when nothing is left to request: inside the transaction of the last answer, or by itself if dates stay
+   * unanswered.
+   */
   const settle = (current?: RecordFacts | null) => {
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
     settleWindow(
@@ -193,7 +196,7 @@ export async function readAvailability(
     const stored = await commit(
       () => {
         const current = mirror.records.find(record);
-        // A concurrent check has stored another answer, so this one has to be compared with the mirror day by day.
+        // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
         if (same && !isStored(reading, current)) return 'superseded';
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
@@ -223,6 +226,7 @@ export async function readAvailability(
     );
     if (stored === 'kept') return kept(instant(sent_at === Number.POSITIVE_INFINITY ? reading.sent_at : sent_at));
     if (stored === 'stored') requests.stored(rest);
+    // Asks again, without the hash: the answer is then compared with the mirror day by day.
     else known = null;
   }
   if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, requests.astray());
