@@ -22,7 +22,10 @@ export interface ClosureCounts {
 export interface ClosureReads {
   /** Returns the closure that is in force; null if there is none. */
   inForce(product_id: number): StoredClosure | null;
-  /** Returns how many took effect within the guard's span and were not confirmed, with older ones that still wait. */
+  /**
+   * Returns how many took effect within the guard's span and were not confirmed, also if they are over, with older ones that
+   * still wait.
+   */
   unconfirmed(now: Instant): number;
   counts(): ClosureCounts;
   /** Returns the products with a closure that no read has decided yet. */
@@ -35,13 +38,15 @@ export interface ClosureReads {
 /** Closures that notifications reported. */
 export interface ClosureTable extends ClosureReads {
   /**
-   * Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now, unless
-   * it was `reopened` meanwhile. `applied_at` null: it waits for its read.
+   * Stores a closure, or updates the one in force. If the update names no alternative, the old one stays, unless the
+   * product was `reopened` in between. `applied_at` null: it waits for its read.
    */
   put(closure: PutClosure, meanwhile?: 'reopened'): void;
-  /** A read said available; said disabled; or it is over. */
+  /** A read has found the product available. */
   available(closure_id: number, at: Instant): void;
+  /** A read has found the product disabled. */
   confirmed(closure_id: number, at: Instant): void;
+  /** The closure is over. */
   ended(closure_id: number, at: Instant): void;
   /** Takes effect: the product is off sale until reads decide. */
   apply(product_id: number): void;
