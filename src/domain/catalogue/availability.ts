@@ -135,16 +135,29 @@ function isAvailable(form: DayForm | undefined): boolean {
 
 /** Compares what views show. Numbers of tickets are compared up to `most`. */
 function differ(before: DayForm | undefined, after: DayForm | undefined, most: number): boolean {
-  return JSON.stringify(shown(before, most)) !== JSON.stringify(shown(after, most));
+  if (before === undefined || after === undefined) return before !== after;
+  return differIn(before[2], after[2], (slot, other) => {
+    if (slot[0] !== other[0] || upTo(most, slot[1]) !== upTo(most, other[1])) return true;
+    return differIn(slot[2], other[2], (offer, its) => {
+      if (offer[0] !== its[0] || upTo(most, offer[1]) !== upTo(most, its[1])) return true;
+      return shownPrices.some((place) => (offer[place] ?? null) !== (its[place] ?? null));
+    });
+  });
 }
 
-function shown(form: DayForm | undefined, most: number): unknown {
-  const upTo = (count: number | null | undefined) => (count == null ? null : Math.min(count, most));
-  return form?.[2].map(([time, left, offers]) => [
-    time,
-    upTo(left),
-    offers.map(([variant_id, tickets, ...prices]) => [variant_id, upTo(tickets), prices.slice(0, 5)]),
-  ]);
+/** Places of the prices and of the pricing restriction in an `Offer`. */
+const shownPrices = [2, 3, 4, 5, 6] as const;
+
+function differIn<Item>(
+  items: readonly Item[],
+  others: readonly Item[],
+  differs: (item: Item, other: Item) => boolean,
+): boolean {
+  return items.length !== others.length || items.some((item, index) => differs(item, others[index] as Item));
+}
+
+function upTo(most: number, count: number | null | undefined): number | null {
+  return count == null ? null : Math.min(count, most);
 }
 
 /** Returns the lower of two prices; if one of them is 0, the other. */
