@@ -26,7 +26,7 @@ export interface ClosureReads {
    * Returns how many took effect within the guard's span and were not confirmed, also if they are over, with older ones that
    * still wait.
    */
-  unconfirmed(now: Instant): number;
+  recentlyUnconfirmed(now: Instant): number;
   counts(): ClosureCounts;
   /** Returns the products with a closure that no read has decided yet. */
   undecided(): number[];
@@ -92,7 +92,7 @@ export function closureReads(db: Reads): ClosureReads {
   );
   return {
     inForce: (product_id) => inForce.get({ product_id }) ?? null,
-    unconfirmed: countingUnconfirmed(db),
+    recentlyUnconfirmed: countingUnconfirmed(db),
     counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
     undecided: () => undecided.all(),
     decided: (limit) => decided.all({ limit }),
@@ -102,7 +102,7 @@ export function closureReads(db: Reads): ClosureReads {
 
 type OfProduct = { product_id: number };
 
-function countingUnconfirmed(db: Reads): ClosureReads['unconfirmed'] {
+function countingUnconfirmed(db: Reads): ClosureReads['recentlyUnconfirmed'] {
   type Span = Bound<{ since: Instant; latest: Instant }>;
   const unconfirmed = query
     .selectFrom('_closure')

@@ -189,7 +189,7 @@ function close(
   const now = clock.now();
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
-  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible);
+  const applies = already || mayApply(mirror.closures.recentlyUnconfirmed(now), visible);
   const reopened = enabled || (inForce !== null && wasReopened(mirror, inForce));
   const announced = {
     product_id,
