@@ -252,8 +252,8 @@ class Heartbeat {
     let wasAway = this.#failed;
     this.#failed = true;
     try {
+      // `soon` runs it at once if it can. If it runs later, it sees the new value: nothing could be received until then.
       storage.soon('heartbeat', () => this.#note(wasAway));
-      // If this write is delayed, nothing could be received until then.
       wasAway = true;
     } catch (error) {
       if (error instanceof SyncFailed) throw error;

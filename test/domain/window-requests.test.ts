@@ -22,7 +22,7 @@ it('a service that answers two requests for the same other dates is caught, thou
   if (first === null) throw new Error('no request');
   const covered = requests.judge(first, naming(first, answered));
   expect(covered).toMatchObject({ dates: { from: '2026-12-02', to: '2026-12-06' }, asAsked: false });
-  requests.stored(covered.kind === 'some' ? covered.rest : []);
+  requests.stored(covered.kind === 'some' ? covered.still : []);
   const second = requests.next();
   if (second === null) throw new Error('no second request');
   expect(second.asked).toEqual({ from: '2026-11-30', to: '2026-12-27' });

@@ -186,7 +186,7 @@ describe('closures of one product', () => {
     const now = clock.now();
     mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
     expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
-    expect(mirror.closures.unconfirmed(instant(now + hour))).toBe(0);
+    expect(mirror.closures.recentlyUnconfirmed(instant(now + hour))).toBe(0);
   });
 });
 

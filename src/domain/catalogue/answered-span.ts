@@ -72,7 +72,7 @@ export function wholeWeeksAround(left: Dates, today: string, most: number): Date
 /**
  * Most calls of one refresh for dates that answers left out: a service that never answers a date is not asked forever.
  */
-export const mostCallsForTheRest = 4;
+export const mostCallsForLeftOut = 4;
 
 /**
  * Number of products with answers for other dates at once from which the service or a cache is at fault, not a single

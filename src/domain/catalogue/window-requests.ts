@@ -4,7 +4,7 @@ import {
   answeredSpan,
   inCommon,
   leftOf,
-  mostCallsForTheRest,
+  mostCallsForLeftOut,
   namesOtherDates,
   type SpanTrust,
   sameDates,
@@ -14,11 +14,11 @@ import {
 import type { AvailabilityAnswer } from './availability.ts';
 
 /**
- * Dates that are still to be requested: `due` ones, the `rest` beyond a cut answer, or those that an answer has
- * `left-out`.
+ * Dates that are still to be requested: `due` ones, those `beyond-cut` (after the end of a cut answer), or those that an
+ * answer has `left-out`.
  */
 interface Wanted extends Dates {
-  readonly why: 'due' | 'rest' | 'left-out';
+  readonly why: 'due' | 'beyond-cut' | 'left-out';
 }
 
 /** One request, for wanted dates and perhaps for days around them. */
@@ -34,8 +34,8 @@ export type Covered =
   | {
       readonly kind: 'some';
       readonly dates: Dates;
-      /** Dates of this request that are still to be requested. */
-      readonly rest: readonly Wanted[];
+      /** Dates of this request that are still to be requested, for any reason. */
+      readonly still: readonly Wanted[];
       /** True: the service is taken to answer for the requested dates. */
       readonly asAsked: boolean;
     };
@@ -45,13 +45,13 @@ export interface WindowRequests {
   /** Returns the next request. Null if no dates are left, or only dates that do not justify another call. */
   next(): WindowRequest | null;
   /** Records that there was no answer. Returns `failed` for a first request: then the whole refresh has failed. */
-  refused(request: WindowRequest): 'failed' | 'left-out';
+  noAnswer(request: WindowRequest): 'failed' | 'left-out';
   /** Judges an answer. `answer` is null if it equals the one that was stored last. */
   judge(request: WindowRequest, answer: AvailabilityAnswer | null): Covered;
   /** Records that the covered dates are stored. */
-  stored(rest: readonly Wanted[]): void;
+  stored(still: readonly Wanted[]): void;
   /** Returns whether storing the covered dates ends the refresh with every date answered. */
-  endsWith(rest: readonly Wanted[]): boolean;
+  endsWith(still: readonly Wanted[]): boolean;
   /** Dates that no answer covered, after all requests. */
   readonly unanswered: readonly Dates[];
   /** Returns the dates named by the last wrong-range answer; null if there was none. */
@@ -69,7 +69,7 @@ interface Asking {
 export function windowRequests(window: Dates, { today, most, lengths }: Asking): WindowRequests {
   const wanted: Wanted[] = [{ ...window, why: 'due' }];
   const unanswered: Dates[] = [];
-  let callsLeft = mostCallsForTheRest;
+  let callsLeft = mostCallsForLeftOut;
   let trust: SpanTrust = 'as-asked';
   let astray: Dates | null = null;
 
@@ -98,7 +98,7 @@ export function windowRequests(window: Dates, { today, most, lengths }: Asking):
       callsLeft -= 1;
       return { wanted: first, asked: wholeWeeksAround(first, today, most) };
     },
-    refused: (request) => {
+    noAnswer: (request) => {
       if (request.wanted.why !== 'left-out') return 'failed';
       leaveOut(request);
       return 'left-out';
@@ -117,14 +117,14 @@ export function windowRequests(window: Dates, { today, most, lengths }: Asking):
       }
       const goesOn = first.why !== 'left-out' && trust === 'as-asked';
       const isCut = answer !== null && covered_to < answer.covered_to;
-      const why = goesOn ? (isCut ? 'rest' : 'due') : 'left-out';
-      const rest = leftOf(first, dates).map((left): Wanted => ({ ...left, why }));
-      return { kind: 'some', dates, rest, asAsked: trust === 'as-asked' };
+      const why = goesOn ? (isCut ? 'beyond-cut' : 'due') : 'left-out';
+      const still = leftOf(first, dates).map((left): Wanted => ({ ...left, why }));
+      return { kind: 'some', dates, still, asAsked: trust === 'as-asked' };
     },
-    stored: (rest) => {
-      wanted.splice(0, 1, ...rest);
+    stored: (still) => {
+      wanted.splice(0, 1, ...still);
     },
-    endsWith: (rest) => wanted.length === 1 && rest.length === 0 && unanswered.length === 0,
+    endsWith: (still) => wanted.length === 1 && still.length === 0 && unanswered.length === 0,
     unanswered,
     astray: () => astray,
   };

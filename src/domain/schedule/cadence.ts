@@ -5,7 +5,7 @@ import { resources } from './resources.ts';
 import { intervalAfterSignal, planReads, type Watch } from './signal.ts';
 import type { Volatility } from './volatility.ts';
 
-/* Decides when a record is due: pure functions of the facts and the cadence, without `now`. */
+/* Decides when a record is due: pure functions of the facts and the cadence. They read no clock: `now` is an argument. */
 
 /** Position of the far dates in a first fill: last, after the lists, all near dates and the data of a checkout page. */
 const farOrder = 50;
@@ -101,7 +101,8 @@ export interface NextWindow {
 /**
  * Returns when a window is due because of its incoming date. At the venue's `midnight` the first date of the next
  * window becomes the last one of this window, and reads of the next window no longer cover it. So this window is due
- * before the last such read is older than its cadence. Null if the next window is not read.
+ * before the last such read is older than its cadence: that of the incoming date, which the reason `cadence-elapsed` means
+ * here. Null if the next window is not read.
  */
 export function dueForIncomingDate(next: NextWindow | null, midnight: number): Due | null {
   if (next === null) return null;

@@ -8,7 +8,7 @@ import { type DayTable, dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { dateSettings } from './dates/stretches.ts';
 
-/** Dates, their slots and the windows that say when each was read. */
+/** Dates, their slots and the spans that say when each was read. */
 export interface AvailabilityTables
   extends Pick<DateSpanTable, 'confirm' | 'moveStaleAt' | 'wasRead' | 'variantIds'>,
     Pick<DayTable, 'shown'> {

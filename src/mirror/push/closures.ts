@@ -22,8 +22,11 @@ export interface ClosureCounts {
 export interface ClosureReads {
   /** Returns the closure that is in force; null if there is none. */
   inForce(product_id: number): StoredClosure | null;
-  /** Returns how many took effect within the guard's span and were not confirmed, with older ones that still wait. */
-  unconfirmed(now: Instant): number;
+  /**
+   * Returns how many took effect within the guard's span and were not confirmed, also if they are over, with older ones that
+   * still wait.
+   */
+  recentlyUnconfirmed(now: Instant): number;
   counts(): ClosureCounts;
   /** Returns the products with a closure that no read has decided yet. */
   undecided(): number[];
@@ -35,13 +38,15 @@ export interface ClosureReads {
 /** Closures that notifications reported. */
 export interface ClosureTable extends ClosureReads {
   /**
-   * Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now, unless
-   * it was `reopened` meanwhile. `applied_at` null: it waits for its read.
+   * Stores a closure, or updates the one in force. If the update names no alternative, the old one stays, unless the
+   * product was `reopened` in between. `applied_at` null: it waits for its read.
    */
   put(closure: PutClosure, meanwhile?: 'reopened'): void;
-  /** A read said available; said disabled; or it is over. */
+  /** A read has found the product available. */
   available(closure_id: number, at: Instant): void;
+  /** A read has found the product disabled. */
   confirmed(closure_id: number, at: Instant): void;
+  /** The closure is over. */
   ended(closure_id: number, at: Instant): void;
   /** Takes effect: the product is off sale until reads decide. */
   apply(product_id: number): void;
@@ -87,7 +92,7 @@ export function closureReads(db: Reads): ClosureReads {
   );
   return {
     inForce: (product_id) => inForce.get({ product_id }) ?? null,
-    unconfirmed: countingUnconfirmed(db),
+    recentlyUnconfirmed: countingUnconfirmed(db),
     counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
     undecided: () => undecided.all(),
     decided: (limit) => decided.all({ limit }),
@@ -97,7 +102,7 @@ export function closureReads(db: Reads): ClosureReads {
 
 type OfProduct = { product_id: number };
 
-function countingUnconfirmed(db: Reads): ClosureReads['unconfirmed'] {
+function countingUnconfirmed(db: Reads): ClosureReads['recentlyUnconfirmed'] {
   type Span = Bound<{ since: Instant; latest: Instant }>;
   const unconfirmed = query
     .selectFrom('_closure')

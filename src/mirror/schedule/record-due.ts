@@ -98,7 +98,10 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
 
 type OfRecord = ExpressionBuilder<Schema, '_record'>;
 
-/** Again a minute after the last read for one of these reasons, or the last that failed; else at once. */
+/**
+ * Returns a minute after the last read, if that was for one of these reasons and less than a minute ago; else a minute
+ * after the last failure, if that was less than a minute ago; else now.
+ */
 function afterMinute(eb: OfRecord, now: RawBuilder<Instant>, reasons: readonly DueReason[]) {
   const apart = sql.lit(triggeredApartMs);
   const minuteAgo = sql<Instant>`${now} - ${apart}`;
@@ -118,7 +121,8 @@ function notifying(db: Writes): RecordDue['notify'] {
       .updateTable('_record')
       .set((eb) => {
         const due = afterMinute(eb, now, triggered);
-        // A record that is already due and at least as urgent stays as it is.
+        // A record that was never read keeps its place in the fill. One that is planned no later and is at least as urgent
+        // stays too.
         const stays = eb.or([eb('fetched_at', 'is', null), eb.and([eb('lane', '<=', lane), eb('due_at', '<=', due)])]);
         const latest = sql<Instant>`${at} + ${sql.lit(futureToleranceMs)}`;
         return {

@@ -13,7 +13,10 @@ export interface RecordOutcomes {
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
   /** Records that a failed order shows a change since the last read, and the updated estimate. */
   told(key: RecordKey, at: Instant, volatility: Volatility): void;
-  /** Records a failed request, after `failures` others in a row. The record stays in its job unless `final`. */
+  /**
+   * Records a failed request, after `failures` others in a row. The record stays in its job: `giveUp` (jobs.ts) removes
+   * it.
+   */
   failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: Instant; text: string; due: Due }): void;
   /**
    * The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. Of a list: it
@@ -24,7 +27,7 @@ export interface RecordOutcomes {
   missing(key: RecordKey, at: Instant): void;
   /** The next answer is decoded and stored, also where it is the one that was stored last. */
   forgetBody(key: RecordKey): void;
-  /** A page of a long list was stored: what failed before is forgotten. */
+  /** An answer came, such as a page of a long list: earlier failures are forgotten. */
   progressed(key: RecordKey): void;
 }
 

@@ -41,7 +41,7 @@ export function planned(key: RecordKey, { at, reason }: Due): Planned {
   return { due_at: at, due_reason: reason, lane: laneIndex(laneOf(key, reason)) };
 }
 
-/** One read a product and minute at most, however many notifications come. */
+/** Milliseconds between two reads of a record that notifications cause, however many come. */
 export const triggeredApartMs = 60_000;
 
 /** Reasons for records that are due because of notifications. */

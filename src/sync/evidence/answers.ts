@@ -43,13 +43,13 @@ export function judgeDates(
       ? datesOf(policy.of(product.category), product, 0, clock.now())
       : null;
   const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
-  const tier = record.part === 0 ? 'near' : 'far';
+  const reach = record.part === 0 ? 'near' : 'far';
   return evidence.judge(
     record,
     [
-      { subject: `${tier}-dates`, shown: shown.dates, said: said.dates },
+      { subject: `${reach}-dates`, shown: shown.dates, said: said.dates },
       // An answer without dates has no prices; its claim is about the dates.
-      { subject: `${tier}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
+      { subject: `${reach}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
       ...(near === null
         ? []
         : [

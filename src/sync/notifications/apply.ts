@@ -92,14 +92,17 @@ interface Decoded {
 
 const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
 
-/** Applies small deliveries in one transaction, and large ones in slices between which the event loop turns. */
+/**
+ * Applies deliveries in one transaction if all are small. Beside a large one each has its own, and a large one several, in
+ * slices between which the event loop turns.
+ */
 async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<void> {
   const { mirror } = ports;
   const last = decoded.at(-1);
   if (last === undefined) return;
   if (decoded.every(({ notification }) => notification.notices.length <= fewNotices)) {
     mirror.transaction(() => {
-      for (const each of decoded) applySmall(ports, each);
+      for (const each of decoded) applyRest(ports, each);
       mirror.noteDelivery(last.delivery.delivery_id);
     });
     await setImmediate();
@@ -116,13 +119,14 @@ async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<
     }
     mirror.transaction(() => {
       if (unknown > 0) walkListSoon(ports);
-      applySmall(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
+      applyRest(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
       mirror.noteDelivery(delivery.delivery_id);
     });
   }
 }
 
-function applySmall(ports: Sync, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+/** Applies a small delivery, or the last slice of a large one. */
+function applyRest(ports: Sync, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
   const unknown = applyNotices(ports, delivery, notices, state);
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
 }
@@ -140,7 +144,7 @@ function applyNotices(
   const { mirror, clock } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
   for (const notice of known) noteNotice(ports, delivery, notice);
-  // The later delivery has all other effects. Only this one shows that this subscription announced this kind of change.
+  // The later delivery has all other effects. Trust is counted by delivery, so the earlier one counts too.
   if (state === 'superseded') return 0;
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closing = known.filter(({ closure }) => closure !== null);
@@ -185,14 +189,15 @@ function close(
   const now = clock.now();
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
-  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible);
+  const applies = already || mayApply(mirror.closures.recentlyUnconfirmed(now), visible);
   const reopened = enabled || (inForce !== null && wasReopened(mirror, inForce));
   const announced = {
     product_id,
     delivery_id,
     notified_at: received_at,
     applied_at: applies ? now : null,
-    // The notification announces the product as both closed and open. The order is unknown, so the first read decides.
+    // The notification announces the product as both closed and open, in an unknown order, so the first read decides: as if
+    // a read had found it open a minute before, one more such read ends the closure.
     available_at: enabled ? instant(received_at - confirmApartMs) : null,
     ...closure,
   };

@@ -131,7 +131,10 @@ export async function readAvailability(
   let look: Due | null = null;
   /** True once a part of the answer has removed data: a later part then withdraws no claim. */
   let taken = false;
-  /** Called when nothing is left to request, inside the transaction of the last answer. */
+  /**
+   * Called when nothing is left to request: inside the transaction of the last answer, or by itself if dates stay
+   * unanswered.
+   */
   const settle = (current?: RecordFacts | null) => {
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
     settleWindow(
@@ -178,26 +181,26 @@ export async function readAvailability(
       );
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
-      if (requests.refused(request) === 'failed') return reading;
+      if (requests.noAnswer(request) === 'failed') return reading;
       continue;
     }
     const answer = reading.kind === 'read' ? reading.value : null;
-    if (wanted.why === 'rest' && answer !== null) noteRest(ports, answer.named);
+    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(ports, answer.named);
     const covered = requests.judge(request, answer);
     if (covered.kind === 'capped-away') return cappedAway(covered.to);
     if (covered.kind === 'nothing') continue;
-    const { dates: answered, rest } = covered;
+    const { dates: answered, still } = covered;
     const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
     const same = reading.kind === 'unchanged';
     if (same && confirmed !== undefined && isStored(reading, mirror.records.find(record))) confirmed(reading.sent_at);
     const stored = await commit(
       () => {
         const current = mirror.records.find(record);
-        // A concurrent check has stored another answer, so this one has to be compared with the mirror day by day.
+        // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
         if (same && !isStored(reading, current)) return 'superseded';
-        body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
+        body_hash = whole && still.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
-        const isLast = requests.endsWith(rest) && !taken;
+        const isLast = requests.endsWith(still) && !taken;
         const verdict = judgeDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
           sent_at: reading.sent_at,
           withdraws: isLast,
@@ -215,14 +218,15 @@ export async function readAvailability(
         if (record.due_reason === 'live-check')
           applyElsewhere(ports, record, { ...where, to: answered.to }, cut, effect);
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-        if (requests.endsWith(rest)) settle(current);
+        if (requests.endsWith(still)) settle(current);
         return 'stored';
       },
       same ? 'same' : 'changed',
       () => late(saidOf(cut, answered.from)),
     );
     if (stored === 'kept') return kept(instant(sent_at === Number.POSITIVE_INFINITY ? reading.sent_at : sent_at));
-    if (stored === 'stored') requests.stored(rest);
+    if (stored === 'stored') requests.stored(still);
+    // Asks again, without the hash: the answer is then compared with the mirror day by day.
     else known = null;
   }
   if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, requests.astray());

@@ -1,6 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
-import { guardSpanMs } from '../../domain/sale/closure.ts';
 import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import {
   type Extent,
@@ -111,6 +110,7 @@ export const placeRestMs = 3_600_000;
 /** The most pages of a list that is walked again soon for a single product. */
 const fewPages = 10;
 const shortListEveryMs = 60_000;
+const longListEveryMs = 10 * 60_000;
 
 /**
  * Walks a list again because a product was neither on the page on which it last stood nor beside it: at most once a
@@ -120,7 +120,7 @@ export function walkForPlace(sync: Sync, { edition, part, ...record }: RecordFac
   const { mirror, clock } = sync;
   const { resource } = record;
   const list = { resource, edition, part };
-  const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : guardSpanMs;
+  const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : longListEveryMs;
   const at = spaced(walkedAt(sync, list), apart, clock.now());
   mirror.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }

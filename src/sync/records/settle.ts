@@ -31,9 +31,9 @@ export type Refreshed =
   /** The record itself failed. It is retried after a backoff, and no other record waits for it. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /**
-   * Nothing was stored, and the record has not failed. The service throttled or was unreachable, so it stays due; the
-   * mirror kept its copy until the answer is confirmed; its path is missing; or the read was no longer worth a call, and
-   * was planned again.
+   * Nothing or only a part was stored, and the record has not failed. The service throttled or was unreachable, so it
+   * stays due; the mirror kept its copy until the answer is confirmed; its path is missing; or the read was no longer worth
+   * a call, and was planned again.
    */
   | { readonly kind: 'postponed' }
   /** The service refuses the key, so every other read would fail too. */
@@ -77,8 +77,9 @@ export interface StoredRead {
 const longestWaitMs = 120_000;
 
 /**
- * Plans the confirming read of an answer that is not stored because it removes data. While the claim is held, that is
- * the next read by the cadence. A resync waits only for a confirming read. Called in the transaction of the read.
+ * Plans the confirming read of an answer of which at least a part is not stored, because it removes data. While the
+ * claim is held, that is the next read by the cadence. A resync waits only for a confirming read. Called in the
+ * transaction of the read.
  */
 export function settleKept(
   ports: Sync,

@@ -20,15 +20,18 @@ export type StoredDay = Pick<
 
 type Summary = Pick<StoredDay, 'state' | 'lowest_price'>;
 
-/** `most`: how many tickets one may order; null: the service names no limit. `window_id`: the window that the date is in now. */
+/**
+ * `most`: how many tickets one may order; null: the service names no limit. `window_id`: the span (date-spans.ts) that the
+ * date is in now.
+ */
 type DayRead = AnswerMeta & DateSetting & { readonly most: number | null; readonly window_id: number };
 
 /** Difference between a read date and the stored one. */
 interface DayStored {
   /**
-   * What differs, and whether the change feed still owes an entry about it. `state`: its entry was added. `counts`: only
-   * the tickets left differ, which has none. `offers`: times or prices differ, or it has its first row, and no entry was
-   * added: `slots_changed` is owed.
+   * What differs, and whether the change feed still owes an entry about it. `state`: `date_added`, `date_back` or
+   * `date_sold_out` was added. `counts`: only the tickets left differ, which has none. `offers`: times or prices differ, or
+   * it has its first row: `slots_changed` is owed, also where `price_changed` was added.
    */
   readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
   /** True if a shopper who saw the stored date would notice the difference. Today, only what has not begun counts. */
@@ -48,7 +51,7 @@ export interface DayTable {
   shown(of: OfProduct, from: string, to: string): { readonly dates: number; readonly lowest_price: number | null };
   /** A date that is stored as it is now is not written. */
   store(key: DateKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): DayStored;
-  /** Has dates belong to another window. */
+  /** Has dates belong to another span. */
   move(of: OfProduct, dates: readonly string[], window_id: number): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;

@@ -28,7 +28,7 @@ export interface StretchTable {
   ofProduct(product_id: number): Tables['day'][];
   /** Makes the rows of a date what `after` says. Writes only those that differ. */
   replace(key: DateKey, before: readonly Stretch[], after: readonly Stretch[]): void;
-  /** Has dates belong to another window. */
+  /** Has dates belong to another span. */
   move(of: OfProduct, dates: readonly string[], window_id: number): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
@@ -104,7 +104,7 @@ export function stretchTable(db: Writes): StretchTable {
   };
 }
 
-/** Returns the rows of a date of a window. `begins` tells when a minute of it begins, at the venue's clock. */
+/** Returns the rows of a date of a span. `begins` tells when a minute of it begins, at the venue's clock. */
 export function stretchesAt(
   window_id: number,
   form: DayForm | undefined,

@@ -29,7 +29,7 @@ const insertedColumns = [
   'product_id', 'currency', 'from_at', 'until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type', ...listedColumns,
 ] as const; // biome-ignore format: a list of columns
 
-/** Inserts a row, with the sale of its product as it is. */
+/** Inserts a row, with `shut` of its product: why no date of it is sold. */
 export function insertPrice(row: Bound<Pick<Price, (typeof insertedColumns)[number]>>) {
   const shut = query.selectFrom('_product').select('shut').where('product_id', '=', row.product_id).$asScalar();
   return query.insertInto('price').values({ ...pick(row, insertedColumns), shut } as never);
@@ -56,6 +56,7 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
     store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
       const { currency, sent_at, stale_at, now } = read;
       const stored = one.get({ product_id, currency });
+      // `checked_at` is null in a row made from dates alone: the list has brought no price yet.
       const row = stored === undefined || stored.checked_at === null ? undefined : stored;
       if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
       const next = {

@@ -28,7 +28,7 @@ export interface ProductTexts {
 
 const shownColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
 const instantColumns = ['list_read_at', 'detail_read_at', 'checked_at', 'stale_at', 'held_at'] as const;
-const unlikeDocuments = [
+const withoutDocuments = [
   ...shownColumns,
   'city_path',
   ...instantColumns,
@@ -36,7 +36,7 @@ const unlikeDocuments = [
   'list_hash',
   'detail_hash',
 ] as const;
-const textColumns = [...unlikeDocuments, 'list_document', 'detail_document', 'merged_document'] as const;
+const textColumns = [...withoutDocuments, 'list_document', 'detail_document', 'merged_document'] as const;
 
 interface Ports {
   readonly shown: ShownProducts;
@@ -52,7 +52,7 @@ export function productTexts(db: Writes, { shown, search }: Ports): ProductTexts
         .where('product_id', '=', product_id)
         .where('language', '=', language),
     );
-  const brief = select(unlikeDocuments);
+  const brief = select(withoutDocuments);
   const whole = select(['product_id', 'language', ...textColumns]);
   const put = db.change(upsert('_product_text', ['product_id', 'language'], textColumns));
   const touch = db.change((bound: Bound<OfText & Pick<Text, (typeof instantColumns)[number]>>) =>
@@ -99,7 +99,7 @@ export function productTexts(db: Writes, { shown, search }: Ports): ProductTexts
     };
     const next = changed ? { ...received, merged_document: mergedDocument(received) } : received;
     put.run(next);
-    // Another one is shown in its language.
+    // Without its title, another language's text is shown in its place.
     if (isTitled(before) && !isTitled(next)) shown.again(product_id);
     else shown.put(next);
     search.textChanged(product_id);
