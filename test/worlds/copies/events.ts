@@ -171,11 +171,16 @@ export const events: Readonly<Record<string, Event>> = {
       from_price: words,
     });
   },
+  /** A tag goes, the one that is gone comes back, or one is called otherwise. */
   tag: (_, { sandbox }, chance) => {
+    const { tagEdits } = sandbox.world;
+    const [gone] = [...tagEdits].find(([, members]) => members === null) ?? [];
+    if (gone !== undefined && chance() < 0.5) return void tagEdits.delete(gone);
     const tags = sandbox.world.tags();
+    const id = tags[Math.floor(chance() * tags.length)] ?? 0;
     const text = word();
     const members = { name: text, type_name: `type ${text}`, type_group_name: `group ${text}` };
-    sandbox.world.tagEdits.set(tags[Math.floor(chance() * tags.length)] ?? 0, members);
+    tagEdits.set(id, gone === undefined && chance() < 0.5 ? null : members);
   },
   'image added': (product) => {
     product.images = [
