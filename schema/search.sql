@@ -194,7 +194,7 @@ whole (every, best, parts, extras, telling, kept, few) AS MATERIALIZED (
       WHERE search_terms MATCH every LIMIT 20))
   FROM answer
 ),
-asked_of (queries) AS MATERIALIZED (
+asked_of (queries, kept) AS MATERIALIZED (
   SELECT (SELECT json_group_array(json_array(query, weight + (typos << 24) + (places << 32) + (extra << 40) + (kept << 48), all_typos, field)) FROM (
     SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, 1000000 AS weight, 0 AS typos,
       0 AS places, 0 AS extra, 0 AS kept,
@@ -218,14 +218,14 @@ asked_of (queries) AS MATERIALIZED (
       CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
     WHERE json_array_length(parts) > 1 AND few
-  ))
+  )), kept
   FROM (SELECT *, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3 FROM whole)
 ),
-sought (query, packed, typos, field) AS MATERIALIZED (
-  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3 FROM asked_of q CROSS JOIN json_each(q.queries) k
+sought (query, packed, typos, field, all_kept) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, q.kept FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (search_id, packed, typos, field) AS (
-  SELECT f.rowid, sum(s.packed), min(s.typos), min(s.field)
+counted (search_id, packed, typos, field, all_kept) AS (
+  SELECT f.rowid, sum(s.packed), min(s.typos), min(s.field), max(s.all_kept)
   FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
   GROUP BY f.rowid HAVING min(s.typos) IS NOT NULL OR sum(s.packed) >> 48 > 0
@@ -233,12 +233,13 @@ counted (search_id, packed, typos, field) AS (
 spoken (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
   SELECT e.product_id, CASE WHEN c.typos IS NULL THEN c.packed & 16777215 ELSE 1000000 END, COALESCE(c.typos, c.packed >> 24 & 255),
     c.field, c.packed >> 32 & 255, c.packed >> 40 & 255,
-    CASE WHEN c.typos IS NULL THEN c.packed >> 48 ELSE (SELECT kept FROM whole) END
+    CASE WHEN c.typos IS NULL THEN c.packed >> 48 ELSE c.all_kept END
   FROM counted c CROSS JOIN search_entries e ON e.search_id = c.search_id AND e.language = :language
 ),
+heaviest (weight) AS MATERIALIZED (SELECT max(weight) FROM spoken WHERE weight < 1000000),
 found (product_id, weight, typos, field, places, extra, kept) AS (
-  SELECT product_id, CASE weight WHEN 1000000 THEN 1 ELSE (weight - (SELECT max(x.weight) FROM spoken x WHERE x.weight < 1000000)) / 4 END, typos, field, places, extra, kept
-  FROM spoken WHERE weight = 1000000 OR 2 * weight >= (SELECT max(x.weight) FROM spoken x WHERE x.weight < 1000000)
+  SELECT s.product_id, CASE s.weight WHEN 1000000 THEN 1 ELSE (s.weight - h.weight) / 4 END, s.typos, s.field, s.places, s.extra, s.kept
+  FROM spoken s CROSS JOIN heaviest h WHERE s.weight = 1000000 OR 2 * s.weight >= h.weight
 ),
 -- What it is ordered by, and nothing else: a broad search finds thousands, of which a page is looked up. Told that little is
 -- found (likelihood), SQLite looks that up; else it first reads whole tables, to know which keys they have.

@@ -119,15 +119,13 @@ const packed = `weight + ${Object.entries(shifts)
   .map(([name, bits]) => `(${name} << ${bits})`)
   .join(' + ')}`;
 
-/** The weight of the heaviest set of words that is not all of them; looked for where there is such a set. */
-const heaviest = `(SELECT max(x.weight) FROM spoken x WHERE x.weight < ${wholeWeight})`;
-
 /**
  * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
  * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
  * words, by the weight of the words that they have: a word in the name, which is part of the title, counts three times, in
  * the title twice. A word with one reading is asked for in each place apart, so that each product is met once. Generic
- * words (`extras`) find nothing, and add to the weight. `answer` has the columns `every`, `best`, `parts` and `extras` of what was
+ * words (`extras`) find nothing, and add to the weight. SQLite makes each reference to a part of the statement anew, and refuses a
+ * thousand cursors: a long chain is referred to once or twice. `answer` has the columns `every`, `best`, `parts` and `extras` of what was
  * understood.
  */
 export function foundSql(
@@ -147,7 +145,7 @@ export function foundSql(
       WHERE search_terms MATCH every LIMIT ${fewFound}))
   FROM ${answer}
 ),
-asked_of (queries) AS MATERIALIZED (
+asked_of (queries, kept) AS MATERIALIZED (
   SELECT (SELECT json_group_array(json_array(query, ${packed}, all_typos, field)) FROM (
     SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight, 0 AS typos,
       0 AS places, 0 AS extra, 0 AS kept,
@@ -171,14 +169,14 @@ asked_of (queries) AS MATERIALIZED (
       CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
     WHERE json_array_length(parts) > 1 AND few
-  ))
+  )), kept
   FROM (SELECT *, ${within.join(', ')} FROM whole)
 ),
-sought (query, packed, typos, field) AS MATERIALIZED (
-  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3 FROM asked_of q CROSS JOIN json_each(q.queries) k
+sought (query, packed, typos, field, all_kept) AS MATERIALIZED (
+  SELECT k.value ->> 0, k.value ->> 1, k.value ->> 2, k.value ->> 3, q.kept FROM asked_of q CROSS JOIN json_each(q.queries) k
 ),
-counted (search_id, packed, typos, field) AS (
-  SELECT f.rowid, sum(s.packed), min(s.typos), min(s.field)
+counted (search_id, packed, typos, field, all_kept) AS (
+  SELECT f.rowid, sum(s.packed), min(s.typos), min(s.field), max(s.all_kept)
   FROM sought s CROSS JOIN search_terms f
   WHERE search_terms MATCH s.query
   GROUP BY f.rowid HAVING min(s.typos) IS NOT NULL OR sum(s.packed) >> ${shifts.kept} > 0
@@ -186,12 +184,13 @@ counted (search_id, packed, typos, field) AS (
 spoken (product_id, weight, typos, field, places, extra, kept) AS MATERIALIZED (
   SELECT e.product_id, CASE WHEN c.typos IS NULL THEN c.packed & ${(1 << shifts.typos) - 1} ELSE ${wholeWeight} END, COALESCE(c.typos, c.packed >> ${shifts.typos} & 255),
     c.field, c.packed >> ${shifts.places} & 255, c.packed >> ${shifts.extra} & 255,
-    CASE WHEN c.typos IS NULL THEN c.packed >> ${shifts.kept} ELSE (SELECT kept FROM whole) END
+    CASE WHEN c.typos IS NULL THEN c.packed >> ${shifts.kept} ELSE c.all_kept END
   FROM counted c CROSS JOIN search_entries e ON e.search_id = c.search_id AND e.language = @language
 ),
+heaviest (weight) AS MATERIALIZED (SELECT max(weight) FROM spoken WHERE weight < ${wholeWeight}),
 found (product_id, weight, typos, field, places, extra, kept) AS (
-  SELECT product_id, CASE weight WHEN ${wholeWeight} THEN 1 ELSE (weight - ${heaviest}) / ${aboutTheSame} END, typos, field, places, extra, kept
-  FROM spoken WHERE weight = ${wholeWeight} OR 2 * weight >= ${heaviest}
+  SELECT s.product_id, CASE s.weight WHEN ${wholeWeight} THEN 1 ELSE (s.weight - h.weight) / ${aboutTheSame} END, s.typos, s.field, s.places, s.extra, s.kept
+  FROM spoken s CROSS JOIN heaviest h WHERE s.weight = ${wholeWeight} OR 2 * s.weight >= h.weight
 )`;
 }
 
