@@ -64,7 +64,7 @@ class Host {
 
   async inspect(): Promise<void> {
     this.#claim(await this.#isActive(), 'the service is ready');
-    await this.#status('systemctl status says how true the mirror is', /^true: \d+ products/, 180);
+    await this.#status('systemctl status says whether the mirror is up to date', /^up to date: \d+ products/, 180);
     for (const [who, as] of [
       ['root', ''],
       ['the user of the service', 'runuser -u catalogued -- '],
@@ -114,7 +114,7 @@ class Host {
       `mkdir -p ${dropIn} && printf '[Service]\\nWatchdogSec=8\\nRestartSec=1\\n' > ${dropIn}/short.conf`,
     );
     await this.#run('systemctl daemon-reload && systemctl restart catalogued');
-    await this.#status('it is ready again', /^true/, 60);
+    await this.#status('it is ready again', /^up to date/, 60);
     const restarts = () => this.#show('NRestarts');
 
     await this.#run('dd if=/dev/zero of=/var/lib/catalogued/filler bs=1M 2>/dev/null; sync');
@@ -131,7 +131,7 @@ class Host {
     );
     this.#claim(turning.code === 0, 'its loop hangs, for the test', turning);
     await this.#until('a hung loop is restarted by the watchdog', restarts, /^1$/m, 40);
-    await this.#status('and the service is true again', /^true/, 60);
+    await this.#status('and the mirror is up to date again', /^up to date/, 60);
     const journal = await this.#run('journalctl -u catalogued --no-pager | grep -i watchdog | head -2');
     this.#claim(journal.said.includes('Watchdog timeout'), 'the journal names the watchdog', journal);
   }

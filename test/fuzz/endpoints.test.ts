@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
+import { callLimits } from '../../src/upstream/call-limits.ts';
 import { createUpstream, type ServiceReads } from '../../src/upstream/client.ts';
 import type { Http, ServiceRequest } from '../../src/upstream/http.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
@@ -49,7 +50,8 @@ describe('the answer of an endpoint, with parts replaced, left out, doubled and 
     const { profile } = testConfig(path, url).config.service;
     const limiter = { run: (ask: (turn: AbortSignal) => Promise<Outcome>) => ask(signal) };
     const asker = askerOver({ ask } as unknown as Http, { profile });
-    const options = { asker, limiter, ...profile, commission: true, mayPublish: () => true };
+    const limits = callLimits(profile.timeout);
+    const options = { asker, limiter, limits, ...profile, commission: true, mayPublish: () => true };
     reads = createUpstream(options as never).in('fill' as never);
     const list = await endpoints.products(reads, 0);
     product_id = list.kind === 'read' ? (list.value.entries[0]?.product_id ?? 0) : 0;

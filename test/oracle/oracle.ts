@@ -28,7 +28,10 @@ export interface Comparison {
 export interface Question {
   readonly language: string;
   readonly currency: string;
+  /** Instant of what is expected. It has to be that of the views: a time that begins between the two is a difference. */
   readonly now: number;
+  /** How far stored instants may be ahead of it, in milliseconds; left out: not at all. */
+  readonly ahead_ms?: number;
   /** Whether image files are kept, of which the service says nothing. */
   readonly files?: boolean;
 }
@@ -62,10 +65,11 @@ export async function compare(
     if (comparison.first.length < most) comparison.first.push(text);
   };
   compareFill(db, differ);
+  const newest = question.now + (question.ahead_ms ?? 0);
   const views = comparedViews.map((view) => {
     const ignored = view === 'images' && question.files === true ? ['file'] : [];
     const cells = db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`);
-    return { view, ignored, cells, text: new ViewText(db, view, { now: question.now, ignored }) };
+    return { view, ignored, cells, text: new ViewText(db, view, { now: newest, ignored }) };
   });
   const states: ProductState[] = [];
   for (const [index, product_id] of product_ids.entries()) {
@@ -87,7 +91,7 @@ export async function compare(
       for (const row of rows) for (const column of ignored) row[column] = null;
       const found = comparableRows(view, rows, state);
       count(comparison.seen[view], found);
-      const given = { now: question.now, members: state.counters?.members ?? [], has_detail };
+      const given = { now: newest, members: state.counters?.members ?? [], has_detail };
       compareView(view, found, wanted, given, differ);
     }
     comparison.products += 1;

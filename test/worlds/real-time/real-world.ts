@@ -250,7 +250,12 @@ export class RealWorld implements AsyncDisposable {
       return asFarAsKnown(db, this.state(id), this.#beyond.get(id) ?? 'none');
     };
     try {
-      return await compare(db, this.ids, state, { language: 'en', currency: 'EUR', now: Date.now() + aheadMs });
+      return await compare(db, this.ids, state, {
+        language: 'en',
+        currency: 'EUR',
+        now: Date.now(),
+        ahead_ms: aheadMs,
+      });
     } finally {
       db.close();
     }
