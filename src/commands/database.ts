@@ -19,7 +19,7 @@ import type { Io } from './terminal/io.ts';
 const examples = {
   init: ['database init', '--config norland.yaml database init'],
   check: ['database check', 'database check && catalogued run'],
-  verify: ['database verify', 'database verify || catalogued database import'],
+  verify: ['database verify', '--config norland.yaml database verify'],
   import: ['database import', 'database import --replace'],
   export: ['database export /mnt/elsewhere/mirror.db', 'database export kept.db && sqlite3 kept.db .tables'],
 } as const;

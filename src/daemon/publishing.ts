@@ -33,9 +33,9 @@ const patienceMs = 10_000;
 const lookMs = 20;
 /** A follower that lacks more rows of the file is given these first. */
 const mostBrought = 5000;
-/** Time between two inspections of the database, in milliseconds. */
-/** How often changes are published: a reader of PostgreSQL sees them within a second, and a commit there costs less than one in ten calls. */
+/** Milliseconds between two publications: readers of PostgreSQL see a change within a second. */
 const publishEveryMs = 250;
+/** Milliseconds between two inspections of the database. */
 const watchEveryMs = 5000;
 
 /**

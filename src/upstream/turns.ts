@@ -67,7 +67,7 @@ export function createTurns(options: TurnsOptions): Turns {
   /** Calls that were under way when a call was throttled last. */
   let older = 0;
 
-  /** While nothing gets through, one call at a time probes; so it does after a throttle, until a call is answered. */
+  /** One call at a time probes while nothing gets through, and after a throttle until a call is answered. */
   function allowedOthers(): number {
     if (budget().unreachable_since !== null) return 1;
     return budget().throttles === 0 ? concurrency : Math.min(older + 1, concurrency);

@@ -28,11 +28,11 @@ export interface PageOptions {
 
 const refreshSeconds = 30;
 
-/** What a person chose to see. */
+/** The form of the page that its address asks for. */
 export interface PageView {
   /** Seconds until the page is loaded again; null: never. */
   readonly refresh: number | null;
-  /** Whether all that is well is unfolded. */
+  /** True: folded sections are open. */
   readonly unfolded: boolean;
 }
 

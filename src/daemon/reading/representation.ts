@@ -19,7 +19,7 @@ export interface Representation {
   readonly etag: string;
   /** Seconds, at most 60, for which the clock alone does not change it. */
   readonly holds_s: number;
-  /** Of `search`: the typed words that what was found has; null for other calls. */
+  /** Typed words that the found products have; null for calls other than `search`. */
   readonly matched: Found['matched'] | null;
 }
 

@@ -11,9 +11,9 @@ export class ViewsClock {
   /** Seconds since 1970 that it stands at; null: it goes. */
   #standing: number | null = null;
 
-  /** How many times it was asked. */
+  /** Counts the times that a statement asked for the time. */
   #asked = 0;
-  /** Answers of statements that did not ask it, by statement and what was bound; null: none are kept. */
+  /** Answers of statements that did not ask for the time, by statement and bound values; null: none are kept. */
   #kept: Map<object, Map<string, unknown>> | null = null;
 
   /** `now` returns epoch milliseconds. */

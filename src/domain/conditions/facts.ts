@@ -85,7 +85,7 @@ export interface LiveFacts {
   readonly calls: number;
 }
 
-/** How the service is away. */
+/** An absence of the service. */
 export interface Away {
   /**
    * `unreachable`: no connection. `silent`: connections without an answer. `unusable`: answers, none of which can be used.

@@ -29,7 +29,7 @@ type DayRead = AnswerMeta & DateSetting & { readonly most: number | null; readon
 /** Difference between a read date and the stored one. */
 interface DayStored {
   /**
-   * What differs, and whether the change feed still owes an entry about it. `state`: `date_added`, `date_back` or
+   * The kind of difference. It decides whether the change feed still needs an entry. `state`: `date_added`, `date_back` or
    * `date_sold_out` was added. `counts`: only the tickets left differ, which has none. `offers`: times or prices differ, or
    * it has its first row: `slots_changed` is owed, also where `price_changed` was added.
    */
