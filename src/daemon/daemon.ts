@@ -160,6 +160,8 @@ export async function assemble(
     failed: (error) => failures.note('mirror', error),
   });
   const daemon: Daemon = Object.assign(unscheduled, { schedule });
+  // What has broken by now refuses the start: waiting deliveries could not be applied on a full disk, for example.
+  await Promise.race([failures.broken, null]);
   return daemon;
 }
 
