@@ -214,7 +214,7 @@ export async function readAvailability(
         const where = { from: answered.from, today: window.today, product, readBefore } as const;
         const effect = storeAnswer(ports, record, where, cut);
         note(found, effect);
-        if (effect.changed && cut.kind === 'read') cut.matters?.();
+        if (cut.kind === 'read') cut.stored?.(effect.changed);
         if (record.due_reason === 'live-check')
           applyElsewhere(ports, record, { ...where, to: answered.to }, cut, effect);
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
