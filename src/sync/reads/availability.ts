@@ -127,6 +127,8 @@ export async function readAvailability(
   let sent_at = Number.POSITIVE_INFINITY;
   const found: Found = { changed: false, noticed: [] };
   let body_hash: string | null = null;
+  /** Whether the window has dates to buy, if one answer has all its dates. */
+  let shows: boolean | null = null;
   let known = record.body_hash;
   let look: Due | null = null;
   /** True once a part of the answer has removed data: a later part then withdraws no claim. */
@@ -145,6 +147,7 @@ export async function readAvailability(
         sent_at: instant(sent_at),
         ...found,
         body_hash,
+        shows,
         unanswered_at: unanswered_at === null ? null : instant(unanswered_at),
         current,
         look,
@@ -198,13 +201,15 @@ export async function readAvailability(
         const current = mirror.records.find(record);
         // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
         if (same && !isStored(reading, current)) return 'superseded';
-        body_hash = whole && still.length === 0 && covered.asAsked ? reading.hash : null;
+        const isWhole = whole && still.length === 0 && covered.asAsked;
+        body_hash = isWhole ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const isLast = requests.endsWith(still) && !taken;
         const verdict = judgeDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
           sent_at: reading.sent_at,
           withdraws: isLast,
         });
+        shows = isWhole ? verdict.shows : null;
         if (verdict.kind === 'keep') {
           settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: verdict.next });
           return 'kept';
@@ -251,7 +256,8 @@ function settleWindow(
     noticed,
     look,
     ...read
-  }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found & { readonly look: Due | null },
+  }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> &
+    Found & { readonly look: Due | null; readonly shows: boolean | null },
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const off_before = ports.mirror.products.datesOffAt(record.product_id);
@@ -265,7 +271,8 @@ function settleWindow(
           reason: 'retry',
         } as const);
   const { product_id, edition: currency } = record;
-  const shows = ports.mirror.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
+  const shows =
+    read.shows ?? ports.mirror.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
   const sooner = soonest([again, incoming, look, shows ? null : lookAtFirst(ports, record, read.sent_at)]);
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, shows, cadence: window.every, product, sooner });
