@@ -106,6 +106,14 @@ export function membersIn(fingerprint: string): string[] {
   return fingerprint.split('|').slice(1).map(nameIn);
 }
 
+/** Returns the names of the members that a fingerprint leaves out: what is stored of them is not kept current. */
+export function leftOutIn(fingerprint: string): string[] {
+  return fingerprint
+    .split('|')
+    .slice(1)
+    .filter((member) => nameIn(member) === member);
+}
+
 /** Returns the names of the single values in the JSON of members that feed no column. */
 export function passingIn(context: string): string[] {
   const members: unknown = context === '{}' ? {} : JSON.parse(context);
